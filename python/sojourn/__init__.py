@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from sojourn._core import Sent as Sent
     from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
+    from sojourn.adversary.api import Counterexample as Counterexample
+    from sojourn.adversary.api import worst as worst
     from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
     from sojourn.api import live as live
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from sojourn.api import run as run
     from sojourn.api import schema as schema
     from sojourn.combined import combine as combine
-    from sojourn.combined import sweep as sweep
     from sojourn.comparison.result import Comparison as Comparison
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from sojourn.report import Figure as Figure
     from sojourn.results import Run as Run
     from sojourn.scenario import Scenario as Scenario
+    from sojourn.sweeps.api import sweep as sweep
+    from sojourn.sweeps.dataset import Dataset as Dataset
     from sojourn.user_controllers import Controller as Controller
     from sojourn.user_controllers import Param as Param
 
@@ -52,6 +55,8 @@ _HOME = {
     "Comparison": "sojourn.comparison.result",
     "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
+    "Counterexample": "sojourn.adversary.api",
+    "Dataset": "sojourn.sweeps.dataset",
     "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
@@ -77,13 +82,16 @@ _HOME = {
     "queues": "sojourn.api",
     "run": "sojourn.api",
     "schema": "sojourn.api",
-    "sweep": "sojourn.combined",
+    "sweep": "sojourn.sweeps.api",
+    "worst": "sojourn.adversary.api",
 }
 
 __all__ = [
     "Comparison",
     "Controller",
     "ControllerError",
+    "Counterexample",
+    "Dataset",
     "Feedback",
     "Figure",
     "Limits",
@@ -113,6 +121,7 @@ __all__ = [
     "schema",
     "sweep",
     "theory",
+    "worst",
 ]
 
 

@@ -40,6 +40,18 @@ class Bar:
             self._task, description=_named("Measuring", what), completed=done, total=total
         )
 
+    def sweeping(self, done: int, failures: int, total: int) -> None:
+        """Show the number of completed runs, their rate, and the number that failed."""
+        elapsed_s = self._progress.tasks[0].elapsed or 0.0
+        rate = f", {done / elapsed_s:,.3g} runs/s" if done and elapsed_s else ""
+        failed = f", {failures:,} failed" if failures else ""
+        self._progress.update(
+            self._task,
+            description=f"{done:,} of {total:,} runs{rate}{failed}",
+            completed=done,
+            total=total,
+        )
+
     def figure(self, name: str) -> None:
         """Show the current figure of a paper."""
         self._progress.reset(self._task, description=_named("Running", name), total=None)

@@ -1,4 +1,4 @@
-"""Runs side by side, and sweeps over the values of a key."""
+"""Runs side by side."""
 
 import json
 import shutil
@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 import sojourn
 from sojourn.cli import main
-from sojourn.errors import UsageError
 from support import ROOT
-
-QUEUE = "link.bottleneck.queue"
 
 
 def test_combined_runs_keep_their_data(small: Path) -> None:
@@ -28,45 +25,16 @@ def test_combined_runs_keep_their_data(small: Path) -> None:
     assert both.plot().svg.startswith("<svg")
 
 
-def test_a_sweep_runs_each_value(small: Path) -> None:
-    found = sojourn.sweep(small, QUEUE, ["droptail", {"kind": "codel"}], control="cubic", runs=2)
-    assert [run["control"] for run in found.runs][::2] == ["droptail", '{ kind = "codel" }']
-    alone = sojourn.run(small, control="cubic", set={QUEUE: "droptail"}).runs[0]
-    assert found.runs[0]["flows"] == alone["flows"]
-    assert [one["runs"] for one in found.summary["medians"]] == [2, 2]
-
-
-def test_the_sweep_command_writes_one_report(
-    small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = small.parent / "out"
-    values = f"{QUEUE}=droptail,{{ kind = 'codel', ecn = true }}"
-    assert main(["sweep", str(small), values, "--control", "cubic", "--out", str(out)]) == 0
-    shown = capsys.readouterr().out
-    assert "droptail" in shown
-    assert "{ kind = 'codel', ecn = true }" in shown
-    assert {file.name for file in out.iterdir()} == {
-        *("summary.json", "flows.parquet", "links.parquet", "report.html")
-    }
-    assert len(sojourn.load(out).runs) == 2
-
-
 def test_runs_over_one_trace_keep_its_unavoidable_delay() -> None:
-    base = str(ROOT / "scenarios" / "cellular.toml")
-    swept = sojourn.sweep(base, "link.downlink.buffer", ["100kB", "300kB"], control="cubic")
-    (found,) = swept.summary["unavoidable"]
+    base = ROOT / "scenarios" / "cellular.toml"
+    buffers = {
+        size: sojourn.run(base, control="cubic", set={"link.downlink.buffer": size})
+        for size in ("100kB", "300kB")
+    }
+    both = sojourn.combine(buffers)
+    (found,) = both.summary["unavoidable"]
     assert [one["control"] for one in found["controllers"]] == ["100kB", "300kB"]
-    assert swept.plot().svg
-
-
-@pytest.mark.parametrize("values", ["link.a.queue", "link.a.queue=codel", "x=1,1", "=1,2", "x=1,"])
-def test_a_sweep_needs_a_key_and_two_values(
-    values: str, small: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sweep", str(small), values]) == 2
-    assert "write KEY=A,B" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="two or more"):
-        sojourn.sweep(small, QUEUE, ["codel"])
+    assert both.plot().svg
 
 
 def test_more_than_two_directories_are_compared(

@@ -15,6 +15,7 @@ mod listing;
 #[cfg(target_os = "linux")]
 mod live;
 mod parts;
+mod quantity;
 mod run;
 mod scenario;
 #[cfg(target_os = "linux")]
@@ -59,6 +60,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::quantity_text, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::text_fault, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;

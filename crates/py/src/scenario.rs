@@ -1,7 +1,7 @@
 //! Scenarios.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
@@ -28,7 +28,8 @@ use crate::user_controllers::{Catalogue, Failure};
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct Scenario {
     document: Document,
-    files: Files,
+    /// Shared by copies, which then read each file once.
+    files: Arc<Files>,
     controllers: Catalogue,
     /// The resolved document, cached until the document changes. All runs share it and the files
     /// that it names.
@@ -47,7 +48,7 @@ struct NamedFile {
 impl Scenario {
     fn new(document: Document, base_dir: PathBuf) -> Scenario {
         let resolved = OnceLock::new();
-        let files = Files::new(base_dir);
+        let files = Arc::new(Files::new(base_dir));
         Scenario { document, files, controllers: Catalogue::default(), resolved }
     }
 
@@ -141,6 +142,27 @@ impl Scenario {
         let value = serde_json::from_str(json_text).map_err(value_error)?;
         let document = Document::from_json(origin, value).map_err(|e| scenario_error(py, &e))?;
         Ok(Scenario::new(document, base_dir))
+    }
+
+    /// A copy, which may be changed by itself.
+    fn copy(&self) -> Scenario {
+        Scenario {
+            document: self.document.clone(),
+            files: self.files.clone(),
+            controllers: self.controllers.clone(),
+            resolved: self.resolved.clone(),
+        }
+    }
+
+    /// The identity of the runs with a control, but for the seed, in hexadecimal.
+    fn digest(&self, py: Python<'_>, control: usize) -> PyResult<String> {
+        let scenario = self.resolve(py)?;
+        Ok(format!("{:032x}", scenario.digest(self::control(scenario, control)?)))
+    }
+
+    /// Raises a fault in the value of a path of keys.
+    fn fault(&self, py: Python<'_>, path: Vec<String>, message: &str, help: &str) -> PyResult<()> {
+        Err(scenario_error(py, &self.document.fault(&path, message, help)))
     }
 
     /// Sets the controllers that it may name from now on.

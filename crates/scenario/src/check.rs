@@ -52,6 +52,7 @@ impl Checker {
             Shape::List(item, least) => self.list(node, *item, least, &at, doc),
             Shape::Table(form) => self.form(node, form, &at),
             Shape::Named(form) => self.named(node, form, &at),
+            Shape::Changes => self.changes(node, &at),
             Shape::Either(either) => self.either(node, either, &at, doc),
             Shape::OneOf(one) => self.one_of(node, one, &at),
         };
@@ -123,6 +124,13 @@ impl Checker {
             (entry.key.clone(), self.check(&entry.node, Shape::Table(form), below, ""))
         });
         Got::Table(Fields { entries: each.collect() })
+    }
+
+    fn changes(&mut self, node: &Node, at: &At) -> Got {
+        match &node.value {
+            Value::Table(_) => Got::Table(Fields { entries: Vec::new() }),
+            _ => self.wrong_type(node, at, "a table of keys, such as \"link.back.delay\""),
+        }
     }
 
     /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell.

@@ -88,6 +88,21 @@ impl Document {
         set::set_controls(&mut self.root, names, self.sources.len() - 1);
     }
 
+    /// A fault that a reader of the document found in the value of a path of keys.
+    pub fn fault(&self, path: &[String], message: &str, help: &str) -> Errors {
+        let (mut at, mut node) = (At { span: self.root.span, path: String::new() }, &self.root);
+        for key in path {
+            let below = match &node.value {
+                Value::List(items) => key.parse().ok().and_then(|place: usize| items.get(place)),
+                _ => node.get(key),
+            };
+            let Some(below) = below else { break };
+            at = at.below(key, below.span);
+            node = below;
+        }
+        Errors::new(&self.sources, Problem::new(&at, message, help).into())
+    }
+
     /// The document as TOML, with all changes, in the order of its keys. It reads back as the same
     /// scenario.
     pub fn to_toml(&self) -> String {

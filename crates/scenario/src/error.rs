@@ -179,6 +179,20 @@ impl Errors {
         Errors { sources: sources.to_vec(), problems, more }
     }
 
+    /// One fault in a text, such as an argument of a command.
+    pub fn in_text(
+        origin: &str,
+        text: &str,
+        range: std::ops::Range<usize>,
+        message: &str,
+        help: &str,
+    ) -> Errors {
+        let source = Source { origin: origin.to_owned(), text: text.to_owned() };
+        let span = Span { source: 0, start: range.start, end: range.end };
+        let at = At { span: Some(span), path: String::new() };
+        Errors::new(&[source], Problem::new(&at, message, help).into())
+    }
+
     /// The problems for programs; never empty.
     pub fn items(&self) -> Vec<Item> {
         self.problems.iter().map(|(line, problem)| self.item(*line, problem)).collect()

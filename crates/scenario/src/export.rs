@@ -105,6 +105,7 @@ fn shape(shape: Shape, known: &Known) -> Value {
             "minProperties": 1,
             "additionalProperties": form(table, known),
         }),
+        Shape::Changes => json!({ "type": "object" }),
         Shape::Either(short_or) => either(short_or, known),
         // A reference: a queue may contain queues, so an inlined schema would be infinite.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),

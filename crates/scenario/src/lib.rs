@@ -11,6 +11,7 @@ mod capacity_file;
 mod check;
 mod checked;
 mod copies;
+mod digest;
 mod document;
 mod error;
 mod export;

@@ -4,6 +4,7 @@ use crate::shape::{
     COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,
 };
 use crate::variants;
+use sojourn_params::Kind;
 
 /// The version of the schema that this code reads.
 pub(crate) const VERSION: u64 = 1;
@@ -62,10 +63,45 @@ pub(crate) static DOCUMENT: Form = Form {
             "{}",
             "the time over which figures are taken",
         ),
+        Field::optional(
+            "sweep",
+            Shape::Table(&SWEEP),
+            "the study of `sojourn sweep`, which other commands leave out",
+        ),
         Field::required("link", Shape::Named(&LINK), "the links, as [link.NAME]"),
         Field::required("flow", Shape::Named(&FLOW), "the flows, as [flow.NAME]"),
     ],
 };
+
+static SWEEP: Form = Form {
+    title: "sweep",
+    fields: &[
+        Field::required(
+            "vary",
+            Shape::Changes,
+            "the axes: for each key, or for keys joined by +, a list of values or a range such as \
+             \"1ms..20ms:log:5\"",
+        ),
+        Field::new(
+            "let",
+            Shape::Changes,
+            "{}",
+            "derived values: for each key, an expression of axes and keys",
+        ),
+        Field::optional("where", Shape::Text, "condition of the points that run"),
+        Field::new(
+            "design",
+            Shape::Scalar(Kind::Choice("grid", DESIGNS)),
+            "grid",
+            "choice of the points: all combinations, or samples of the axes",
+        ),
+        Field::optional("points", COUNT, "number of points of a sampled design"),
+        Field::new("runs", COUNT, "1", "number of consecutive seeds of each point"),
+    ],
+};
+
+/// The designs of a sweep.
+const DESIGNS: &[&str] = &["grid", "random", "latin-hypercube", "sobol"];
 
 static RECORD: Form = Form {
     title: "record",

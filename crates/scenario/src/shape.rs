@@ -25,6 +25,9 @@ pub(crate) enum Shape {
     Table(&'static Form),
     /// A table of tables with names chosen by the user.
     Named(&'static Form),
+    /// A table whose keys and values are paths and changes of this document, which `sojourn sweep`
+    /// checks by applying them.
+    Changes,
     /// A short value, or a table in one of several forms.
     Either(&'static Either),
     /// One of several variants by name: the name alone, or a table.
@@ -172,7 +175,9 @@ impl Shape {
             Shape::OneOf(one) => {
                 (one.variants)(&Known::default()).iter().find_map(|v| named(&v.fields))
             }
-            Shape::Text | Shape::Scalar(_) | Shape::Buffer | Shape::Window(_) => None,
+            Shape::Text | Shape::Scalar(_) | Shape::Buffer | Shape::Window(_) | Shape::Changes => {
+                None
+            }
         }
     }
 

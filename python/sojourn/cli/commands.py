@@ -74,8 +74,23 @@ COMMANDS = (
     ),
     Command(
         "sweep",
-        "simulate a scenario once for each value of a key, such as a queue, in one report",
+        "simulate a scenario at every point of a study, such as several queues and rates",
         "sojourn.cli.sweep:declare",
+    ),
+    Command(
+        "sweep show",
+        "show the figures of a sweep's dataset as tables and pictures",
+        "sojourn.cli.sweep_show:declare_show",
+    ),
+    Command(
+        "sweep query",
+        "query a sweep's dataset in SQL, through DuckDB",
+        "sojourn.cli.sweep_show:declare_query",
+    ),
+    Command(
+        "worst",
+        "search the changes of a link that a controller handles worst",
+        "sojourn.cli.worst:declare",
     ),
     Command(
         "matrix",
@@ -144,6 +159,7 @@ COMMANDS = (
 )
 GROUPS = {
     "kernel": "use the controllers in the Linux kernel",
+    "sweep": "read the dataset of a sweep",
     "theory": "compute bounds without simulation",
     "paper": "reproduce the published papers",
 }
@@ -238,7 +254,7 @@ def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     groups = {"": parser.add_subparsers(title="commands", metavar="COMMAND")}
     # No option before the command takes a value, so the first words name it.
     words = [word for word in argv if not word.startswith("-")]
-    for command in COMMANDS:
+    for command in _reachable(words):
         group, _, name = command.name.rpartition(" ")
         if group not in groups:
             outer = _add(groups[""], group, GROUPS[group])
@@ -248,6 +264,23 @@ def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         if words[: len(asked)] == asked:
             module, _, function = command.declare.partition(":")
             getattr(import_module(module), function)(own)
+
+
+def _reachable(words: Sequence[str]) -> list[Command]:
+    """Return the commands but for those whose name another use of their first word hides.
+
+    `sweep` takes a scenario, and is the first word of `sweep show`.
+    """
+    names = [command.name for command in COMMANDS]
+    own = {name for name in names if any(one.startswith(f"{name} ") for one in names)}
+    long = " ".join(words[:2])
+    hidden = {name for name in own if long in names and long.startswith(f"{name} ")}
+    return [
+        command
+        for command in COMMANDS
+        if command.name not in hidden
+        and not any(command.name.startswith(f"{name} ") for name in own - hidden)
+    ]
 
 
 def _add(commands: _Commands, name: str, doc: str) -> argparse.ArgumentParser:

@@ -1,112 +1,208 @@
-"""`sojourn sweep`."""
+"""`sojourn sweep`, `sojourn sweep show` and `sojourn sweep query`."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
-from sojourn import _core, combined, experiment, output, results
-from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options, pictures_of, positive
-from sojourn.cli.scenarios import read
-from sojourn.errors import UsageError
-from sojourn.pictures import Pictures
-from sojourn.progress import Bar
-
-_OPEN, _CLOSED = "{[", "}]"
+from sojourn import _core, api, experiment, terminal
+from sojourn.cli.options import (
+    add_controller_option,
+    add_scenario,
+    name_list,
+    positive,
+    whole,
+)
+from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.sweeps import api as sweeps
+from sojourn.sweeps import plan as plans
+from sojourn.sweeps.plan import Plan
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep`."""
     parser.description = (
-        "Simulate a scenario once for each value of a key, and show all runs in one table and one "
-        "report: `sojourn sweep home.toml link.down.queue=droptail,codel,fq_codel` shows which "
-        "queue helps."
+        "Simulate a scenario at every point of a study, and keep all figures as a dataset "
+        "(docs/sweeps.md). A run that the dataset holds is not simulated again. "
+        "`sojourn sweep home.toml --vary link.down.queue=droptail,codel,fq_codel` shows which "
+        "queue helps; `sojourn sweep show DIR` and `sojourn sweep query DIR SQL` read a dataset."
     )
-    add_scenario_options(parser)
-    parser.add_argument(
-        "values",
-        metavar="KEY=A,B,...",
-        help="the key, and its values; commas inside brackets and quotes belong to a value",
+    add_scenario(parser)
+    add_controller_option(parser)
+    add = parser.add_argument
+    add(
+        "--vary",
+        metavar="KEY=VALUES",
+        action="append",
+        default=[],
+        help="an axis: KEY=A,B,C or KEY=LOW..HIGH:log:STEPS (or lin); KEY+KEY=A,B changes two keys "
+        "together; may be repeated, and adds to [sweep.vary] of the scenario",
     )
-    parser.add_argument(
-        "--jobs", metavar="N", type=positive, help="number of threads (default: one a core)"
+    add(
+        "--let",
+        metavar="KEY=EXPRESSION",
+        action="append",
+        default=[],
+        help="derive a value, such as link.down.buffer=bdp*rate*50ms; may be repeated",
     )
+    add("--where", metavar="CONDITION", help="leave out points, such as 'rate >= 10Mbit'")
+    add("--design", metavar="NAME", help="grid (default), random, latin-hypercube or sobol")
+    add("--points", metavar="N", type=positive, help="number of points of a sampled design")
+    add("--control", metavar="A,B", type=name_list, help="run these controllers at each point")
+    add("--runs", metavar="N", type=positive, help="repeat with N consecutive seeds (default: 1)")
+    add("--seed", metavar="N", type=whole, help="first seed, and seed of a sampled design")
+    add(
+        "--spread",
+        metavar="DURATION",
+        help="delay every change of a link by one random time up to this (--set spread=DURATION)",
+    )
+    add("--series", action="store_true", help="keep the samples of flows and links as well")
+    add(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        help="number of processes (default: one a core), or of the jobs of a batch system",
+    )
+    add(
+        "--cluster",
+        metavar="ADDRESS",
+        help="use the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, or submit "
+        "--jobs jobs to slurm or pbs (docs/sweeps.md)",
+    )
+    add(
+        "--out",
+        metavar="DIR",
+        help="folder of the dataset, or a URL such as s3://bucket/sweep (default: runs/NAME-sweep)",
+    )
+    add("--dry-run", action="store_true", help="show the plan, and do not run it")
+    add("--json", action="store_true", help="print the plan and the counts of runs as JSON")
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Simulate each value, write one run directory, show one table."""
-    key, values = _parts(args.values)
-    summary_alone = args.json and args.out is None
+    """Plan, simulate, and show the table of the dataset."""
     stem = "stdin" if args.file == "-" else Path(args.file).stem
-    out = output.choose(args.out, Path("runs") / f"{stem}-{key.rpartition('.')[2]}")
-    document = read(args.file)
-    prepared: dict[str, _core.Scenario] = {}
-    for value in values:
-        # A copy for each value, because preparation changes a scenario.
-        prepared[value] = experiment.prepare(
-            _copy(document, args.file),
-            assignments=[*args.set, f"{key}={value}"],
+    out = args.out if args.out is not None else f"runs/{stem}-sweep"
+    plan = _plan(args)
+    setup = sweeps.Setup(
+        str(Path(args.file).parent), args.series, args.jobs, tuple(args.controller), args.cluster
+    )
+    for note in _notes(plan):
+        terminal.say(note)
+    if args.dry_run:
+        _show_plan(plan, setup, args.json)
+        return 0
+    from sojourn.progress import Bar
+
+    with Bar() as bar, prints_aside():
+        try:
+            ended = sweeps.execute(plan, setup, out, bar.sweeping)
+        except KeyboardInterrupt:
+            terminal.say(f"{out} keeps the runs of complete batches; the same command continues")
+            raise
+    _show_end(ended, out, args.json)
+    if not args.json:
+        from sojourn.cli.sweep_show import show_table
+        from sojourn.sweeps.dataset import Dataset
+
+        show_table(Dataset(out))
+    return 1 if ended.tally.failures else 0
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    controllers = load_controllers(args.controller)
+    with prints_aside():
+        core = experiment.prepare(
+            read(args.file),
+            assignments=args.set,
             control=args.control,
             seed=args.seed,
             spread=args.spread,
+            user_controllers=controllers,
         )
-    figures = Figures()
-    with Bar() as bar:
-        run = combined.sweep_prepared(
-            prepared, key, args.file, args.runs, args.jobs, bar.simulating
+        study = plans.study(
+            core,
+            vary=args.vary,
+            let=args.let,
+            where=args.where,
+            design=args.design,
+            points=args.points,
+            runs=args.runs,
         )
-    if summary_alone:
-        sys.stdout.write(results.summary_text(run.summary))
-        return 0
-    drawn = pictures_of(args, figures.report_missing)
-    return write_and_show(run, out, drawn, figures, args.json, args.csv)
+        return plans.plan(core, args.file, study)
 
 
-def _copy(document: _core.Scenario, file: str) -> _core.Scenario:
-    """Copy a scenario, which standard input gives only once."""
-    return _core.Scenario.from_toml(file, document.to_toml(), str(Path(file).parent))
-
-
-def write_and_show(
-    run: results.Run,
-    out: output.Choice,
-    drawn: Pictures,
-    figures: Figures,
-    json: bool,
-    csv: bool = False,
-) -> int:
-    """Write a run directory, and show the table or print the summary."""
-    with out.opened() as opened:
-        results.fill(run, opened.place, drawn, csv)
-    drawn.finish(opened.target, results.REDRAW)
-    if json:
-        sys.stdout.write(results.summary_text(run.summary))
-        return figures.status()
-    from sojourn.cli import console
-
-    console.show(run, output.announced("Run directory", opened.target, drawn.hint))
-    return figures.status()
-
-
-def _parts(text: str) -> tuple[str, list[str]]:
-    """Split `KEY=A,B` at the commas outside brackets and quotes."""
-    key, equals, rest = text.partition("=")
-    values, depth, quote = [""], 0, ""
-    for sign in rest:
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'":
-            quote = sign
-        depth += (sign in _OPEN) - (sign in _CLOSED) if not quote else 0
-        if sign == "," and depth == 0 and not quote:
-            values.append("")
-        else:
-            values[-1] += sign
-    values = [value.strip() for value in values]
-    if not key or not equals or not all(values) or len(set(values)) < max(2, len(values)):
-        raise UsageError(
-            f"{text}: write KEY=A,B with two or more different values, such as "
-            "link.bottleneck.queue=droptail,codel"
+def _notes(plan: Plan) -> list[str]:
+    """Return the remarks on a plan, such as on queues that differ in more than their kind."""
+    notes = []
+    if plan.study.runs > 1 and not plan.base.is_random():
+        notes.append(
+            "note: nothing in the scenario is random, so all runs of a point are the same; "
+            "start_jitter or host_noise above 0s changes that"
         )
-    return key, values
+    defaults = {
+        queue["name"]: param["default"]
+        for queue in api.queues()
+        for param in queue["params"]
+        if param["name"] == "ecn"
+    }
+    for axis in plan.study.axes:
+        if axis.keys[0].endswith(".queue"):
+            named = [value[0] for value in axis.levels() if value[0] in defaults]
+            if len({defaults[name] for name in named}) > 1:
+                listed = ", ".join(f"{name}: {defaults[name]}" for name in named)
+                notes.append(
+                    f"note: these queues differ in their default of `ecn` ({listed}); "
+                    "{ kind = 'codel', ecn = true } sets it"
+                )
+    return notes
+
+
+def _show_plan(plan: Plan, setup: sweeps.Setup, as_json: bool) -> None:
+    took_s = sweeps.estimated_s(plan, setup)
+    memory_bytes = sweeps.memory_bytes(plan, setup)
+    about = {
+        "points": len(plan.points),
+        "runs": len(plan.tasks),
+        "estimated_s": took_s,
+        "memory_bytes": memory_bytes,
+        "axes": {
+            name: list(dict.fromkeys(point.values[place] for point in plan.points))
+            for place, name in enumerate(plan.columns)
+        },
+    }
+    if as_json:
+        print(json.dumps(about, indent=1))
+        return
+    for name, values in about["axes"].items():  # type: ignore[attr-defined]
+        shown = ", ".join(values[:8]) + (f", ... ({len(values)} values)" if len(values) > 8 else "")
+        print(terminal.one_line(f"{name}: {shown}"))
+    print(
+        f"{len(plan.points):,} points, {len(plan.tasks):,} runs; about {_duration(took_s)} on "
+        f"{api.threads_of(setup.jobs)} processes, and {memory_bytes / 1e6:,.0f} MB of memory"
+    )
+
+
+def _show_end(ended: sweeps.Ended, out: str, as_json: bool) -> None:
+    tally = ended.tally
+    if as_json:
+        counts = {
+            "dataset": out,
+            "version": _core.__version__,
+            "runs": tally.done,
+            "failures": tally.failures,
+            "held_runs": ended.known,
+            "took_s": ended.took_s,
+        }
+        print(json.dumps(counts, indent=1))
+        return
+    held = f", {ended.known:,} were in the dataset" if ended.known else ""
+    failed = f", {tally.failures:,} failed (column `error` of runs)" if tally.failures else ""
+    terminal.say(f"{tally.done:,} runs in {_duration(ended.took_s)}{held}{failed}")
+    sys.stdout.flush()
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,77 @@
+"""The worst link of each controller: `python benches/worst.py MEASURE NAME...`.
+
+It prints rows of docs/worst.md: the damage that CMA-ES and random draws find, and that of a single
+drop from the greatest to the least capacity, for every named controller (default: all).
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import sojourn
+
+FILE = Path(__file__).parents[1] / "scenarios" / "capacity-drop.toml"
+EVALUATIONS = 2000
+SETTINGS = {
+    "duration": "20s",
+    "link.bottleneck.rate": "60Mbit",
+    "link.bottleneck.queue": "droptail",
+    "link.bottleneck.buffer": "750kB",
+}
+# RAPID needs the arrival time of each packet.
+TIMES = {"flow.upload.transport": "{ receive_times = true }"}
+LIMITS = ("--rate", "10Mbit..60Mbit", "--mean-rate", "30Mbit", "--changes", "4", "--gap", "2s")
+
+
+def settings(control: str) -> dict[str, str]:
+    """Return the changes of the scenario."""
+    return SETTINGS | (TIMES if control == "rapid" else {})
+
+
+def searched(control: str, method: str, measure: str) -> dict[str, Any]:
+    """Return the counter-example of a search."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = [sys.executable, "-m", "sojourn", "worst", str(FILE), *LIMITS, "--json"]
+        line += ["--control", control, "--method", method, "--measure", measure]
+        line += ["--evaluations", str(EVALUATIONS), "--out", f"{folder}/out"]
+        for key, value in settings(control).items():
+            line += ["--set", f"{key}={value}"]
+        done = subprocess.run(line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def one_drop(control: str, measure: str) -> float:
+    """Return the damage of a single drop half-way."""
+    changed = {
+        **settings(control),
+        "link.bottleneck.rate": '{ start = "60Mbit", steps = [{ at = "10s", rate = "10Mbit" }] }',
+        "record.spike_window": "2s",
+        "measure.from": "2s",
+    }
+    run = sojourn.run(FILE, control=control, set=changed).runs[0]
+    if measure == "excess":
+        return max(spike["excess_s"] or 0.0 for spike in run["spikes"])
+    return 1 - next(one["utilisation"] or 0.0 for one in run["links"] if one["capacity_bps"])
+
+
+def row(control: str, measure: str) -> str:
+    """Return the row of a controller, in ms or in % of the capacity."""
+    factor = 1e3 if measure == "excess" else 100.0
+    cmaes, random = (searched(control, method, measure) for method in ("cmaes", "random"))
+    world = cmaes["simple_world"]
+    rates = [world["rates_bps"][0], *world["rates_bps"][1:]]
+    steps = zip(world["times_s"], rates[1:], strict=True)
+    shown = ", ".join([f"{rates[0] / 1e6:g}", *(f"{at:g} s: {r / 1e6:g}" for at, r in steps)])
+    figures = (cmaes["damage"], random["damage"], one_drop(control, measure))
+    cells = [f"{factor * figure:.0f}" for figure in (*figures, cmaes["simple_damage"])]
+    return f"| `{control}` | {' | '.join(cells)} | {shown} |"
+
+
+if __name__ == "__main__":
+    kind, *names = sys.argv[1:]
+    for name in names or [one["name"] for one in sojourn.controllers()]:
+        print(row(name, kind), flush=True)

@@ -1,0 +1,1 @@
+"""The search for the link that a controller handles worst."""

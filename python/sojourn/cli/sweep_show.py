@@ -1,0 +1,191 @@
+"""`sojourn sweep show` and `sojourn sweep query`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from sojourn import memory
+from sojourn.cli.console import console, name
+from sojourn.cli.options import file_name, name_list
+from sojourn.cli.pictures import free_picture, write_picture
+from sojourn.errors import UsageError
+from sojourn.sweeps import figures, queries
+from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps.figures import Metric
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Longer tables are not readable.
+_MOST_ROWS = 60
+
+
+def declare_show(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn sweep show`."""
+    parser.description = (
+        "Print medians over the seeds for each point of a sweep, and draw one figure over its "
+        "axes: a heat map over --x and --y, or lines over --x (docs/sweeps.md)."
+    )
+    add = parser.add_argument
+    add("directory", metavar="DIR", type=file_name, help="the folder of the dataset")
+    add(
+        "--metric",
+        metavar="TABLE.COLUMN",
+        action="append",
+        default=[],
+        help="show this figure, such as links.queue_delay_p99_s; may be repeated",
+    )
+    add("--name", metavar="A,B", type=name_list, default=[], help="only these flows or links")
+    add("--x", metavar="AXIS", help="horizontal axis of the picture")
+    add("--y", metavar="AXIS", help="vertical axis of a heat map")
+    add("--by", metavar="AXIS", help="one line for each value (default: control)")
+    add("--facet", metavar="AXIS", help="one small picture for each value")
+    add("--plot", metavar="FILE", help="write the picture as FILE.svg and FILE.png")
+    add("--json", action="store_true", help="print the rows of the table as JSON")
+    parser.set_defaults(execute=show)
+
+
+def declare_query(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn sweep query`."""
+    parser.description = (
+        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs DuckDB: "
+        "pip install 'sojourn[sweep]'."
+    )
+    parser.add_argument(
+        "directory", metavar="DIR", type=file_name, help="the folder of the dataset"
+    )
+    parser.add_argument("sql", metavar="SQL", help="such as 'select run, error from runs'")
+    parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
+    parser.set_defaults(execute=query)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print the table, and draw the picture if asked."""
+    dataset = Dataset(args.directory)
+    metrics = [figures.parse(text) for text in args.metric]
+    if args.plot is None and (args.x or args.y or args.facet):
+        raise UsageError("--x, --y and --facet choose the axes of a picture; name it with --plot")
+    if args.json:
+        rows = _rows(dataset, metrics or list(figures.DEFAULTS), args.name)
+        print(json.dumps(rows.to_dicts(), indent=1))
+    else:
+        show_table(dataset, metrics, args.name)
+    return _draw(dataset, metrics, args) if args.plot is not None else 0
+
+
+def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence[str] = ()) -> None:
+    """Print one row for each point, and the failures."""
+    chosen = list(metrics) or list(figures.DEFAULTS)
+    rows = _rows(dataset, chosen, names)
+    axes = figures.axes_of(dataset)
+    shown = [one for one in chosen if _label(one) in rows.columns]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for axis in axes:
+        table.add_column(figures.words(axis), no_wrap=True)
+    table.add_column("runs", justify="right")
+    for metric in shown:
+        table.add_column(f"{figures.words(metric.column)}\n{metric.unit[0]}", justify="right")
+    for row in rows.head(_MOST_ROWS).iter_rows(named=True):
+        cells = [_number(row[_label(metric)], metric) for metric in shown]
+        texts = [name(figures.axis_text(axis, row[axis])) for axis in axes]
+        table.add_row(*texts, f"{row['n']:,}", *cells)
+    out = console()
+    out.print(table)
+    if rows.height > _MOST_ROWS:
+        out.print(f"{_MOST_ROWS} of {rows.height:,} points; --json has the others", style="dim")
+    errors = dataset.runs["error"].drop_nulls()
+    if not errors.is_empty():
+        out.print(name(f"{len(errors):,} runs failed, the first with: {errors[0]}"))
+    out.print(name(f"Dataset: {dataset.folder}"), soft_wrap=True)
+
+
+def _rows(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str]) -> "pl.DataFrame":
+    """Return one row for each point with the median of each figure."""
+    memory.require_polars()
+    axes = figures.axes_of(dataset)
+    rows = dataset.points.group_by(axes, maintain_order=True).len("n")
+    for metric in metrics:
+        found = figures.by(dataset, metric, axes, names if len(metrics) == 1 else ())
+        if not found.is_empty():
+            own = found.select(*axes, found["median"].alias(_label(metric)))
+            rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
+    return rows
+
+
+def _label(metric: Metric) -> str:
+    return f"{metric.table}.{metric.column}"
+
+
+def _number(value: float | None, metric: Metric) -> str:
+    return "–" if value is None else f"{value * metric.unit[1]:,.4g}"
+
+
+def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace) -> int:
+    """Draw the first figure over the chosen axes, or over those that suit it."""
+    from sojourn.sweeps import charts
+
+    metric = next(iter(metrics), Metric("links", "queue_delay_p99_s"))
+    axes = figures.axes_of(dataset)
+    picked = {key: getattr(args, key) for key in ("x", "y", "by", "facet")}
+    named = {key: figures.require_axis(dataset, text) for key, text in picked.items() if text}
+    x = named.get("x") or axes[0]
+    facet = named.get("facet")
+    title = str(dataset.about["title"])
+    free_picture(args.plot)
+    is_number = dataset.points[x].dtype.is_numeric()
+    if "y" in named or not is_number:
+        left = [axis for axis in axes if axis not in (x, facet)]
+        y = named.get("y") or next(iter(left), "control")
+        keys = dict.fromkeys(filter(None, [x, y, facet]))
+        rows = figures.by(dataset, metric, list(keys), args.name)
+        spec = charts.heat_map(rows, metric, x, y, facet, title)
+    else:
+        by = named.get("by") or ("control" if x != "control" else None)
+        keys = dict.fromkeys(filter(None, [x, by, facet]))
+        rows = figures.by(dataset, metric, list(keys), args.name)
+        spec = charts.lines(rows, metric, x, by, facet, title)
+    return write_picture(spec, args.plot)
+
+
+def query(args: argparse.Namespace) -> int:
+    """Run a query and print its rows."""
+    dataset = Dataset(args.directory)
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UsageError(
+            "queries need DuckDB; install it with: pip install 'sojourn[sweep]'"
+        ) from error
+    connection = duckdb.connect(":memory:")
+    for statement in queries.views(dataset):
+        connection.execute(statement)
+    try:
+        found = connection.sql(args.sql)
+    except duckdb.Error as error:
+        raise UsageError(f"{args.sql}: {error}") from error
+    if found is None:
+        raise UsageError(f"{args.sql}: a query that selects rows is needed")
+    rows = found.fetchall()
+    _print_rows(found.columns, rows, args.csv)
+    return 0
+
+
+def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], as_csv: bool) -> None:
+    if as_csv:
+        import csv
+
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(name(column))
+    for row in rows:
+        table.add_row(*(name("–" if cell is None else str(cell)) for cell in row))
+    console().print(table)

@@ -1,0 +1,131 @@
+"""`sojourn worst`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from sojourn import experiment, output, terminal
+from sojourn.adversary import api as adversary
+from sojourn.adversary.api import Counterexample
+from sojourn.adversary.damage import UNITS
+from sojourn.adversary.evaluation import Problem
+from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
+from sojourn.cli.pictures import free_picture, write_picture
+from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.sweeps import api as sweeps
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn worst`."""
+    parser.description = (
+        "Search the changes of a link that a controller handles worst, within limits, and minimise "
+        "them (docs/worst.md). Needs: pip install 'sojourn[worst]'. The evaluations are a "
+        "dataset, and the same command continues an interrupted search."
+    )
+    add_scenario(parser)
+    add_controller_option(parser)
+    add = parser.add_argument
+    add("--control", metavar="NAME", help="the controller; needed if the scenario has several")
+    add("--rate", metavar="LOW..HIGH", required=True, help="the capacities of the link")
+    add("--link", metavar="NAME", help="the link that changes (default: the bottleneck)")
+    add(
+        "--measure",
+        choices=list(UNITS),
+        default="excess",
+        help="the damage: the excess of a spike over the unavoidable one (default), the unused "
+        "capacity, or the unfairness between flows",
+    )
+    add("--changes", metavar="N", type=positive, default=4, help="number of changes (default: 4)")
+    add("--gap", metavar="TIME", default="2s", help="least time between changes (default: 2s)")
+    add("--factor", metavar="X", type=float, help="greatest ratio of neighbouring capacities")
+    add("--mean-rate", metavar="RATE", help="least mean capacity")
+    add("--delay", metavar="LOW..HIGH", help="change the delay of the link too, in this range")
+    add("--loss", metavar="P", type=float, default=0.0, help="greatest probability of loss")
+    add("--evaluations", metavar="N", type=positive, default=2000, help="default: 2000")
+    add(
+        "--method",
+        choices=["cmaes", "tpe", "random"],
+        default="cmaes",
+        help="the method of the search (default: cmaes)",
+    )
+    add("--seed", metavar="N", type=whole, help="seed of the scenario and of the search")
+    add("--jobs", metavar="N", type=positive, help="number of processes (default: one a core)")
+    add("--cluster", metavar="ADDRESS", help="a Dask scheduler, slurm or pbs, as for sweep")
+    add("--out", metavar="DIR", help="folder of the results (default: runs/NAME-worst)")
+    add("--plot", metavar="FILE", help="draw the search as FILE.svg and FILE.png")
+    add("--json", action="store_true", help="print the counter-example as JSON")
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Search, minimise, and report."""
+    stem = "stdin" if args.file == "-" else Path(args.file).stem
+    out = args.out if args.out is not None else f"runs/{stem}-worst"
+    setup = sweeps.Setup(
+        str(Path(args.file).parent),
+        jobs=args.jobs,
+        controllers=tuple(args.controller),
+        cluster=args.cluster,
+    )
+    if args.plot is not None:
+        free_picture(args.plot)
+    problem = _problem(args)
+    from sojourn.progress import Bar
+
+    with Bar() as bar, prints_aside():
+
+        def watch(done: int) -> None:
+            bar.measuring("evaluations", done, max(done, args.evaluations))
+
+        found = adversary.find(problem, setup, args.method, args.evaluations, out, watch)
+        # A remote folder has no report.
+        place = None if "://" in out else adversary.report(problem, setup, found, Path(out))
+    status = 0 if args.plot is None else _draw(problem, found, args.plot)
+    if args.json:
+        sys.stdout.write(found.to_json())
+        return status
+    _show(problem, found)
+    terminal.say(output.announced("Evaluations, worst.toml and worst.json", out))
+    if place is not None:
+        terminal.say(output.announced("Run directory of worst.toml", place))
+    return status
+
+
+def _draw(problem: Problem, found: Counterexample, target: str) -> int:
+    from sojourn.adversary import picture
+
+    spec = picture.course(found, problem.measure, problem.base.title())
+    return write_picture(spec, target)
+
+
+def _problem(args: argparse.Namespace) -> Problem:
+    with prints_aside():
+        core = experiment.prepare(
+            read(args.file),
+            assignments=args.set,
+            control=args.control,
+            seed=args.seed,
+            user_controllers=load_controllers(args.controller),
+        )
+        limits = adversary.limits_of(
+            core,
+            args.rate,
+            args.changes,
+            args.gap,
+            args.factor,
+            args.mean_rate,
+            args.delay,
+            args.loss,
+        )
+        return adversary.problem_of(core, args.file, args.link, limits, args.measure)
+
+
+def _show(problem: Problem, found: Counterexample) -> None:
+    unit, factor = UNITS[problem.measure]
+    print(
+        f"{problem.measure}: {found.damage * factor:.4g} {unit} with "
+        f"{len(found.world.times_s)} changes; {found.simple_damage * factor:.4g} {unit} with "
+        f"{len(found.simple_world.times_s)}:"
+    )
+    for assignment in found.simple_world.assignments(problem.link):
+        print(f"  {assignment}")

@@ -1,0 +1,197 @@
+"""`sojourn.sweep`: the sweeps of the command line, for Python."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+from sojourn import _core, api, experiment, memory
+from sojourn.sweeps import dataset, engine
+from sojourn.sweeps import plan as plans
+from sojourn.sweeps.batch import Worker
+from sojourn.sweeps.cluster import Dask, description
+from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps.engine import Queue, Tally, Watcher
+from sojourn.sweeps.local import Processes
+from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.store import AnyFolder
+
+# Memory of a worker process without runs, measured: Python with polars.
+_PROCESS_BYTES = 150 << 20
+_TRIAL_S = 0.3
+
+
+def sweep(
+    scenario: api.Source,
+    vary: Mapping[str, Sequence[object] | str] | None = None,
+    out: str | PathLike[str] | None = None,
+    control: str | Sequence[str] | None = None,
+    runs: int | None = None,
+    let: Mapping[str, str] | None = None,
+    where: str | None = None,
+    design: str | None = None,
+    points: int | None = None,
+    seed: int | None = None,
+    set: Mapping[str, object] | Iterable[str] = (),
+    spread: str | None = None,
+    series: bool = False,
+    jobs: int | None = None,
+    cluster: str | None = None,
+) -> Dataset:
+    """Simulate a scenario at every point of a design, and return the dataset.
+
+        >>> sweep("dsl.toml", {"link.down.queue": ["droptail", "codel"]}, "runs/queues")
+        ... # doctest: +SKIP
+
+    `vary` maps keys, or keys joined by `+`, to lists of values or to ranges such as
+    "1ms..20ms:log:5". It adds axes to the table `[sweep]` of the scenario. `let` derives values of
+    keys by expressions, and `where` is the condition of the points that run. `design` is "grid",
+    "random", "latin-hypercube" or "sobol"; all but the grid need `points`. `runs` is the number of
+    consecutive seeds of each point. `series` keeps the samples of flows and links.
+
+    `out` is the folder of the dataset (docs/sweeps.md), or a URL such as "s3://bucket/sweep". A run
+    that it holds is not simulated again. Without `out`, the dataset is in a temporary folder, which
+    exists until the program ends. `jobs` is the number of processes (default: one a core), and
+    `cluster` is the address of a Dask scheduler, whose workers are used instead; "slurm" and "pbs"
+    submit `jobs` jobs to a batch system. The other parameters are those of `run`.
+
+    Raises `ScenarioError` for a fault in the scenario or in an axis, before any simulation, and
+    `UsageError` for a folder with other content or of another version. A run that fails is a row of
+    `runs` with its error.
+    """
+    source = api.as_scenario(scenario)
+    core = experiment.prepare(
+        source.compile(), assignments=set, control=control, seed=seed, spread=spread
+    )
+    study = plans.study(
+        core,
+        vary=[_argument(key, values) for key, values in (vary or {}).items()],
+        let=[f"{key}={text}" for key, text in (let or {}).items()],
+        where=where,
+        design=design,
+        points=points,
+        runs=runs,
+    )
+    plan = plans.plan(core, source.origin, study)
+    base_dir = source._base_dir
+    execute(plan, Setup(base_dir, series, jobs, cluster=cluster), folder := folder_of(out))
+    return Dataset(folder)
+
+
+def _argument(key: str, values: Sequence[object] | str) -> str:
+    if isinstance(values, str):
+        return f"{key}={values}"
+    return f"{key}={','.join(map(experiment.toml_value, values))}"
+
+
+def folder_of(out: str | PathLike[str] | None) -> str:
+    """Return the folder of a dataset; without a name, one that exists until the program ends."""
+    if out is not None:
+        return os.fspath(out)
+    import atexit
+
+    folder = tempfile.mkdtemp(prefix="sojourn-sweep-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The settings of an execution."""
+
+    base_dir: str
+    """Folder of the files that the scenario names."""
+    series: bool = False
+    jobs: int | None = None
+    controllers: tuple[str, ...] = ()
+    """The user's own controllers, as arguments of `--controller`."""
+    cluster: str | None = None
+    """Address of a Dask scheduler, or the name of a batch system; then with `jobs` jobs."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of an execution."""
+
+    known: int
+    """Runs that the dataset held already."""
+    tally: Tally
+    took_s: float
+
+
+def _ignore(done: int, failures: int, total: int) -> None:
+    """Show no progress."""
+
+
+def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> Ended:
+    """Simulate every run of a plan that the dataset does not hold."""
+    if setup.cluster is None:
+        advice = "shorten the scenario or use fewer processes (jobs)"
+        memory.require(memory_bytes(plan, setup), advice)
+    began = time.perf_counter()
+    with dataset.opened(out, plan) as (folder, held):
+        tasks = [task for task in _distinct(plan) if task.key not in held]
+        known = len(held & {task.key for task in plan.tasks})
+        queue, tally = Queue(plan, tasks), Tally(len(tasks))
+        worker = Worker(plan.base, folder, setup.series)
+        watcher(0, 0, len(tasks))
+        if setup.cluster is None:
+            engine.execute_here(queue, worker, tally, watcher, engine.FIRST_S)
+        if setup.cluster is None and _stays_here(queue, tally, setup):
+            engine.execute_here(queue, worker, tally, watcher, float("inf"))
+        elif queue:
+            workers = start_workers(plan, setup, folder, len(tasks) - tally.done)
+            try:
+                engine.execute(queue, workers, worker, tally, watcher)
+            finally:
+                workers.close()
+    return Ended(known, tally, time.perf_counter() - began)
+
+
+def _stays_here(queue: Queue, tally: Tally, setup: Setup) -> bool:
+    """Whether this process alone executes the rest."""
+    remaining = tally.total - tally.done
+    return api.threads_of(setup.jobs) == 1 or engine.is_short(queue, tally, remaining)
+
+
+def start_workers(plan: Plan, setup: Setup, folder: AnyFolder, remaining: int) -> engine.Engine:
+    """Start the engine: processes of this machine, or the connection to a cluster."""
+    common = {"controllers": list(setup.controllers), "out": str(folder), "series": setup.series}
+    if setup.cluster is not None:
+        own = {**description(plan.base, plan.origin), **common}
+        return Dask(setup.cluster, own, api.threads_of(setup.jobs))
+    local = {"origin": plan.origin, "toml": plan.base.to_toml(), "base_dir": setup.base_dir}
+    count = min(api.threads_of(setup.jobs), remaining)
+    return Processes(count, {**local, **common}, folder.lock)
+
+
+def _distinct(plan: Plan) -> list[plans.Task]:
+    """Return the runs without those that equal an earlier one."""
+    return list({task.key: task for task in reversed(plan.tasks)}.values())[::-1]
+
+
+def memory_bytes(plan: Plan, setup: Setup) -> int:
+    """Estimate the memory of all processes."""
+    processes = min(api.threads_of(setup.jobs), len(plan.tasks))
+    return processes * (plan.memory_bytes + _PROCESS_BYTES)
+
+
+def estimated_s(plan: Plan, setup: Setup) -> float:
+    """Estimate the duration of a plan by simulating parts of a few of its runs."""
+    count = min(len(plan.tasks), 5)
+    picked = [
+        plan.tasks[place * (len(plan.tasks) - 1) // max(count - 1, 1)] for place in range(count)
+    ]
+    mean_s = sum(_run_s(plan.scenario(task.point), task) for task in picked) / count
+    return mean_s * len(plan.tasks) / min(api.threads_of(setup.jobs), len(plan.tasks))
+
+
+def _run_s(core: _core.Scenario, task: plans.Task) -> float:
+    began = time.perf_counter()
+    running = core.simulation(task.control, task.seed)
+    running.advance(running.duration_s, _TRIAL_S)
+    took_s = time.perf_counter() - began
+    return took_s * running.duration_s / max(running.now_s, 1e-9)

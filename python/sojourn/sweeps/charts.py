@@ -1,0 +1,125 @@
+"""Pictures of a dataset: heat maps, and lines with bands, as small multiples."""
+
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from sojourn.report import theme
+from sojourn.report.chart import COLOURS
+from sojourn.report.theme import Spec
+from sojourn.sweeps import figures
+from sojourn.sweeps.figures import Metric
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Ratios of the greatest to the least value from which an axis is logarithmic.
+_LOGARITHMIC = 20
+_CELL, _DARK = 46, 0.6
+_WIDTH, _HEIGHT = 300, 200
+_MOST_ACROSS = 3
+
+
+def heat_map(
+    rows: "pl.DataFrame", metric: Metric, x: str, y: str, facet: str | None, title: str
+) -> Spec:
+    """Draw the medians over two axes, one map for each value of `facet`."""
+    factor = metric.unit[1]
+    data = [
+        {
+            "x": figures.axis_text(x, row[x]),
+            "y": figures.axis_text(y, row[y]),
+            "facet": figures.axis_text(facet, row[facet]) if facet else "",
+            "value": row["median"] * factor,
+        }
+        for row in rows.iter_rows(named=True)
+        if row["median"] is not None
+    ]
+    values = [one["value"] for one in data]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    table = theme.table(data, "value")
+    columns, lines = _ordered(rows, x), _ordered(rows, y)
+    across = alt.X("x:N", sort=columns, title=figures.words(x), axis=alt.Axis(labelAngle=-45))
+    down = alt.Y("y:N", sort=lines[::-1], title=figures.words(y))
+    colour = alt.Color("value:Q", scale=alt.Scale(scheme="viridis"), legend=None)
+    # Viridis is dark at its lower end.
+    dark = {"test": f"datum.value < {least + _DARK * (most - least)}", "value": "white"}
+    text = alt.Text("value:Q", format=".3~g"), alt.ColorValue("#222", condition=dark)
+    maps = alt.layer(
+        theme.chart(table, alt.MarkDef("rect"), across, down, colour),
+        theme.chart(table, alt.MarkDef("text", fontSize=10), across, down, *text),
+        width=_CELL * len(columns),
+        height=24 * len(lines),
+    )
+    return _document(_faceted(maps, rows, facet), f"{metric.title}: median over seeds", title)
+
+
+def lines(
+    rows: "pl.DataFrame", metric: Metric, x: str, by: str | None, facet: str | None, title: str
+) -> Spec:
+    """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile."""
+    factor = metric.unit[1]
+    unit, scale = _x_unit(x)
+    data = [
+        {
+            "x": row[x] * scale,
+            "by": figures.axis_text(by, row[by]) if by else "",
+            "facet": figures.axis_text(facet, row[facet]) if facet else "",
+            **{key: row[key] * factor for key in ("median", "p5", "p95")},
+        }
+        for row in rows.sort(x).iter_rows(named=True)
+        if row["median"] is not None and row[x] is not None
+    ]
+    table = theme.table(data, "x", "median", "p5", "p95")
+    positions = [one["x"] for one in data]
+    least, most = min(positions, default=0.0), max(positions, default=0.0)
+    kind: Any = "log" if least > 0 and most / least >= _LOGARITHMIC else "linear"
+    name = f"{figures.words(x)} ({unit})" if unit else figures.words(x)
+    across = alt.X("x:Q", title=name, scale=alt.Scale(type=kind, zero=False, nice=False))
+    names = _ordered(rows, by) if by else [""]
+    colour = alt.Color(
+        "by:N",
+        scale=alt.Scale(domain=names, range=list(islice(cycle(COLOURS), len(names)))),
+        legend=alt.Legend(symbolOpacity=1) if by else None,
+    )
+    band = alt.MarkDef("area", opacity=0.2)
+    marks: Any = alt.MarkDef("line", point=True)
+    median = alt.Y("median:Q", title=metric.title, scale=alt.Scale(zero=True))
+    drawn = alt.layer(
+        theme.chart(table, band, across, alt.Y("p5:Q", title=metric.title), alt.Y2("p95"), colour),
+        theme.chart(table, marks, across, median, colour),
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
+    about = f"{metric.title}: median over seeds, and 5th to 95th percentile"
+    return _document(_faceted(drawn, rows, facet), about, title)
+
+
+def _x_unit(axis: str) -> tuple[str, float]:
+    if axis.endswith("_bps"):
+        return "Mbit/s", 1e-6
+    if axis.endswith("_bytes"):
+        return "kB", 1e-3
+    return ("ms", 1e3) if axis.endswith("_s") else ("", 1.0)
+
+
+def _ordered(rows: "pl.DataFrame", axis: str) -> list[str]:
+    """Return the texts of an axis: numbers in their order, names in that of the sweep."""
+    values = rows[axis].unique(maintain_order=True)
+    if values.dtype.is_numeric():
+        values = values.sort()
+    return [figures.axis_text(axis, value) for value in values.to_list()]
+
+
+def _faceted(chart: Any, rows: "pl.DataFrame", facet: str | None) -> Any:
+    if facet is None:
+        return chart
+    header = {"labelFontSize": 12, "labelPadding": 4}
+    values = _ordered(rows, facet)
+    own = alt.Facet("facet:N", sort=values, title=figures.words(facet), header=header)
+    return chart.facet(facet=own, columns=min(len(values), _MOST_ACROSS))
+
+
+def _document(view: Any, about: str, title: str) -> Spec:
+    return theme.document(title, about, title_offset=12, vconcat=[view])

@@ -1,0 +1,166 @@
+"""The engine of clusters: batches as tasks of a Dask scheduler (dask.distributed)."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core, terminal
+from sojourn.errors import UsageError
+from sojourn.sweeps import batch, store
+from sojourn.sweeps.batch import Batch, Done, Worker
+from sojourn.sweeps.local import Lost
+
+_CONNECT_S = 10
+# Jobs wait in the queue of a batch system.
+_QUEUE_S = 24 * 3600
+_BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
+# Batches of each thread of the cluster: one is executed while the next one waits at the worker.
+_WAITING = 2
+
+
+class Dask:
+    """The workers of a Dask scheduler. It repeats the batches of workers that die.
+
+    `address` is that of the scheduler, or the name of a batch system, which then gets `jobs` jobs
+    with the settings of dask-jobqueue's configuration.
+    """
+
+    def __init__(self, address: str, setup: dict[str, Any], jobs: int) -> None:
+        self._cluster = _started(address, jobs) if address in _BATCH_SYSTEMS else None
+        try:
+            self._connect(address)
+        except BaseException:
+            if self._cluster is not None:
+                self._cluster.close()
+            raise
+        self._setup = json.dumps(setup)
+        self._futures: dict[Any, Batch] = {}
+
+    def _connect(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise UsageError(
+                "clusters need dask.distributed; install it with: pip install 'sojourn[cluster]'"
+            ) from error
+        try:
+            self._client = Client(self._cluster or address, timeout=_CONNECT_S)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--cluster {address}: no Dask scheduler answers ({error})") from error
+        try:
+            self._require_workers(address)
+        except BaseException:
+            self._client.close()
+            raise
+
+    @property
+    def slots(self) -> int:
+        """Number of threads of all workers, which may join and leave."""
+        threads: Mapping[str, int] = self._client.nthreads()
+        return max(sum(threads.values()), 1)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the cluster takes another batch."""
+        return len(self._futures) < _WAITING * self.slots
+
+    def submit(self, given: Batch) -> None:
+        """Send a batch to the scheduler."""
+        line = batch.to_json(given)
+        future = self._client.submit(execute, self._setup, line, key=f"sojourn-{given.name}")
+        self._futures[future] = given
+
+    def wait(self) -> list[Done | Lost]:
+        """Wait for the end of batches, for a moment at most."""
+        from distributed import wait
+
+        try:
+            done = wait(list(self._futures), timeout=0.5, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            return []
+        return [self._ended(future) for future in done]
+
+    def close(self) -> None:
+        """Cancel the batches that have not ended, and leave the scheduler."""
+        self._client.cancel(list(self._futures))
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _ended(self, future: Any) -> Done | Lost:
+        given = self._futures.pop(future)
+        if error := future.exception():
+            return Lost(given, f"its worker failed: {type(error).__name__}: {error}")
+        return Done(**future.result())
+
+    def _require_workers(self, address: str) -> None:
+        """Refuse a cluster without workers, and one with another version of Sojourn."""
+        try:
+            wait_s = _QUEUE_S if self._cluster is not None else _CONNECT_S
+            self._client.wait_for_workers(1, timeout=wait_s)
+        except TimeoutError as error:
+            raise UsageError(f"--cluster {address}: the scheduler has no workers") from error
+        try:
+            versions = set(self._client.run(version).values())
+        except ImportError as error:
+            raise UsageError(f"--cluster {address}: a worker has no Sojourn: {error}") from error
+        if versions != {_core.__version__}:
+            raise UsageError(
+                f"--cluster {address}: its workers have Sojourn {', '.join(sorted(versions))}, and "
+                f"this is {_core.__version__}; install the same version everywhere"
+            )
+        terminal.say(f"Dask dashboard: {self._client.dashboard_link}")
+
+
+def _started(system: str, jobs: int) -> Any:
+    """Start a scheduler here, and submit jobs whose workers connect to it."""
+    try:
+        import dask_jobqueue
+    except ImportError as error:
+        raise UsageError(
+            f"--cluster {system} needs dask-jobqueue; install it with: "
+            "pip install 'sojourn[cluster]'"
+        ) from error
+    try:
+        cluster = getattr(dask_jobqueue, _BATCH_SYSTEMS[system])()
+    except ValueError as error:
+        raise UsageError(
+            f"--cluster {system}: {error}; set jobqueue.{system} in a file of ~/.config/dask"
+        ) from error
+    cluster.scale(jobs=jobs)
+    return cluster
+
+
+def version() -> str:
+    """Return the version of Sojourn at a worker."""
+    return _core.__version__
+
+
+def execute(setup: str, line: str) -> dict[str, Any]:
+    """Execute a batch at a worker of the cluster."""
+    return asdict(_worker(setup).execute(batch.from_json(line)))
+
+
+@lru_cache(maxsize=2)
+def _worker(setup: str) -> Worker:
+    """Parse the scenario once for each sweep, with copies of the files that it names."""
+    from sojourn.cli.scenarios import load_controllers
+
+    given = json.loads(setup)
+    folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-"))
+    for name, text in given["files"].items():
+        (folder / name).write_text(text, "utf-8")
+    base = _core.Scenario.from_toml(given["origin"], given["toml"], str(folder))
+    if given["controllers"]:
+        base.use_controllers(load_controllers(given["controllers"]).catalogue)
+    return Worker(base, store.open_folder(given["out"]), given["series"])
+
+
+def description(base: _core.Scenario, origin: str) -> dict[str, Any]:
+    """Return the scenario with its files, for machines that do not have them."""
+    toml, files = base.portable()
+    return {"origin": origin, "toml": toml, "files": dict(files)}

@@ -1,0 +1,291 @@
+"""The dataset of a sweep: a folder of Parquet files (docs/sweeps.md).
+
+Each batch of runs is one file in each of the folders `flows`, `links`, `spikes` and, last, `runs`.
+The file in `runs` completes the batch; files of other folders without it are of a batch that was
+interrupted.
+"""
+
+import fcntl
+import io
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from sojourn import _core, memory
+from sojourn.errors import UsageError
+from sojourn.sweeps import quantities, tables
+from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.quantities import Quantity
+from sojourn.sweeps.store import AnyFolder, Folder, open_folder
+from sojourn.sweeps.tables import SERIES, TABLES, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = 1
+"""Version of the dataset's format. It increases only if a reader would misread the files."""
+
+_ABOUT = "sweep.json"
+POINTS = "points.parquet"
+_LOCK = ".lock"
+_LOCK_WAIT_S = 2.0
+
+
+class Dataset:
+    """The results of a sweep. Frames of Polars have a row for each entry of each run.
+
+    `points` has a row for each run of the plan: its identity `run`, its values of the axes, its
+    controller and its seed. `runs`, `flows`, `links` and `spikes` have the results, with the
+    columns of the points first.
+    """
+
+    def __init__(self, directory: str | PathLike[str]) -> None:
+        self.folder = open_folder(directory)
+        if not self.folder.exists(_ABOUT):
+            raise UsageError(
+                f"{self.folder}: not a dataset of a sweep: it has no {_ABOUT}; "
+                "`sojourn sweep FILE --vary KEY=A,B --out DIR` writes one"
+            )
+        self.about: dict[str, Any] = json.loads(self.folder.read(_ABOUT))
+        if self.about.get("format") != FORMAT:
+            raise UsageError(
+                f"{self.folder}: its format is {self.about.get('format')}, and this version of "
+                f"Sojourn reads {FORMAT}"
+            )
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of the axes and of the derived values."""
+        return [str(name) for name in self.about["axes"]]
+
+    @property
+    def points(self) -> "pl.DataFrame":
+        """The runs of the plan."""
+        memory.require_polars()
+        import polars as pl
+
+        return pl.read_parquet(io.BytesIO(self.folder.read(POINTS)))
+
+    @property
+    def runs(self) -> "pl.DataFrame":
+        """A row for each completed or failed run; `error` is null for a completed one."""
+        return self.table("runs")
+
+    @property
+    def flows(self) -> "pl.DataFrame":
+        """A row for each flow of each run."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> "pl.DataFrame":
+        """A row for each link of each run."""
+        return self.table("links")
+
+    @property
+    def spikes(self) -> "pl.DataFrame":
+        """A row for each change of capacity of each run."""
+        return self.table("spikes")
+
+    def series(self, what: str) -> "pl.DataFrame":
+        """Return the samples of `flows` or `links`, if the sweep kept them."""
+        if f"series_{what}" not in SERIES:
+            raise UsageError(f"there are no series of {what!r}; there are: flows, links")
+        return self._joined(self._read(f"series_{what}"), "control", "seed")
+
+    def table(self, name: Table) -> "pl.DataFrame":
+        """Return a table with the columns of the points first, sorted by point and seed."""
+        own = self._read(name)
+        if own.is_empty():
+            own = tables.frame(name, [])
+        if name == "runs":
+            return self._joined(own, "control", "seed")
+        return self._joined(own.rename({"control": "flow_control"}, strict=False))
+
+    def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
+        points = self.points.with_row_index("_order")
+        # A join may change the order of the rows of a run.
+        rows = own.drop(repeated, strict=False).with_row_index("_row")
+        joined = points.join(rows, on="run", how="inner")
+        return joined.sort("_order", "_row").drop("_order", "_row")
+
+    def _read(self, folder: str) -> "pl.DataFrame":
+        memory.require_polars()
+        import polars as pl
+
+        complete = set(self.folder.list("runs"))
+        names = [f"{folder}/{name}" for name in self.folder.list(folder) if name in complete]
+        frames = [pl.read_parquet(io.BytesIO(data)) for data in self.folder.read_all(names)]
+        return pl.concat(frames) if frames else pl.DataFrame(schema={"run": pl.String})
+
+    def __repr__(self) -> str:
+        return f"<sojourn.Dataset {self.folder}: {', '.join(self.axes)}>"
+
+
+@contextmanager
+def opened(place: str | PathLike[str], plan: Plan) -> Iterator[tuple[AnyFolder, set[str]]]:
+    """Prepare a new or an existing dataset; yield it with the identities of its runs."""
+    folder = open_folder(place)
+    if folder.exists(_ABOUT):
+        _require_version(folder)
+    else:
+        folder.require_free()
+    with _locked(folder):
+        if folder.lock is not None:
+            # Without a lock, a worker of a killed command may still write.
+            _remove_interrupted(folder)
+        known = _known(folder)
+        write_plan(folder, plan)
+        folder.write("scenario.toml", plan.base.to_toml().encode())
+        yield folder, known
+        # A worker that died may have left files.
+        _remove_interrupted(folder)
+
+
+def write_plan(folder: AnyFolder, plan: Plan) -> None:
+    """Write the description of the plan and its points, beside the points of earlier plans."""
+    folder.write(_ABOUT, _about(plan))
+    folder.write(POINTS, _points(folder, plan))
+
+
+@contextmanager
+def _locked(folder: AnyFolder) -> Iterator[None]:
+    """Keep other commands on this machine from writing the same folder."""
+    if not isinstance(folder, Folder):
+        yield
+        return
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with (folder.path / _LOCK).open("w") as lock:
+        _lock(lock, folder)
+        folder.lock = lock.fileno()
+        yield
+
+
+def _require_version(folder: AnyFolder) -> None:
+    version = Dataset(str(folder)).about["version"]
+    if version != _core.__version__:
+        raise UsageError(
+            f"{folder} was written by Sojourn {version}, and this is {_core.__version__}, whose "
+            "results may differ; write to another folder with --out"
+        )
+
+
+def _lock(lock: IO[str], folder: Folder) -> None:
+    # The workers of a killed command end a moment after it.
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                message = f"{folder}: another command is writing it; wait for its end"
+                raise UsageError(message) from error
+            time.sleep(0.05)
+
+
+def _remove_interrupted(folder: AnyFolder) -> None:
+    """Remove the files of batches that a killed process began."""
+    for name in list(folder.partial()):
+        folder.remove(name)
+    complete = set(folder.list("runs"))
+    for table in (*TABLES[1:], *SERIES):
+        for name in folder.list(table):
+            if name not in complete:
+                folder.remove(f"{table}/{name}")
+
+
+def _known(folder: AnyFolder) -> set[str]:
+    memory.require_polars()
+    import polars as pl
+
+    known: set[str] = set()
+    for data in folder.read_all([f"runs/{name}" for name in folder.list("runs")]):
+        known.update(pl.read_parquet(io.BytesIO(data), columns=["run"])["run"].to_list())
+    return known
+
+
+def _about(plan: Plan) -> bytes:
+    study = plan.study
+    about = {
+        "format": FORMAT,
+        "version": _core.__version__,
+        "scenario": plan.origin,
+        "title": plan.base.title(),
+        "axes": [column(plan, name) for name in plan.columns],
+        # The columns of a search have no keys.
+        "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),
+        "design": study.design,
+        "points": len(plan.points),
+        "runs": len(plan.tasks),
+    }
+    return (json.dumps(about, indent=1) + "\n").encode()
+
+
+def _keys(plan: Plan) -> list[str]:
+    keys = [key for axis in plan.study.axes for key in axis.keys]
+    return [*keys, *(key for key, _ in plan.study.derived)]
+
+
+def column(plan: Plan, name: str) -> str:
+    """Return the name of a column, which ends in the unit of its values."""
+    kind = plan.kinds[name]
+    return name + quantities.SUFFIX[kind] if kind is not None else name
+
+
+def _points(folder: AnyFolder, plan: Plan) -> bytes:
+    """Return the runs of the plan, and those of earlier plans that are not in it."""
+    memory.require_polars()
+    import polars as pl
+
+    frame = _frame(plan)
+    if folder.exists(POINTS):
+        before = pl.read_parquet(io.BytesIO(folder.read(POINTS)))
+        others = before.join(frame.select("run").unique(), on="run", how="anti")
+        if not others.is_empty():
+            frame = pl.concat([frame, others], how="diagonal_relaxed")
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
+def _frame(plan: Plan) -> "pl.DataFrame":
+    import polars as pl
+
+    points = [task.point for task in plan.tasks]
+    found: dict[str, Sequence[Any]] = {"run": [task.key for task in plan.tasks]}
+    for place, name in enumerate(plan.columns):
+        texts = [point.values[place] for point in plan.points]
+        values = _column(texts, plan, name)
+        found[column(plan, name)] = [values[point] for point in points]
+    found["control"] = [plan.labels[task.point, task.control] for task in plan.tasks]
+    found["seed"] = [task.seed for task in plan.tasks]
+    # A run that two points share has one row.
+    frame = pl.DataFrame(found, schema_overrides={"run": pl.String}, strict=False)
+    return frame.unique("run", keep="first", maintain_order=True)
+
+
+def _column(texts: list[str], plan: Plan, name: str) -> list[Any]:
+    """Return numbers if all values are quantities of one kind, and else the texts."""
+    kind = plan.kinds[name]
+    if kind is None:
+        return texts
+    values = [quantities.parse(text) for text in texts]
+    numbers = [
+        quantities.column_value(value, kind) for value in values if isinstance(value, Quantity)
+    ]
+    if kind != "time" and all(number.is_integer() for number in numbers):
+        return [int(number) for number in numbers]
+    return numbers
+
+
+def size_bytes(directory: Path) -> int:
+    """Return the size of a dataset on disk."""
+    return sum(
+        os.stat(file).st_size  # noqa: PTH116
+        for file in directory.rglob("*")
+        if file.is_file()
+    )

@@ -1,0 +1,137 @@
+"""The figures of a dataset by its axes: medians over seeds, with the range of most of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast, get_args
+
+from sojourn import _core
+from sojourn.errors import UsageError, require_known
+from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps.tables import Table, columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CONTROL = "control"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure: its table, its column, and its unit for people."""
+
+    table: Table
+    column: str
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """The unit's name, and the factor to it."""
+        if self.column.endswith("_bps"):
+            return "Mbit/s", 1e-6
+        if self.column.endswith("_s"):
+            return "ms", 1e3
+        return ("%", 100.0) if self.column == "utilisation" else ("", 1.0)
+
+    @property
+    def title(self) -> str:
+        """The name and the unit."""
+        unit = self.unit[0]
+        return f"{words(self.column)} ({unit})" if unit else words(self.column)
+
+
+DEFAULTS = (
+    Metric("flows", "goodput_bps"),
+    Metric("links", "utilisation"),
+    Metric("links", "queue_delay_p50_s"),
+    Metric("links", "queue_delay_p99_s"),
+    Metric("spikes", "spike_s"),
+)
+"""The columns of the table, if no other figure is chosen."""
+
+
+def parse(text: str) -> Metric:
+    """Read `TABLE.COLUMN`, such as `links.queue_delay_p99_s`."""
+    table, _, column = text.partition(".")
+    require_known("table", table, get_args(Table))
+    names = [name for name, kind in columns(cast(Table, table)).items() if kind != "String"]
+    require_known(f"figure in {table}", column, names)
+    return Metric(cast(Table, table), column)
+
+
+def words(column: str) -> str:
+    """Return the name of a column without its unit, in words."""
+    for suffix in ("_bps", "_s", "_bytes"):
+        column = column.removesuffix(suffix)
+    return column.replace("_", " ")
+
+
+def by(
+    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+) -> "pl.DataFrame":
+    """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
+
+    `names` selects flows or links; by default, a link is the bottleneck: the one with the greatest
+    median delay, and flows are all flows, summed up for a goodput.
+    """
+    import polars as pl
+
+    frame = _selected(dataset.table(metric.table), metric, names)
+    if frame.is_empty():
+        return pl.DataFrame()
+    value = pl.col(metric.column).cast(pl.Float64)
+    each = frame.group_by([*axes, "run"], maintain_order=True).agg(
+        value.sum() if metric.column == "goodput_bps" else value.max()
+    )
+    return each.group_by(axes, maintain_order=True).agg(
+        pl.col(metric.column).median().alias("median"),
+        pl.col(metric.column).quantile(0.05, "linear").alias("p5"),
+        pl.col(metric.column).quantile(0.95, "linear").alias("p95"),
+        pl.len().alias("n"),
+    )
+
+
+def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "pl.DataFrame":
+    import polars as pl
+
+    if metric.table == "runs" or frame.is_empty():
+        return frame
+    label = "link" if metric.table == "spikes" else "name"
+    known = frame[label].unique(maintain_order=True).to_list()
+    for name in names:
+        require_known("flow or link", name, known)
+    if names:
+        return frame.filter(pl.col(label).is_in(names))
+    if metric.table != "links":
+        return frame
+    delays = frame.group_by("name", maintain_order=True).agg(pl.col("queue_delay_p99_s").median())
+    focus = delays.sort("queue_delay_p99_s", descending=True, nulls_last=True)["name"][0]
+    return frame.filter(pl.col("name") == focus)
+
+
+def axis_text(name: str, value: object) -> str:
+    """Format a value of an axis as scenarios write it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if name.endswith("_bps"):
+            return _core.quantity_text("rate", round(value))
+        if name.endswith("_bytes"):
+            return _core.quantity_text("data", round(value))
+        if name.endswith("_s"):
+            return _core.quantity_text("time", round(value * 1e9))
+        return f"{value:g}"
+    return "–" if value is None else str(value)
+
+
+def axes_of(dataset: Dataset) -> list[str]:
+    """Return the axes of the dataset, and the controllers if they differ."""
+    controls = dataset.points[CONTROL].n_unique()
+    return [*dataset.axes, *([CONTROL] if controls > 1 or not dataset.axes else [])]
+
+
+def require_axis(dataset: Dataset, name: str) -> str:
+    """Return the column of an axis, which may be named without its unit."""
+    known = [*dataset.axes, CONTROL]
+    near = [one for one in known if one == name or words(one).replace(" ", "_") == name]
+    if not near:
+        require_known("axis", name, known)
+    if len(near) > 1:
+        raise UsageError(f"`{name}` names several axes: {', '.join(near)}")
+    return near[0]

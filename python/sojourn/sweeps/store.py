@@ -1,0 +1,78 @@
+"""Folders of a dataset, whose files are written completely or not at all."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from sojourn import output
+from sojourn.errors import UsageError
+from sojourn.sweeps.remote import RemoteFolder
+
+_PARTIAL = ".partial"
+
+
+class Folder:
+    """A local folder."""
+
+    lock: int | None = None
+    """The open file that locks the folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file by way of a hidden one beside it; replace the file if it exists."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
+        try:
+            partial.write_bytes(content)
+            partial.replace(target)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+
+    def read(self, name: str) -> bytes:
+        """Read a file."""
+        return (self.path / name).read_bytes()
+
+    def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
+        """Read several files, in their order."""
+        return map(self.read, names)
+
+    def exists(self, name: str) -> bool:
+        """Whether a file exists."""
+        return (self.path / name).exists()
+
+    def list(self, folder: str) -> list[str]:
+        """Return the names of the Parquet files in a folder, sorted."""
+        return sorted(file.name for file in (self.path / folder).glob("*.parquet"))
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        (self.path / name).unlink(missing_ok=True)
+
+    def partial(self) -> Iterator[str]:
+        """Return the names of files that a killed process left."""
+        for file in self.path.rglob(f".*{_PARTIAL}"):
+            yield str(file.relative_to(self.path))
+
+    def require_free(self) -> None:
+        """Refuse a folder with other content, and one that cannot be made."""
+        if self.path.is_dir() and any(self.path.iterdir()):
+            raise UsageError(
+                f"{self.path} is not empty and not a dataset of a sweep; name another with --out"
+            )
+        output.require_free(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+AnyFolder = Folder | RemoteFolder
+
+
+def open_folder(place: str | os.PathLike[str]) -> AnyFolder:
+    """Return the folder of a path, or of a URL such as `s3://bucket/sweep`."""
+    text = os.fspath(place)
+    return RemoteFolder(text) if "://" in text else Folder(Path(text))

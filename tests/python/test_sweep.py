@@ -1,0 +1,338 @@
+"""Sweeps: plans, datasets, resumption, and the commands."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import sojourn
+from polars.testing import assert_frame_equal
+from sojourn.cli import main
+from sojourn.errors import UsageError
+from sojourn.sweeps import axes, expressions, plan
+from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
+from sojourn.sweeps.engine import Queue, Tally
+from sojourn.sweeps.local import Lost
+from sojourn.sweeps.places import Argument
+from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.quantities import Quantity, Value, text_of
+from sojourn.sweeps.store import Folder
+
+QUEUE = "link.bottleneck.queue"
+TABLES = ("points", "runs", "flows", "links", "spikes")
+
+
+def planned(small: Path, *vary: str, **others: Any) -> Plan:
+    core = sojourn.Scenario.load(small).compile()
+    core.set_controls(others.pop("control", ["cubic"]))
+    core.check()
+    return plan.plan(core, str(small), plan.study(core, vary=vary, **others))
+
+
+def tables_of(folder: Path) -> dict[str, pl.DataFrame]:
+    found = sojourn.Dataset(folder)
+    return {name: getattr(found, name) for name in TABLES}
+
+
+def test_ranges_are_even_on_their_scale() -> None:
+    axis = axes.from_argument("link.back.delay=1ms..100ms:log:3")
+    assert [level[0] for level in axis.levels()] == ["1ms", "10ms", "100ms"]
+    axis = axes.from_argument("flow.a.count=1..4:lin:4")
+    assert [level[0] for level in axis.levels()] == ["1", "2", "3", "4"]
+    axis = axes.from_argument("link.a.delay+link.b.delay=1ms,2ms+3ms")
+    assert axis.levels() == [("1ms", "1ms"), ("2ms", "3ms")]
+    # Paths are no ranges, and commas inside a table belong to it.
+    assert axes.from_argument("link.a.rate.trace=../a..b").levels() == [("../a..b",)]
+    axis = axes.from_argument(f"{QUEUE}=droptail,{{ kind = 'codel', ecn = true }}")
+    assert axis.levels()[1] == ("{ kind = 'codel', ecn = true }",)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("link.back.delay", 1, "not an axis"),
+        ("link.back.delay=1ms,,2ms", 1, "empty value"),
+        ("link.back.delay=1ms,1ms", 21, "twice"),
+        ("link.back.delay=2ms..1ms:3", 17, "does not rise"),
+        ("link.back.delay=0ms..1ms:log:3", 17, "reaches 0"),
+        ("link.back.delay=1ms..2ms:cubic:3", 26, "not a scale"),
+        ("link.back.delay=1ms..2ms", 1, "no number of steps"),
+        ("link.back.delay=1ms,2Mbit", 21, "duration"),
+        ("link.back.dealy=1ms,2ms", 1, "dealy"),
+        ("link.a.x+link.b.x=1+2+3,2", 19, "3 parts for 2 keys"),
+    ],
+)
+def test_bad_axes_are_refused_with_their_column(
+    text: str, column: int, message: str, small: Path
+) -> None:
+    with pytest.raises(sojourn.ScenarioError, match=message) as caught:
+        planned(small, text)
+    item = caught.value.items[0]
+    if message != "dealy":
+        assert (item["origin"], item["line"], item["column"]) == ("--vary", 1, column)
+
+
+def test_a_document_is_a_sweep_and_its_faults_have_lines(small: Path, tmp_path: Path) -> None:
+    text = small.read_text("utf-8") + (
+        "\n[sweep]\nruns = 2\nwhere = 'delay < 30ms'\n[sweep.vary]\n"
+        "'link.back.delay' = ['10ms', '20ms', '40ms']\n"
+        "\"link.bottleneck.queue\" = ['droptail', { kind = 'codel', ecn = true }]\n"
+        "[sweep.let]\n'link.bottleneck.buffer' = '10Mbit * (delay + 5ms)'\n"
+    )
+    file = tmp_path / "study.toml"
+    file.write_text(text, "utf-8")
+    found = planned(file)
+    assert found.columns == ("delay", "queue", "buffer")
+    assert [point.values[2] for point in found.points] == ["18.75kB"] * 2 + ["31.25kB"] * 2
+    assert len(found.tasks) == 8
+    # `sojourn run` leaves the study out.
+    assert sojourn.run(file, control="cubic").runs
+
+    faults = {
+        "'20ms'": ("'20m'", "one of its units"),
+        "delay < 30ms": ("delay < 30Mbit", "time and rate"),
+        "(delay + 5ms)": ("delay)", "malformed"),
+        "runs = 2": ("rnus = 2", "rnus"),
+    }
+    for old, (new, message) in faults.items():
+        file.write_text(text.replace(old, new), "utf-8")
+        line = next(at for at, one in enumerate(text.splitlines(), start=1) if old in one)
+        with pytest.raises(sojourn.ScenarioError, match=message) as caught:
+            planned(file)
+        assert caught.value.items[0]["line"] == line
+
+
+def test_expressions_have_dimensions() -> None:
+    def value(text: str) -> Any:
+        names: dict[str, Value] = {"rate": Quantity(8e6, (1, -1)), "queue": "codel"}
+        return expressions.parse(text, Argument("--let", text)).value(names.__getitem__)
+
+    assert text_of(value("2 * rate * 10ms")) == "20kB"
+    assert text_of(value("max(1kB, 0.5 * 4kB) / rate")) == "2ms"
+    assert value("rate >= 8Mbit and queue in ['codel', 'pie'] and not queue == 'pie'") is True
+    assert value("1ms < 2ms < 3ms") is True
+    for text in (
+        "rate + 1ms",
+        "rate < 'codel'",
+        "1/0",
+        "queue * 2",
+        "__import__('os')",
+        "rate ** 2",
+    ):
+        with pytest.raises(sojourn.ScenarioError):
+            value(text)
+
+
+def test_conditions_and_variables_choose_points(small: Path) -> None:
+    found = planned(
+        small,
+        "bdp=0.5,1",
+        f"{QUEUE}=droptail,codel",
+        let=["link.bottleneck.buffer=bdp*12Mbit*20ms"],
+        where="not (control == 'dctcp' and queue == 'droptail')",
+        control=["cubic", "dctcp"],
+    )
+    assert len(found.points) == 4
+    assert sorted(found.labels.values()) == ["cubic"] * 4 + ["dctcp"] * 2
+    assert all("bdp" not in text for point in found.points for text in point.assignments)
+    with pytest.raises(UsageError, match="no point"):
+        planned(small, f"{QUEUE}=droptail,codel", where="queue == 'pie'")
+    with pytest.raises(UsageError, match="two axes set"):
+        planned(small, f"{QUEUE}=droptail,codel", f"{QUEUE}=pie,red")
+
+
+def test_random_designs_repeat_by_seed(small: Path) -> None:
+    asked = {"design": "random", "points": 5}
+    first, again = (planned(small, "link.back.delay=1ms..50ms:log", **asked) for _ in "ab")
+    assert len(first.points) == 5
+    assert [task.key for task in first.tasks] == [task.key for task in again.tasks]
+    with pytest.raises(UsageError, match="--points"):
+        planned(small, "link.back.delay=1ms..50ms", design="random")
+
+
+def test_runs_are_known_by_their_meaning(small: Path) -> None:
+    base = planned(small, f"{QUEUE}=codel,droptail")
+    spelt = planned(small, f"{QUEUE}={{ kind = 'codel' }},droptail")
+    assert [task.key for task in base.tasks] == [task.key for task in spelt.tasks]
+    other = planned(small, f"{QUEUE}={{ kind = 'codel', target = '9ms' }},droptail")
+    assert [a.key == b.key for a, b in zip(base.tasks, other.tasks, strict=True)] == [False, True]
+
+
+def test_a_dataset_has_the_figures_of_its_runs(small: Path, tmp_path: Path) -> None:
+    vary = {QUEUE: ["droptail", "codel"], "link.back.delay": "10ms..20ms:lin:2"}
+    found = sojourn.sweep(small, vary, tmp_path / "out", control="cubic", runs=2, series=True)
+    assert found.axes == ["queue", "delay_s"]
+    assert found.points["delay_s"].to_list() == [0.01, 0.01, 0.02, 0.02] * 2
+    asked = {QUEUE: "codel", "link.back.delay": "20ms"}
+    alone = sojourn.run(small, control="cubic", seed=2, set=asked)
+    flow = found.flows.row(7, named=True)
+    assert (flow["queue"], flow["delay_s"], flow["seed"]) == ("codel", 0.02, 2)
+    assert flow["goodput_bps"] == alone.runs[0]["flows"][0]["goodput_bps"]
+    assert found.spikes.height == 8
+    own = found.series("links").filter(pl.col("run") == flow["run"])
+    assert own["queue_delay_s"].to_list() == alone.links["queue_delay_s"].to_list()
+
+
+def test_a_second_sweep_runs_only_what_is_new(small: Path, tmp_path: Path) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    sojourn.sweep(small, {QUEUE: ["droptail", "codel"]}, out, control="cubic")
+    before = {file: file.stat().st_mtime_ns for file in (out / "runs").iterdir()}
+    # The delay of the scenario is 10ms: these runs are known, also with another axis.
+    both = {QUEUE: ["droptail", "codel"], "link.back.delay": ["10ms", "20ms"]}
+    found = sojourn.sweep(small, both, out, control="cubic")
+    assert all(file.stat().st_mtime_ns == at for file, at in before.items())
+    assert found.runs.height == 4
+    sojourn.sweep(small, both, whole, control="cubic", jobs=1)
+    for name, frame in tables_of(whole).items():
+        assert_frame_equal(tables_of(out)[name], frame)
+
+
+def test_interrupted_batches_are_removed(small: Path, tmp_path: Path) -> None:
+    out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
+    sojourn.sweep(small, vary, out, control="cubic")
+    before = tables_of(out)
+    batch = next((out / "runs").iterdir())
+    shutil.copy(out / "flows" / batch.name, out / "flows" / "interrupted.parquet")
+    (out / "links" / ".x.parquet.1.partial").write_bytes(b"half")
+    assert tables_of(out)["flows"].equals(before["flows"])
+    sojourn.sweep(small, vary, out, control="cubic")
+    assert not list(out.rglob("*.partial"))
+    assert not (out / "flows" / "interrupted.parquet").exists()
+
+
+def test_other_versions_and_folders_are_refused(small: Path, tmp_path: Path) -> None:
+    out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
+    sojourn.sweep(small, vary, out, control="cubic")
+    about = json.loads((out / "sweep.json").read_text("utf-8"))
+    (out / "sweep.json").write_text(json.dumps({**about, "version": "0.0.1"}), "utf-8")
+    with pytest.raises(UsageError, match=r"written by Sojourn 0\.0\.1"):
+        sojourn.sweep(small, vary, out, control="cubic")
+    with pytest.raises(UsageError, match="not a dataset"):
+        sojourn.sweep(small, vary, small.parent, control="cubic")
+
+
+def test_a_failing_run_is_a_row(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = small.parent / "bad.py"
+    code.write_text(
+        "import sojourn\nclass Bad:\n    def __init__(self, setup): self.seed = setup.seed\n"
+        "    def on_feedback(self, now_ns, feedback): raise ValueError('too bad')\n"
+        "    def on_timeout(self, now_ns, in_flight): pass\n"
+        "    def limits(self): return sojourn.Limits(cwnd_bytes=15000)\n",
+        "utf-8",
+    )
+    out = small.parent / "out"
+    line = ["sweep", str(small), "--vary", "link.back.delay=10ms,20ms", "--out", str(out)]
+    assert main([*line, "--controller", f"{code}:Bad", "--control", "bad,cubic"]) == 1
+    found = sojourn.Dataset(out).runs
+    assert found.filter(pl.col("control") == "bad")["error"].str.contains("too bad").all()
+    assert found.filter(pl.col("control") == "cubic")["error"].null_count() == 2
+    assert "2 runs failed" in capsys.readouterr().out
+
+
+def test_a_lost_worker_is_retried_and_its_killer_found(small: Path, tmp_path: Path) -> None:
+    found = planned(small, "link.back.delay=10ms,20ms,30ms")
+    queue, tally = Queue(found, found.tasks), Tally(3)
+    batch = queue.take(tally, 1)
+    assert len(batch) == 2
+    assert from_json(to_json(batch)) == batch
+    assert not queue.lose(Lost(batch, "killed"))
+    alone = queue.take(tally, 1)
+    assert len(alone) == 1
+    assert not queue.lose(Lost(alone, "killed"))
+    # The other suspect comes before the one that was lost alone.
+    queue.end(Done(queue.take(tally, 1).name, 1, 0, 0.1))
+    last = queue.take(tally, 1)
+    assert queue.lose(Lost(last, "killed"))
+    queue.end(Done(queue.take(tally, 1).name, 1, 0, 0.1))
+    assert not queue
+    assert not queue.has_out
+    worker = Worker(found.base, Folder(tmp_path), series=False)
+    assert worker.fail(last, "killed") == Done(last.name, 1, 1, 0.0)
+    assert pl.read_parquet(tmp_path / "runs" / f"{last.name}.parquet")["error"].to_list() == [
+        "killed"
+    ]
+
+
+def test_a_batch_ends_in_time(small: Path, tmp_path: Path) -> None:
+    core = sojourn.Scenario.load(small).compile()
+    core.set_controls(["cubic"])
+    worker = Worker(core, Folder(tmp_path), series=False)
+    part = Part((), (("a", 0, 1), ("b", 0, 2)))
+    assert worker.execute(Batch("one", (part,), 0.0)).runs == 1
+
+
+@pytest.mark.long
+def test_three_kills_leave_the_same_dataset(small: Path, tmp_path: Path) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    line = [sys.executable, "-m", "sojourn", "sweep", str(small), "--control", "cubic,reno"]
+    line += ["--vary", f"{QUEUE}=droptail,codel", "--vary", "link.back.delay=1ms..50ms:log:10"]
+    line += ["--runs", "20", "--out"]
+    for after_s in (4.0, 5.0, 6.0):
+        with subprocess.Popen([*line, str(out)], stdout=subprocess.DEVNULL) as process:
+            time.sleep(after_s)
+            process.send_signal(signal.SIGKILL)
+        held = sojourn.Dataset(out).runs.height
+        assert 0 < held <= 800
+    assert subprocess.run([*line, str(out)], stdout=subprocess.DEVNULL).returncode == 0
+    assert subprocess.run([*line, str(whole)], stdout=subprocess.DEVNULL).returncode == 0
+    for name, frame in tables_of(whole).items():
+        assert_frame_equal(tables_of(out)[name], frame)
+
+
+def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = small.parent / "out"
+    line = ["sweep", str(small), "--control", "cubic,reno", "--out", str(out)]
+    line += ["--vary", f"{QUEUE}=droptail,fq_codel", "--vary", "link.back.delay=10ms,20ms"]
+    assert main([*line, "--dry-run"]) == 0
+    assert not out.exists()
+    shown = capsys.readouterr()
+    assert "4 points, 8 runs" in shown.out
+    assert main([*line, "--jobs", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "differ in their default of `ecn`" not in shown.err or "fq_codel" in shown.err
+    assert "8 runs in" in shown.err
+    assert "fq_codel" in shown.out
+    assert main(["sweep", "show", str(out), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 8
+    assert rows[0]["flows.goodput_bps"] > 5e6
+    for extra in (["--x", "delay"], ["--x", "queue", "--y", "delay", "--facet", "control"]):
+        plot = small.parent / f"plot-{len(extra)}.png"
+        chosen = ["--metric", "links.queue_delay_p99_s", "--plot", str(plot), *extra]
+        assert main(["sweep", "show", str(out), *chosen]) == 0
+        assert plot.stat().st_size > 1000
+        capsys.readouterr()
+    assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
+    assert main(["sweep", "show", str(small.parent)]) == 2
+
+
+@pytest.mark.long
+def test_queries_read_the_dataset(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("duckdb")
+    out = small.parent / "out"
+    found = sojourn.sweep(small, {QUEUE: ["droptail", "codel"]}, out, control="cubic", runs=2)
+    sql = "select queue, avg(goodput_bps) from flows group by queue order by queue"
+    assert main(["sweep", "query", str(out), sql, "--csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("codel,")
+    mean = found.flows.filter(pl.col("queue") == "codel")["goodput_bps"].mean()
+    assert float(lines[1].split(",")[1]) == pytest.approx(mean)
+    assert main(["sweep", "query", str(out), "select * from nowhere"]) == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("design", ["latin-hypercube", "sobol"])
+def test_sampled_designs_fill_the_axes(design: str, small: Path) -> None:
+    pytest.importorskip("scipy")
+    axis = "link.back.delay=1ms..100ms:log"
+    found = planned(small, axis, f"{QUEUE}=droptail,codel", design=design, points=16)
+    queues = [point.values[1] for point in found.points]
+    assert queues.count("codel") == 8
+    again = planned(small, axis, f"{QUEUE}=droptail,codel", design=design, points=16)
+    assert [point.values for point in found.points] == [point.values for point in again.points]
