@@ -24,6 +24,7 @@ use crate::kernel;
 use crate::memory::LockedMemory;
 use crate::port::Port;
 use crate::slab::Slab;
+use crate::sys::realtime::Fifo;
 use crate::tcp::{self, Plan, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use crate::udp_requests::RequestFlow;
@@ -36,6 +37,9 @@ const SPIN_BELOW: Rate = Rate::from_mbit(200);
 /// Time before the start of a run, and of each flow, at which its threads start. A thread needs 1 ms
 /// or more, since its stack is locked in memory.
 const HEAD_START: Span = Span::from_millis(20);
+/// Priority of the thread that starts and samples the flows, below theirs. The threads inherit it, so
+/// that they start on time beside other work.
+const PRIORITY: i32 = 5;
 /// Packets for which memory is reserved before the run.
 const PACKETS: usize = 4096;
 
@@ -150,6 +154,7 @@ pub fn run(
         controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
     let simulation = simulation(scenario, control, seed, &flows);
     let memory = matches!(way, Way::Devices(_)).then(LockedMemory::lock);
+    let _fifo = Fifo::begin(PRIORITY);
     let clock = Clock::start_in(HEAD_START);
     let times = Times::new(&simulation, flows.len());
     let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -174,7 +179,11 @@ pub fn run(
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
         Ok((finished, writer.transpose()?))
     })?;
-    let finished = finished?;
+    report(finished?, writer)
+}
+
+/// The result of a finished run.
+fn report(finished: Finished, writer: Option<Writer>) -> Result<Report, Error> {
     let captured = finish_capture(writer, &finished)?;
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();

@@ -2,11 +2,33 @@
 
 use std::io;
 
+/// Real-time scheduling of the calling thread, until this value is dropped. Threads that it starts
+/// meanwhile inherit it.
+pub(crate) struct Fifo(());
+
+impl Fifo {
+    /// Begins it if the system allows it.
+    pub(crate) fn begin(priority: i32) -> Fifo {
+        let _ = schedule_fifo(priority);
+        Fifo(())
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        let _ = schedule(libc::SCHED_OTHER, 0);
+    }
+}
+
 /// Runs the calling thread under SCHED_FIFO at this priority, above all normal threads.
 pub(crate) fn schedule_fifo(priority: i32) -> io::Result<()> {
+    schedule(libc::SCHED_FIFO, priority)
+}
+
+fn schedule(policy: i32, priority: i32) -> io::Result<()> {
     let param = libc::sched_param { sched_priority: priority };
     // SAFETY: thread 0 is the calling thread, and `param` outlives the call, which only reads it.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &param) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
