@@ -2,7 +2,8 @@
 
 use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
 
-/// All memory of the process, locked until this value is dropped, if the system allows it.
+/// All memory of the process, locked if the system allows it, until a value of this type is dropped:
+/// the lock is of the process, and has no count of its holders.
 pub(crate) struct LockedMemory(bool);
 
 impl LockedMemory {

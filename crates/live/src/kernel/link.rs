@@ -123,8 +123,9 @@ impl KernelLink {
 
     /// The commands that pass copies of the ingress' packets through the shaper, and drop the
     /// packets. A packet belongs to the socket that sent it, also in another namespace, until the
-    /// router's IP layer has it. TCP allows a socket about two packets below itself
-    /// (`tcp_small_queue_check`), so that the queue would never fill. A copy belongs to no socket.
+    /// router's IP layer has it. TCP allows a socket two packets below itself, or a millisecond at its
+    /// pacing rate (`tcp_small_queue_check`), so that the queue would hardly fill. A copy belongs to
+    /// no socket.
     /// Only packets to the other hosts pass: those to multicast groups (RFC 3810) are of no flow.
     /// `stab` makes HTB count them as the scenario's link does.
     fn redirection(&self, version: IpVersion) -> Vec<Step> {
