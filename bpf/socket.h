@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Parts of every controller in the kernel: its parameters, and the number of its sockets. The file
- * that includes this one defines CONTROLLER.
+ * Parts of every controller in the kernel: its parameters, the number of its sockets, and the time,
+ * the window and the packets of a socket. The file that includes this one defines CONTROLLER.
  */
 #ifndef SOJOURN_SOCKET_H
 #define SOJOURN_SOCKET_H

@@ -90,7 +90,10 @@ INLINE void window_on_loss(struct window *w)
 	window_reduce_to(w, w->cwnd / 2);
 }
 
-/* `ssthresh` as after the first of several timeouts. Returns whether the window was saved. */
+/*
+ * Slow start from one packet. Only the first of several timeouts sets the threshold, because only
+ * the retransmission is in flight at later ones. Returns whether the window was saved.
+ */
 INLINE u64 window_on_timeout(struct window *w, u64 ssthresh)
 {
 	u64 is_saved = undo_on_timeout(&w->undo);

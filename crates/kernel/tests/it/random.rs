@@ -71,7 +71,7 @@ impl Calls {
         let acked_packets = if self.is_one_of(10) { 0 } else { self.below(20) };
         self.acked += acked_packets;
         self.sent = self.sent.max(self.acked) + self.below(20);
-        // Mostly one queue, sometimes another path.
+        // Two of three round trips wait up to 3 ms in the queue, the others up to 60 ms.
         let queue_us = if self.is_one_of(3) { 60_000 } else { 3_000 };
         let rtt = Duration::from_millis(20) + self.duration(queue_us);
         self.srtt = if self.srtt == 0 { rtt.0 } else { (7 * self.srtt + rtt.0) / 8 };

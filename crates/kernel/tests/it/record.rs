@@ -21,6 +21,8 @@ pub(crate) const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
     |f| f.rate.is_some_and(|sample| !sample.app_limited),
 ];
 pub(crate) const RETRANSMISSION: u64 = 1 << 5;
+/// The flags of marks and of rate samples.
+pub(crate) const NEEDED: u64 = 1 << 1 | 1 << 6;
 
 /// The calls of a connection.
 #[derive(Clone, Default)]

@@ -47,6 +47,8 @@ pub(crate) struct Fate {
     pub(crate) largest: u64,
     /// Arrival of every packet, by the kernel's receive time in nanoseconds.
     pub(crate) arrivals: Vec<i64>,
+    /// Of every datagram on its way to the server, from the time when it had to leave.
+    pub(crate) lateness: Vec<Duration>,
 }
 
 /// A running relay.
@@ -131,6 +133,7 @@ impl Work {
         }
         let now = self.clock.now();
         while let Some(datagram) = pop_due(&mut self.forth, now) {
+            self.fate.lateness.push(now.since(datagram.leaves_at));
             send(&self.far, self.server, &datagram);
         }
         while let Some(datagram) = pop_due(&mut self.back, now) {
