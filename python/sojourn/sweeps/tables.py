@@ -55,7 +55,8 @@ def add(rows: Rows, key: str, version: str, run: RunSummary) -> None:
     for table in ("flows", "links", "spikes"):
         entries: Sequence[Mapping[str, Any]] = run[table]
         names = list(columns(table))[1:]
-        rows[table] += [(key, *(entry[name] for name in names)) for entry in entries]
+        # Some keys are optional, such as the reason why a stack closed the connection.
+        rows[table] += [(key, *map(entry.get, names)) for entry in entries]
 
 
 def add_failure(rows: Rows, key: str, version: str, seed: int, error: str) -> None:
