@@ -350,6 +350,9 @@ test("a saved page shows its run and simulates changes, from a file", { skip }, 
     const { tab, faults } = await open(browser, `file://${folder}/demo.html`);
     await drawn(tab);
     const recorded = await tab.$eval(".verdict", (one) => one.textContent);
+    const offered = await tab.$$eval(".values label", (all) => all.map((one) => one.textContent));
+    for (const path of ["link.bottleneck.rate.start", "link.back.delay"]) assert.ok(offered.includes(path));
+    assert.ok(!offered.some((path) => /title|controls|path/.test(path)));
     // A changed value has the recorded runs beside it.
     await tab.$$eval(".values label", (labels) => {
       const input = labels.find((one) => one.textContent === "link.bottleneck.delay").querySelector("input");
