@@ -41,8 +41,13 @@ def ms_text(seconds: float) -> str:
 def change_text(spike: Item) -> str:
     """Describe a change of capacity in a few words."""
     change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"
+    at, until = spike["at_s"], spike.get("complete_at_s")
     # With a spread, the time differs between seeds; show it only if it is the same.
-    return change if isinstance(spike["at_s"], Mapping) else f"{change} at {spike['at_s']:.4g} s"
+    if isinstance(at, Mapping):
+        return change
+    if isinstance(until, (int, float)) and until > at:
+        return f"{change} from {at:.4g} s to {until:.4g} s"
+    return f"{change} at {at:.4g} s"
 
 
 def scale_of(unit: Unit, largest: float) -> tuple[float, str]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
-from sojourn.run_summary import RunSummary, Summary
+from sojourn.run_summary import Item, RunSummary, Summary
 
 DARKEST = "#222222"
 # Okabe and Ito (2008), "Color Universal Design": distinguishable with every kind of colour vision.
@@ -38,6 +38,10 @@ UNCONTROLLED = "none"
 # If more flows than this have no controller, they share one label.
 _MOST_UNCONTROLLED = 4
 _DATAGRAMS = "datagrams"
+
+
+SIDES = {"a": "#7d8da0", "b": "#c2185b"}
+"""The colours of two compared runs, which no controller has."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ def of(summary: Summary) -> Legend:
     controls = list(dict.fromkeys(control_of.values()))
     if len(runs) > 1:
         others = _others(summary["runs"])
-        return Legend("run", colours([*runs, *others.values()]), flows, control_of, others)
+        named = {**colours([*runs, *others.values()]), **_of_sides(summary)}
+        return Legend("run", named, flows, control_of, others)
     if len(controls) > 1 or len(flows) == 1 or len(flows) > MOST_LINES:
         return Legend("control", colours(controls), flows, control_of)
     return Legend("flow", colours(flows), flows, control_of)
@@ -90,6 +95,17 @@ def drawn(whole: Legend) -> Legend:
 def takes(run: str, control: str) -> bool:
     """Return whether a run is named after this controller, alone or with parameters or a number."""
     return run == control or run.startswith(f"{control} ")
+
+
+def _of_sides(summary: Summary) -> dict[str, str]:
+    """Return the colours of the runs of a comparison: those of its figure."""
+    sides = {side: cast(Item, summary).get(side) for side in SIDES}
+    return {
+        control: SIDES[side]
+        for side, about in sides.items()
+        if about is not None
+        for control in about["controls"]
+    }
 
 
 def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:

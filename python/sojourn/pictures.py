@@ -1,12 +1,15 @@
 """Draw pictures after the data are written, so that a failed picture never costs data."""
 
+import threading
 import warnings
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import output
+from sojourn import memory, output
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
@@ -45,8 +48,15 @@ class Pictures:
 
     @property
     def hint(self) -> str:
-        """What a message adds to the folder's name."""
+        """The addition to the folder's name in a message."""
         return " (open report.html)" if PAGE[0] in self._formats else ""
+
+    def load_ahead(self) -> None:
+        """Load the modules that draw the page, on a thread: a simulation leaves Python idle."""
+        if PAGE[0] in self._formats:
+            # A limit of memory may leave no room for a thread.
+            with suppress(RuntimeError):
+                threading.Thread(target=_load_page, daemon=True).start()
 
     def report(self, figure: "Drawing", place: Path) -> None:
         """Draw the files of a report."""
@@ -101,6 +111,13 @@ class Pictures:
             self._missing.setdefault(reason, []).append(name)
             return reason
         return None
+
+
+def _load_page() -> None:
+    # Drawing meets the same fault, and reports it.
+    with suppress(Exception):
+        memory.require_polars()
+        import_module("sojourn.report.page")
 
 
 def write_folder(

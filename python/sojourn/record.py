@@ -62,14 +62,14 @@ class Record:
 
     @cached_property
     def transfers(self) -> "pl.DataFrame":
-        """The transfers that arrived at random: start, size and completion time of each."""
+        """The transfers of drawn sizes: start, size and completion time of each."""
         return self._read("transfers")
 
     def table(self, rows: tidy.Rows = "flows") -> "pl.DataFrame":
         """Return the figures as one tidy frame: a row for each flow of each run.
 
         `rows` may also be "links", "spikes" (changes of capacity) or "sizes" (size classes of
-        transfers that arrive at random). The columns `control` and `seed` name the run; the others
+        transfers of drawn sizes). The columns `control` and `seed` name the run; the others
         have the keys of `sojourn run --json` (docs/run-directory.md).
         """
         return tidy.table(self.runs, rows)

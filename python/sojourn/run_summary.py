@@ -258,6 +258,7 @@ class ControllerVerdict(TypedDict):
 
     control: str
     outcome: Outcome
+    bound_s: float | None
     spike_s: float | None
     excess_s: float | None
     recovery_s: float | None

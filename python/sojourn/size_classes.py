@@ -1,4 +1,4 @@
-"""The size classes of transfers that arrive at random, for the table of completion times."""
+"""The size classes of transfers of drawn sizes, for the table of completion times."""
 
 from collections.abc import Iterator
 

@@ -97,11 +97,14 @@ COMPLETIONS = [
     *(COMPLETION_P50, COMPLETION_P95, COMPLETION_P99, COMPLETION_MEAN),
     *(SLOWDOWN_P50, SLOWDOWN_P99, SLOWDOWN_MEAN),
 ]
-PERCENTILES_OF_SIZES = frozenset(
-    one for one in COMPLETIONS if one.key.startswith(("completion_p", "slowdown_p"))
-)
 FEWEST_TRANSFERS = 20
-"""Percentiles of fewer transfers say nothing."""
+"""Fewest transfers of which 5 % are one or more."""
+FEWEST_OF = {
+    one: 100 if "_p99" in one.key else FEWEST_TRANSFERS
+    for one in COMPLETIONS
+    if one.key.startswith(("completion_p", "slowdown_p"))
+}
+"""The fewest transfers for each percentile: with fewer, a 95th or 99th one is the greatest."""
 LINKS = [UTILISATION, P50, P99, MAX, LINK_DROPS, LINK_MARKS]
 CHANGING = [
     *(GOODPUT, BEFORE, AFTER, BASE_RTT, P50, P99),
@@ -110,7 +113,7 @@ CHANGING = [
 ]
 
 # Explanations that are too long for a heading; related columns share a line. The time over which
-# the figures were taken replaces `{measured}`.
+# the figures were taken replaces `{measured}`, and its begin after a warm-up `{in_life}`.
 NOTES: list[list[tuple[Metric, str]]] = [
     [
         (
@@ -121,7 +124,7 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (UTILISATION, "util.: share of the capacity used, {measured}"),
     ],
     [
-        (GOODPUT, "goodput: payload delivered over the flow's life, {measured}"),
+        (GOODPUT, "goodput: payload delivered over the flow's life{in_life}"),
         (P50, "queue p50, p99: queueing delay per packet, {measured}"),
         (DROPS, "drops: of the flow, on its whole path, over the whole run"),
     ],
@@ -153,9 +156,10 @@ NOTES: list[list[tuple[Metric, str]]] = [
             COMPLETION_P50,
             "compl. p50, p95, p99, mean: from the start of a transfer until its last byte was "
             "delivered, of the completed transfers (done) of those that started; of fewer than "
-            f"{FEWEST_TRANSFERS}, no percentiles",
+            f"{FEWEST_TRANSFERS}, no percentiles, and of fewer than 100, no p99",
         )
     ],
+    [(COMPLETION, "completion: from the flow's start until all its data were delivered")],
     [
         (
             SLOWDOWN_P50,

@@ -20,10 +20,9 @@ from sojourn.summary_metrics import (
     CORRECTED,
     EXCESS,
     EXCESS_CORRECTED,
-    FEWEST_TRANSFERS,
+    FEWEST_OF,
     LINKS,
     NOTES,
-    PERCENTILES_OF_SIZES,
     RESPONSE_P50,
     RESPONSES,
     RTT_P50,
@@ -260,9 +259,9 @@ def build_completions(summary: Summary) -> Table | None:
 def _without_few(size: Item) -> Item:
     """Leave out the percentiles of a few transfers; runs of other programs may lack slowdowns."""
     size = {**dict.fromkeys(one.key for one in COMPLETIONS), **size}
-    if (value_of(size["completed_transfers"]) or 0) >= FEWEST_TRANSFERS:
-        return size
-    return {**size, **dict.fromkeys(one.key for one in PERCENTILES_OF_SIZES)}
+    completed = value_of(size["completed_transfers"]) or 0
+    few = (one.key for one, fewest in FEWEST_OF.items() if completed < fewest)
+    return {**size, **dict.fromkeys(few)}
 
 
 def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) -> Name:
@@ -341,17 +340,20 @@ def _cell(figure: Any, scale: float, digits: int) -> Cell:
 
 def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
     """Explain the columns of these tables; related columns share a line."""
-    measured = _measured(summary)
+    begins = {run.get("measured_from_s") or 0.0 for run in summary["runs"]}
+    measured = _measured(begins)
+    in_life = f" {measured}" if any(begins) else ""
     shown = {column.metric for one in tables for column in one.columns}
     if EXCESS_CORRECTED in shown:
         shown.discard(EXCESS)
     lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
-    return [line.replace("{measured}", measured) for line in lines if line]
+    return [
+        line.replace("{measured}", measured).replace("{in_life}", in_life) for line in lines if line
+    ]
 
 
-def _measured(summary: Summary) -> str:
+def _measured(begins: set[float]) -> str:
     """Say over which time goodput, utilisation and percentiles were taken."""
-    begins = {run.get("measured_from_s") or 0.0 for run in summary["runs"]}
     if len(begins) > 1:
         return "each from its own measure.from on"
     (begin,) = begins

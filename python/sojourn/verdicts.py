@@ -109,6 +109,7 @@ def _of_controller(control: str, spike: Item) -> ControllerVerdict:
     return {
         "control": control,
         "outcome": outcome,
+        "bound_s": _value(spike, "bound_s"),
         "spike_s": _value(spike, "spike_s"),
         "excess_s": excess,
         "recovery_s": _value(spike, "duration_s"),
@@ -183,13 +184,41 @@ def _text(verdict: Verdict, moves: bool) -> str:
         ]
         after = f": {_listed(used)} of the capacity after it" if used else ""
         return f"{head} A rise builds up no queue{after}."
-    bound = verdict["unavoidable_s"]
-    least = (
-        "The capacity did not return, so every queueing delay was unavoidable"
-        if bound is None
-        else f"{_brief(bound)} of queueing delay was unavoidable"
-    )
-    return f"{head} {'; '.join([least, *_clauses(every)])}."
+    groups = _by_bound(every)
+    if len(groups) < 2:
+        return f"{head} {'; '.join([_least(verdict['unavoidable_s']), *_clauses(every)])}."
+    # Runs of several scenarios, such as a sweep of delays, have bounds of their own.
+    each = [
+        "; ".join([f"{_least(bound)} for {_names(own)}", *_clauses(own)])
+        for bound, own in groups.items()
+    ]
+    return f"{head} {'. '.join(each)}."
+
+
+def _least(bound: float | None) -> str:
+    if bound is None:
+        return "The capacity did not return, so every queueing delay was unavoidable"
+    return f"{_brief(bound)} of queueing delay was unavoidable"
+
+
+def _by_bound(every: Sequence[ControllerVerdict]) -> dict[float, list[ControllerVerdict]]:
+    """Group controllers by about the same bound, the least first, if their bound is known."""
+    groups: dict[float, list[ControllerVerdict]] = {}
+    last = -1.0
+    for one in sorted(every, key=lambda one: one["bound_s"] or 0.0):
+        bound = one["bound_s"]
+        if bound is None:
+            continue
+        if last < 0 or bound - last > max(_SAME_S, _SAME * bound):
+            last = bound
+        groups.setdefault(last, []).append(one)
+    return groups
+
+
+def _names(every: Sequence[ControllerVerdict]) -> str:
+    more = len(every) - _MOST_CONTROLLERS
+    names = [one["control"] for one in every[:_MOST_CONTROLLERS]]
+    return _listed([*names, *([f"{more} more"] if more > 0 else [])])
 
 
 def _head(verdict: Verdict, moves: bool) -> str:

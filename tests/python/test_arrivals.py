@@ -143,6 +143,17 @@ def test_few_transfers_have_no_percentiles(file: Path) -> None:
     assert cells["completion_mean_s"] != "–"
 
 
+def test_fewer_than_a_hundred_transfers_have_no_99th_percentile(file: Path) -> None:
+    sizes = {"kind": "files", "count": 30, "sizes": "fixed", "mean": "10kB"}
+    few = sojourn.run(file, control="cubic", set={"flow.bulk.source": sizes})
+    (table,) = (one for one in build_all(few.summary) if one.caption.startswith("Completion"))
+    row = [name.detail for name in table.names].index("bulk: all")
+    cells = {column.metric.key: column.cells[row].text for column in table.columns}
+    assert cells["completed_transfers"] == "30"
+    assert cells["completion_p95_s"] != "–"
+    assert (cells["completion_p99_s"], cells["slowdown_p99"]) == ("–", "–")
+
+
 def test_files_draw_their_sizes_and_one_file_does_not(file: Path) -> None:
     sizes = {"kind": "files", "count": 30, "sizes": "exponential", "mean": "10kB"}
     run = sojourn.run(file, control="cubic", set={"flow.bulk.source": sizes})

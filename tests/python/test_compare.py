@@ -10,6 +10,7 @@ import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Columns, change_summary, run_of, write
+from sojourn import legend
 from sojourn.cli import main
 from sojourn.comparison import align
 from sojourn.comparison.matching import Pair
@@ -374,6 +375,9 @@ def test_runs_that_are_at_hand_are_compared(small: Path) -> None:
     assert rtt["difference"] is not None
     assert rtt["difference"] > 0.005
     assert "queue p99" in comparison._repr_html_()
+    colours = legend.of(comparison.summary).colours.values()
+    assert [*colours] == [*legend.SIDES.values()]
+    assert all(colour in comparison.plot().html for colour in colours)
     assert SMALL.splitlines()[0].split('"')[1] in repr(comparison)
 
 

@@ -69,7 +69,8 @@ def test_json_has_its_keys_and_nothing_is_written(place: Path, capsys: Captured)
     assert printed.err == ""
     summary = json.loads(printed.out)
     assert set(summary) == TOP
-    assert summary["a"] == {"directory": "one", "scenario": "by hand", "version": "hand 1"}
+    about = {"scenario": "by hand", "version": "hand 1"}
+    assert summary["a"] == {"directory": "one", "controls": ["one"], **about}
     (flow,), (link,) = summary["flows"], summary["links"]
     assert set(flow) == PAIR | FLOW
     assert set(flow["window"]) == WINDOW

@@ -65,6 +65,13 @@ def test_the_title_is_once_on_the_page(small: Path) -> None:
     assert page.count(f"<h1>{run.title}</h1>") == 1
 
 
+def test_a_controller_without_a_window_has_no_row_for_it(small: Path) -> None:
+    titles = [view["title"]["text"] for view in sojourn.run(small).plot().spec["concat"]]
+    assert "Congestion window (kB)" in titles
+    ideal = sojourn.run(small, control="ideal").plot().spec
+    assert len(ideal["concat"]) == len(titles) - 2
+
+
 def test_repeated_runs_have_bands_boxes_and_distributions(small: Path) -> None:
     run = sojourn.run(small, control=["cubic", "reno"], runs=5, spread="1s")
     figure = run.plot()

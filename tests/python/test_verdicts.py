@@ -61,6 +61,15 @@ def test_one_sentence_has_the_fall_the_bound_and_each_response() -> None:
     )
 
 
+def test_runs_with_bounds_of_their_own_are_judged_by_them() -> None:
+    near = spike(bound_s=0.06, spike_s=0.09, excess_s=0.03)
+    assert text_of(far=spike(), near=near) == (
+        "At 30 s neck fell from 60 to 20 Mbit/s. 60 ms of queueing delay was unavoidable for near; "
+        "near added 30 ms by reacting late, and took 900 ms to recover. 100 ms of queueing delay "
+        "was unavoidable for far; far met the bound."
+    )
+
+
 @pytest.mark.parametrize(
     ("figures", "cause", "part"),
     [

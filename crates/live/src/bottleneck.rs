@@ -15,7 +15,7 @@ use crate::Error;
 use crate::addresses::Side;
 use crate::capture::{Capture, Counts};
 use crate::clock::{Clock, Waiter};
-use crate::coalesce::Group;
+use crate::coalesce::{Groups, OPEN};
 use crate::device::{Device, Devices, ROOM, Read};
 use crate::memory::LockedMemory;
 use crate::port::{Arrival, Port};
@@ -28,6 +28,10 @@ use crate::watch::Watch;
 
 /// Packets read from each device before arrivals are delivered again.
 const READS: usize = 4;
+/// Time for which packets of fast links are gathered into one write. At 1 Gbit/s, a write for each
+/// takes a whole processor, and the kernel then stops the real-time thread for 50 ms (sched(7),
+/// `sched_rt_runtime_us`).
+const GATHER: Duration = Duration::from_micros(40);
 /// Priority of the bottleneck's thread, above the endpoints'.
 const PRIORITY: i32 = 50;
 
@@ -122,7 +126,9 @@ pub(crate) struct Bottleneck {
     devices: [Device; 2],
     clock: Clock,
     waiter: Waiter,
-    groups: [Group; 2],
+    /// Time from the first arrival until the arrived packets are written.
+    gather: Duration,
+    groups: [Groups; 2],
     timing: Timing,
     accounts: Accounts,
     arrivals: Vec<Arrival>,
@@ -152,13 +158,14 @@ impl Bottleneck {
         may_spin: bool,
     ) -> Bottleneck {
         let round_trips = RoundTrips::new(simulation.flows());
-        let groups = devices.sides.each_ref().map(|side| Group::new(side.takes_udp_segments()));
+        let groups = devices.sides.each_ref().map(|side| Groups::new(side.takes_udp_segments()));
         Bottleneck {
             round_trips,
             simulation,
             devices: devices.sides,
             clock,
             waiter: Waiter::new(may_spin),
+            gather: if may_spin { Duration::ZERO } else { GATHER },
             groups,
             timing: Timing { no_tun: devices.no_tun, ..Timing::default() },
             accounts: Accounts::default(),
@@ -201,6 +208,7 @@ impl Bottleneck {
     pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
         let stolen_before = stolen();
+        self.clock.sleep_until(Instant::ZERO);
         self.serve(stop)?;
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         // Only the run needs it.
@@ -225,7 +233,7 @@ impl Bottleneck {
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             self.simulation.advance(now);
-            self.deliver().map_err(failed("write"))?;
+            self.deliver(now).map_err(failed("write"))?;
             if let Some(watch) = &mut self.watch {
                 watch.show(now, &mut self.simulation);
             }
@@ -246,9 +254,15 @@ impl Bottleneck {
     /// Waits for the next event or packet.
     fn wait(&mut self, end: Instant) -> io::Result<()> {
         let shown = self.watch.as_ref().map_or(Instant::MAX, Watch::next_at);
-        let event = self.simulation.next_at().min(end).min(shown);
+        let write = self.next_write();
+        let event = write.unwrap_or(self.simulation.next_at()).min(end).min(shown);
         let [senders, receivers] = &self.devices;
         self.waiter.wait(self.clock.now(), event, [senders.as_fd(), receivers.as_fd()])
+    }
+
+    /// Time at which the packets that have arrived are written.
+    fn next_write(&mut self) -> Option<Instant> {
+        self.simulation.tap().arrivals.first().map(|first| first.at + self.gather)
     }
 
     /// Reads the packets that the hosts of one side have sent. Returns whether there were any.
@@ -319,9 +333,9 @@ impl Bottleneck {
         &mut self.simulation.tap().slab
     }
 
-    /// Writes the packets that have arrived, neighbours of one flow together.
-    fn deliver(&mut self) -> io::Result<()> {
-        if self.simulation.tap().arrivals.is_empty() {
+    /// Writes the packets that have arrived, if it is time, those of one flow together.
+    fn deliver(&mut self, now: Instant) -> io::Result<()> {
+        if self.next_write().is_none_or(|write| write > now) {
             return Ok(());
         }
         std::mem::swap(&mut self.arrivals, &mut self.simulation.tap().arrivals);
@@ -329,10 +343,11 @@ impl Bottleneck {
         let mut now = self.clock.now();
         for arrival in &arrivals {
             let side = if arrival.is_reply { Side::Senders } else { Side::Receivers };
-            if !self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle) {
-                self.write(side)?;
+            let place = self.groups[side as usize].place(arrival.flow);
+            if !self.group(side, place, arrival) {
+                self.write(side, place)?;
                 now = self.clock.now();
-                self.groups[side as usize].add(&self.simulation.tap().slab, arrival.handle);
+                self.group(side, place, arrival);
             }
             self.timing.lateness.record(now.since(arrival.at).0);
             let packet = self.simulation.tap().slab.bytes(arrival.handle);
@@ -344,11 +359,19 @@ impl Bottleneck {
                 self.measure(arrival, now);
             }
         }
-        self.write(Side::Senders)?;
-        self.write(Side::Receivers)?;
+        for place in 0..OPEN {
+            self.write(Side::Senders, place)?;
+            self.write(Side::Receivers, place)?;
+        }
         self.arrivals = arrivals;
         self.arrivals.clear();
         Ok(())
+    }
+
+    /// Adds a packet to a group of its side. Returns whether it continues the group.
+    fn group(&mut self, side: Side, place: usize, packet: &Arrival) -> bool {
+        let slab = &self.simulation.tap().slab;
+        self.groups[side as usize].add(place, packet.flow, slab, packet.handle)
     }
 
     /// Measures the round-trip time that an acknowledgement shows.
@@ -359,9 +382,9 @@ impl Bottleneck {
         }
     }
 
-    /// Writes the group of one side.
-    fn write(&mut self, side: Side) -> io::Result<()> {
-        let group = &mut self.groups[side as usize];
+    /// Writes a group of one side.
+    fn write(&mut self, side: Side, place: usize) -> io::Result<()> {
+        let group = self.groups[side as usize].at(place);
         if group.is_empty() {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::thread;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -18,16 +19,16 @@ const SPIN_EIGHTHS: u64 = 4;
 /// Spun time that may be saved up.
 const SAVED: Duration = Duration::from_millis(20);
 
-/// CLOCK_MONOTONIC since the start of a run.
+/// CLOCK_MONOTONIC since the start of a run; zero before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: u64,
 }
 
 impl Clock {
-    /// A clock that shows zero now.
-    pub(crate) fn start() -> Clock {
-        Clock { start: monotonic() }
+    /// A clock that starts after this time.
+    pub(crate) fn start_in(time: Duration) -> Clock {
+        Clock { start: monotonic() + time.0 }
     }
 
     /// Time zero, in nanoseconds of CLOCK_MONOTONIC.
@@ -35,14 +36,30 @@ impl Clock {
         self.start as i64
     }
 
+    /// CLOCK_REALTIME at time zero.
+    pub(crate) fn origin_realtime(self) -> Duration {
+        let ahead = read(ClockId::CLOCK_REALTIME).saturating_sub(monotonic());
+        Duration(self.start + ahead)
+    }
+
     pub(crate) fn now(self) -> Instant {
-        Instant(monotonic() - self.start)
+        Instant(monotonic().saturating_sub(self.start))
+    }
+
+    /// Sleeps until this time, before the start of the run as well.
+    pub(crate) fn sleep_until(self, at: Instant) {
+        let left = self.start.saturating_add(at.0).saturating_sub(monotonic());
+        thread::sleep(std::time::Duration::from_nanos(left));
     }
 }
 
 fn monotonic() -> u64 {
-    // Linux always has this clock.
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(TimeSpec::new(0, 0));
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+fn read(clock: ClockId) -> u64 {
+    // Linux always has both clocks.
+    let time = clock_gettime(clock).unwrap_or(TimeSpec::new(0, 0));
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
@@ -129,6 +146,15 @@ mod tests {
         let cap = Duration(now.0 / 2) + SAVED + SPIN;
         assert!(waiter.spun <= cap, "{} of {now}", waiter.spun);
         assert!(waiter.spun.0 > now.0 / 4, "{} of {now}", waiter.spun);
+    }
+
+    #[test]
+    fn a_clock_shows_zero_until_its_start() {
+        let clock = Clock::start_in(Duration::from_secs(3600));
+        assert_eq!(clock.now(), Instant::ZERO);
+        let clock = Clock::start_in(Duration::from_millis(2));
+        clock.sleep_until(Instant::ZERO + Duration::from_millis(1));
+        assert!(clock.now() >= Instant::ZERO + Duration::from_millis(1));
     }
 
     #[test]

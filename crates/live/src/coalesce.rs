@@ -14,7 +14,52 @@ const LARGEST: usize = 65_535;
 /// Most packets of a super-packet. A larger number is not measurably faster.
 pub(crate) const MOST: usize = 44;
 
-/// Neighbouring packets that leave in one write.
+/// Groups of one side that are open at a time: acknowledgements of one flow would otherwise end the
+/// groups of another.
+pub(crate) const OPEN: usize = 4;
+
+/// The open groups of one side, with their flows.
+pub(crate) struct Groups {
+    open: [(usize, Group); OPEN],
+    /// Place that another flow takes next if all are open.
+    next: usize,
+}
+
+impl Groups {
+    /// Empty groups; see [`Group::new`].
+    pub(crate) fn new(joins_udp: bool) -> Groups {
+        Groups { open: std::array::from_fn(|_| (0, Group::new(joins_udp))), next: 0 }
+    }
+
+    /// The place for a flow's packets. Its group may be another flow's, and is then to be written
+    /// first.
+    pub(crate) fn place(&mut self, flow: usize) -> usize {
+        let own = self.open.iter().position(|(of, group)| *of == flow && !group.is_empty());
+        let free = || self.open.iter().position(|(_, group)| group.is_empty());
+        if let Some(place) = own.or_else(free) {
+            return place;
+        }
+        self.next = (self.next + 1) % OPEN;
+        self.next
+    }
+
+    /// Adds a packet of a flow to the group at a place if it continues the group.
+    pub(crate) fn add(&mut self, place: usize, flow: usize, slab: &Slab, handle: u32) -> bool {
+        let (of, group) = &mut self.open[place];
+        let fits = (group.is_empty() || *of == flow) && group.add(slab, handle);
+        if fits {
+            *of = flow;
+        }
+        fits
+    }
+
+    /// The group at a place.
+    pub(crate) fn at(&mut self, place: usize) -> &mut Group {
+        &mut self.open[place].1
+    }
+}
+
+/// Neighbouring packets of one flow that leave in one write.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     handles: Vec<u32>,

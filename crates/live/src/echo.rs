@@ -119,9 +119,15 @@ impl LiveFlow for EchoFlow {
         Box::new(View { shared: Arc::clone(&self.shared), last: Cell::default() })
     }
 
-    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+    fn run(
+        &self,
+        clock: Clock,
+        _opens: Instant,
+        is_ending: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
         let sent = thread::scope(|scope| {
             scope.spawn(|| self.receive(clock));
+            // The source waits for the start of the flow.
             let sent = self.send(clock);
             self.has_ended.store(true, Ordering::Relaxed);
             sent

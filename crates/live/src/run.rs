@@ -33,6 +33,9 @@ use crate::{Error, Namespace};
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
 /// than 60 us apart.
 const SPIN_BELOW: Rate = Rate::from_mbit(200);
+/// Time before the start of a run, and of each flow, at which its threads start. A thread needs 1 ms
+/// or more, since its stack is locked in memory.
+const HEAD_START: Span = Span::from_millis(20);
 /// Packets for which memory is reserved before the run.
 const PACKETS: usize = 4096;
 
@@ -76,14 +79,19 @@ pub(crate) trait LiveFlow: Sync {
     /// The view of its state for the record.
     fn report(&self) -> Box<dyn Endpoint>;
 
-    /// Time before its start at which [`LiveFlow::run`] is called.
+    /// Time before its start at which it opens its connection.
     fn lead(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Connects the two ends through the bottleneck, and transfers data until [`LiveFlow::end`].
-    /// `is_ending`: whether that has been called.
-    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error>;
+    /// Connects the two ends through the bottleneck at `opens`, and transfers data until
+    /// [`LiveFlow::end`]. `is_ending`: whether that has been called.
+    fn run(
+        &self,
+        clock: Clock,
+        opens: Instant,
+        is_ending: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error>;
 
     /// Samples the sender's state, if it does not report it by itself.
     fn sample(&self) {}
@@ -142,7 +150,7 @@ pub fn run(
         controls.iter().enumerate().map(open).collect::<Result<_, _>>()?;
     let simulation = simulation(scenario, control, seed, &flows);
     let memory = matches!(way, Way::Devices(_)).then(LockedMemory::lock);
-    let clock = Clock::start();
+    let clock = Clock::start_in(HEAD_START);
     let times = Times::new(&simulation, flows.len());
     let (is_over, are_ended) = (AtomicBool::new(false), AtomicBool::new(false));
     let watch = watch(scenario, options);
@@ -441,12 +449,14 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         for (index, flow) in self.flows.iter().enumerate() {
             let Some(flow) = flow else { continue };
             let (start, stop) = self.times.0[index];
+            let opens = Instant(start.0.saturating_sub(lead(&**flow).0));
             match &self.threads[index] {
-                None if start <= now + lead(&**flow) && now < stop && !self.is_ending(index) => {
-                    self.start(index, &**flow, clock)?;
+                None if opens <= now + HEAD_START && now < stop && !self.is_ending(index) => {
+                    self.start(index, &**flow, clock, opens)?;
                 }
                 None => {}
                 Some(_) if stop <= now => self.end(index),
+                Some(_) if now < opens => {}
                 Some(thread) => {
                     flow.sample();
                     let is_early = thread.is_finished() && !self.is_ending(index);
@@ -460,9 +470,15 @@ impl<'scope, 'env> Endpoints<'scope, 'env> {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, flow: &'env dyn LiveFlow, clock: Clock) -> Result<(), Error> {
+    fn start(
+        &mut self,
+        index: usize,
+        flow: &'env dyn LiveFlow,
+        clock: Clock,
+        opens: Instant,
+    ) -> Result<(), Error> {
         let ending = Arc::clone(&self.ending);
-        let run = move || flow.run(clock, &|| ending[index].load(Ordering::Relaxed));
+        let run = move || flow.run(clock, opens, &|| ending[index].load(Ordering::Relaxed));
         self.threads[index] = Some(spawn(self.scope, "flow", run)?);
         Ok(())
     }

@@ -129,7 +129,7 @@ impl Shell {
         let links = simulation(scenario, options.seed);
         let forwarding = Forwarding::begin().map_err(refused("handle signals"))?;
         let memory = Some(LockedMemory::lock());
-        let clock = Clock::start();
+        let clock = Clock::start_in(Duration::ZERO);
         let program = Kept::program(command, &sides, has_ip6)?;
         forwarding.to(program.keeper.id() as i32);
         let stop = Arc::new(AtomicBool::new(false));

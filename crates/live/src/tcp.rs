@@ -15,7 +15,7 @@ use nix::sys::socket::{
 
 use sojourn_sim::Endpoint;
 use sojourn_source::Source;
-use sojourn_units::Bytes;
+use sojourn_units::{Bytes, Instant};
 
 use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
@@ -99,9 +99,18 @@ impl TcpFlow {
         })
     }
 
-    /// Opens the connection. Returns the bytes of the first request if it is due: its response time
+    /// Opens the connection at `opens`. Returns the bytes of the first request if it is due: its response time
     /// includes the handshake.
-    fn connect(&self, clock: Clock) -> Result<Option<u64>, (&'static str, io::Error)> {
+    fn connect(
+        &self,
+        clock: Clock,
+        opens: Instant,
+    ) -> Result<Option<u64>, (&'static str, io::Error)> {
+        let _ = realtime::schedule_fifo(PRIORITY);
+        clock.sleep_until(opens);
+        if self.shared.application.has_ended() {
+            return Ok(None);
+        }
         let has_begun = self.has_requests && !self.is_open_at_start;
         let first = has_begun.then(|| self.shared.application.next_write(clock)).flatten();
         connect(self.opener.as_raw_fd(), &SockaddrStorage::from(self.to))
@@ -110,13 +119,11 @@ impl TcpFlow {
     }
 
     /// Writes data, or requests, when the source decides. `first`: bytes that are already due.
-    fn send(&self, first: Option<u64>, clock: Clock) {
-        let _ = realtime::schedule_fifo(PRIORITY);
-        let block = vec![0; self.block as usize];
+    fn send(&self, first: Option<u64>, block: &[u8], clock: Clock) {
         let application = &self.shared.application;
         let mut due = first.or_else(|| application.next_write(clock));
         while let Some(bytes) = due {
-            if write(&self.opener, bytes, &block).is_err() {
+            if write(&self.opener, bytes, block).is_err() {
                 return;
             }
             due = application.next_write(clock);
@@ -193,14 +200,20 @@ impl LiveFlow for TcpFlow {
         if self.is_open_at_start { LEAD } else { Duration::ZERO }
     }
 
-    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+    fn run(
+        &self,
+        clock: Clock,
+        opens: Instant,
+        is_ending: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
+        let block = vec![0; self.block as usize];
         let done = thread::scope(|scope| {
             let answered = scope.spawn(|| self.answer(clock));
-            let connected = self.connect(clock).map(|first| {
+            let connected = self.connect(clock, opens).map(|first| {
                 if self.has_requests {
                     scope.spawn(|| self.receive(&self.opener, clock));
                 }
-                self.send(first, clock);
+                self.send(first, &block, clock);
             });
             // The other threads return.
             self.end();

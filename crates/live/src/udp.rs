@@ -124,17 +124,18 @@ impl Connection {
         Ok(Connection { name: setup.name.clone(), to, sockets, stops: Mutex::default() })
     }
 
-    /// Transfers the data of a plan until `end` or [`Connection::end`]. `is_ending`: whether that
+    /// Transfers the data of a plan from `opens` until `end` or [`Connection::end`]. `is_ending`: whether that
     /// has been called. The summary is `None` then if the transfer could not end properly.
     pub(crate) fn transfer(
         &self,
         mut plan: Plan,
-        end: Instant,
+        [opens, end]: [Instant; 2],
         clock: Clock,
         is_ending: &(dyn Fn() -> bool + Sync),
         (sender, receiver): (&mut dyn Observer, &mut (dyn ServerObserver + Send)),
     ) -> Result<Option<FlowSummary>, Error> {
-        plan.duration = end.since(clock.now());
+        plan.duration = end.since(opens);
+        let begin = clock;
         let clock = UdpClock::with_origin(clock.origin_ns());
         let mut server = self.serve(clock)?;
         let (endpoint, stop) = (self.endpoint(clock), server.stop_handle());
@@ -144,6 +145,7 @@ impl Connection {
                 server.run(receiver)
             });
             let _ = realtime::schedule_fifo(PRIORITY);
+            begin.sleep_until(opens);
             let sent = endpoint.send(plan, sender);
             stop.stop();
             served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
@@ -222,13 +224,19 @@ impl LiveFlow for UdpFlow {
         Box::new(View::new(&self.shared))
     }
 
-    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+    fn run(
+        &self,
+        clock: Clock,
+        opens: Instant,
+        is_ending: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
         let Some(plan) = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return Ok(());
         };
         let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
             (&mut Sender(&self.shared), &mut Receiver(&self.shared));
-        let summary = self.connection.transfer(plan, self.end, clock, is_ending, observers)?;
+        let summary =
+            self.connection.transfer(plan, [opens, self.end], clock, is_ending, observers)?;
         let Some(summary) = summary else { return Ok(()) };
         let after = summary.completion_s.map(|s| Duration::from_secs_f64(summary.start_s + s));
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).transfers = Transfers {

@@ -78,6 +78,7 @@ impl RequestFlow {
         &self,
         [responses, requests]: [Plan; 2],
         clock: Clock,
+        opens: Instant,
         is_ending: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
         let mut client = Client { application: self.application(), clock, received: 0 };
@@ -85,7 +86,7 @@ impl RequestFlow {
             Responder { application: self.application(), writer: &self.writers[0], received: 0 };
         let transfer = |connection: &Connection, plan, sender: &mut dyn Observer, receiver| {
             let observers: (_, &mut (dyn ServerObserver + Send)) = (sender, receiver);
-            let done = connection.transfer(plan, self.end, clock, is_ending, observers);
+            let done = connection.transfer(plan, [opens, self.end], clock, is_ending, observers);
             // The other connection ends as well.
             self.end();
             done.map(|_| ())
@@ -107,9 +108,14 @@ impl LiveFlow for RequestFlow {
         Box::new(View::new(&self.shared))
     }
 
-    fn run(&self, clock: Clock, is_ending: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+    fn run(
+        &self,
+        clock: Clock,
+        opens: Instant,
+        is_ending: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), Error> {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner).take();
-        plans.map_or(Ok(()), |plans| self.transfer(plans, clock, is_ending))
+        plans.map_or(Ok(()), |plans| self.transfer(plans, clock, opens, is_ending))
     }
 
     fn end(&self) {

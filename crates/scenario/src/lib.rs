@@ -48,5 +48,5 @@ pub use kept::kept_names;
 pub use model::{
     Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, Jitter,
     Link, Loss, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario, Schedule,
-    Source, Trace, Transport,
+    Source, Trace, Transport, TsoDefer,
 };

@@ -6,6 +6,7 @@ pub use sojourn_queue::Discipline;
 pub use sojourn_source::Spec as Source;
 pub use sojourn_transport::{
     Config as Transport, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule, RecoveryPeriod,
+    TsoDefer,
 };
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 

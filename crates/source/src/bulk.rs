@@ -1,8 +1,11 @@
 //! Endless data, as fast as the transport accepts it.
 
+use std::sync::Arc;
+
 use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::cdf::Cdf;
 use crate::contract::{Action, Carrier, Info, Model, Setup, Source};
 
 /// More bytes than any run can send.
@@ -29,7 +32,7 @@ impl Model for Bulk {
         Box::new(Bulk { next_at: setup.start })
     }
 
-    fn bytes_in(_: &Params, _: Bytes, _: Duration) -> Bytes {
+    fn bytes_in(_: &Params, _: Option<&Arc<Cdf>>, _: Bytes, _: Duration) -> Bytes {
         Bytes::MAX
     }
 }

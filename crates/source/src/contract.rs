@@ -163,8 +163,8 @@ pub trait Model {
     fn build(setup: &Setup) -> Box<dyn Source>;
 
     /// The most bytes in one direction that were written within a time of length `span` and are not
-    /// yet delivered.
-    fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes;
+    /// yet delivered. `sizes`: the content of its file, if it reads one.
+    fn bytes_in(params: &Params, sizes: Option<&Arc<Cdf>>, mss: Bytes, span: Duration) -> Bytes;
 
     /// Its rate of payload while it is on; zero without a rate of its own.
     fn rate(_: &Params) -> Rate {

@@ -3,6 +3,11 @@
 use rand_core::RngCore;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The greatest [`exponential`] number, 36.7: the 53 bits of [`uniform`] bound it.
+pub(crate) fn greatest_exponential() -> f64 {
+    53.0 * std::f64::consts::LN_2
+}
+
 /// A uniform number in [0, 1).
 pub(crate) fn uniform(draws: &mut Xoshiro256PlusPlus) -> f64 {
     // 53 bits: every one of them is a float.

@@ -1,8 +1,11 @@
 //! One file.
 
+use std::sync::Arc;
+
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration};
 
+use crate::cdf::Cdf;
 use crate::contract::{Carrier, Info, Model, Setup, Source};
 use crate::kinds::SIZE;
 use crate::transfers::{Series, Transfer};
@@ -25,7 +28,7 @@ impl Model for File {
         Box::new(Transfer { think: Duration::ZERO, series: Series::new(setup, "size", Some(1)) })
     }
 
-    fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
+    fn bytes_in(params: &Params, _: Option<&Arc<Cdf>>, _: Bytes, _: Duration) -> Bytes {
         params.data("size")
     }
 }

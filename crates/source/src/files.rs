@@ -1,8 +1,11 @@
 //! Files one after the other.
 
+use std::sync::Arc;
+
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration};
 
+use crate::cdf::Cdf;
 use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
 use crate::kinds::{COUNT, PAUSE, SIZE};
 use crate::sizes;
@@ -48,8 +51,8 @@ impl Model for Files {
         })
     }
 
-    fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
-        if params.has("size") { params.data("size") } else { Bytes::MAX }
+    fn bytes_in(params: &Params, file: Option<&Arc<Cdf>>, _: Bytes, _: Duration) -> Bytes {
+        sizes::greatest(params, "size", file)
     }
 
     fn is_random(params: &Params) -> bool {

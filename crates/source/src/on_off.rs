@@ -1,10 +1,13 @@
 //! On and off at a constant rate.
 
+use std::sync::Arc;
+
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::cdf::Cdf;
 use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
 use crate::draws::exponential;
 use crate::kinds::{SPAN, SPEED, TIME};
@@ -66,7 +69,7 @@ impl Model for OnOff {
         })
     }
 
-    fn bytes_in(params: &Params, _: Bytes, span: Duration) -> Bytes {
+    fn bytes_in(params: &Params, _: Option<&Arc<Cdf>>, _: Bytes, span: Duration) -> Bytes {
         params.rate("rate").bytes_in(span)
     }
 

@@ -1,8 +1,11 @@
 //! ICMP echo requests (RFC 792), each answered at once by as large a reply.
 
+use std::sync::Arc;
+
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::cdf::Cdf;
 use crate::contract::{Action, Carrier, IP_HEADER, Info, Model, Setup, Source};
 use crate::kinds::span_of;
 
@@ -49,7 +52,7 @@ impl Model for Ping {
         })
     }
 
-    fn bytes_in(params: &Params, mss: Bytes, span: Duration) -> Bytes {
+    fn bytes_in(params: &Params, _: Option<&Arc<Cdf>>, mss: Bytes, span: Duration) -> Bytes {
         mss * span.0.div_ceil(params.time("interval").0)
     }
 

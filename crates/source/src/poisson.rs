@@ -74,7 +74,7 @@ impl Model for Poisson {
     }
 
     /// Unlimited: transfers of any number may be open.
-    fn bytes_in(_: &Params, _: Bytes, _: Duration) -> Bytes {
+    fn bytes_in(_: &Params, _: Option<&Arc<Cdf>>, _: Bytes, _: Duration) -> Bytes {
         Bytes::MAX
     }
 

@@ -1,8 +1,11 @@
 //! Requests against the direction of the flow, each answered by a response.
 
+use std::sync::Arc;
+
 use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::cdf::Cdf;
 use crate::contract::{
     Action, Carrier, Fault, Info, Model, Setup, SizedTransfer, Source, Transfers,
 };
@@ -84,9 +87,8 @@ impl Model for Request {
         })
     }
 
-    fn bytes_in(params: &Params, _: Bytes, _: Duration) -> Bytes {
-        let response = if params.has("response") { params.data("response") } else { Bytes::MAX };
-        params.data("request").max(response)
+    fn bytes_in(params: &Params, file: Option<&Arc<Cdf>>, _: Bytes, _: Duration) -> Bytes {
+        params.data("request").max(sizes::greatest(params, "response", file))
     }
 
     fn is_random(params: &Params) -> bool {

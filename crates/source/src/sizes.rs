@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_params::{Kind, Param, Params};
+use sojourn_units::Bytes;
 
 use crate::cdf::Cdf;
 use crate::contract::{Fault, FileKey};
-use crate::draws::{exponential, normal, uniform};
+use crate::draws::{exponential, greatest_exponential, normal, uniform};
 use crate::kinds::SIZE;
 
 /// The name of each distribution, with the keys that it needs beside `sizes`.
@@ -118,8 +119,34 @@ impl Sizes {
             Sizes::Pareto { least, shape } => least / libm::pow(1.0 - uniform(draws), 1.0 / shape),
             Sizes::Empirical(cdf) => cdf.quantile(uniform(draws)),
         };
-        (libm::round(size) as u64).clamp(1, sojourn_params::Kind::MOST.0)
+        whole(size)
     }
+
+    /// The greatest size in bytes that can be drawn.
+    fn greatest(&self) -> u64 {
+        let tail = greatest_exponential();
+        whole(match self {
+            Sizes::Fixed(size) => *size,
+            Sizes::Exponential(mean) => mean * tail,
+            Sizes::Lognormal { mu, sigma } => libm::exp(mu + sigma * libm::sqrt(2.0 * tail)),
+            Sizes::Pareto { least, shape } => least * libm::exp(tail / shape),
+            Sizes::Empirical(cdf) => cdf.quantile(1.0),
+        })
+    }
+}
+
+/// A size in whole bytes, at least one.
+fn whole(size: f64) -> u64 {
+    (libm::round(size) as u64).clamp(1, sojourn_params::Kind::MOST.0)
+}
+
+/// The greatest size of a source that has either this key for one size, or `sizes`. `file`: the
+/// content of the named file, if any.
+pub(crate) fn greatest(params: &Params, single: &str, file: Option<&Arc<Cdf>>) -> Bytes {
+    if params.has(single) {
+        return params.data(single);
+    }
+    Bytes(Sizes::of(params, file).greatest())
 }
 
 /// Whether the keys declare the distribution of a file.
@@ -209,6 +236,8 @@ mod tests {
             Sizes::Pareto { least: 1e4, shape: 3.0 },
             Sizes::Empirical(Arc::new(Cdf::web_search())),
         ] {
+            let mut draws = Xoshiro256PlusPlus::seed_from_u64(2);
+            assert!((0..10_000).all(|_| sizes.draw(&mut draws) <= sizes.greatest()), "{sizes:?}");
             let ratio = sample_mean(&sizes, 100_000) / sizes.mean();
             assert!((ratio - 1.0).abs() < 0.03, "{sizes:?}: {ratio}");
         }

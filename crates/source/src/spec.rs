@@ -13,7 +13,7 @@ use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
 pub(crate) struct Registered {
     pub(crate) info: &'static Info,
     build: fn(&Setup) -> Box<dyn Source>,
-    bytes_in: fn(&Params, Bytes, Duration) -> Bytes,
+    bytes_in: fn(&Params, Option<&Arc<Cdf>>, Bytes, Duration) -> Bytes,
     rate: fn(&Params) -> Rate,
     packet: fn(&Params) -> Option<Bytes>,
     is_random: fn(&Params) -> bool,
@@ -92,7 +92,7 @@ impl Spec {
 
     /// [`Model::bytes_in`].
     pub fn bytes_in(&self, mss: Bytes, span: Duration) -> Bytes {
-        (self.kind.bytes_in)(&self.params, mss, span)
+        (self.kind.bytes_in)(&self.params, self.sizes.as_ref(), mss, span)
     }
 
     /// [`Model::rate`].

@@ -41,6 +41,16 @@ choices! {
         Linux510 = "linux-5.10",
     }
 
+    /// The distance of the next acknowledgement up to which a burst waits for it
+    /// (`tcp_tso_should_defer`).
+    TsoDefer {
+        /// Half a round trip.
+        Linux612 = "linux-6.12",
+        /// Half a round trip, and at most 1 ms ("tcp: fix tcp_tso_should_defer() vs large RTT",
+        /// October 2025).
+        Linux618 = "linux-6.18",
+    }
+
     /// The QUIC losses that begin a recovery period.
     RecoveryPeriod {
         /// RFC 9002 appendix B.6: losses of packets that left after the last reduction.
@@ -248,6 +258,15 @@ settings! {
             "0B",
             "with it, UDP GSO fills its batches at any rate; 14200B: ten packets",
         ),
+    };
+
+    /// When a TCP burst waits for an acknowledgement that lets a greater one leave.
+    tso_defer: TsoDefer = Declared {
+        doc: "distance of the next acknowledgement up to which a burst (`tso`) waits for it: half \
+              a round trip; with `linux-6.18`, at most 1ms",
+        kind: choice::<TsoDefer>(),
+        tcp: Key("linux-6.12", "linux-6.18 in Linux since October 2025, tcp_tso_should_defer"),
+        quic: Fixed("linux-6.12"),
     };
 
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.

@@ -32,7 +32,7 @@ mod suspicion;
 mod tail_probe;
 mod wire;
 
-pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod};
+pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer};
 pub use handshake::{Answered, Handshake, Repeat};
 pub use ranges::RangeSet;
 pub use receiver::Receiver;

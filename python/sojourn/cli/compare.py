@@ -18,6 +18,7 @@ from sojourn.cli.options import (
     add_selection_options,
     chosen_of,
     file_name,
+    is_dark,
     name_list,
     pictures_of,
 )
@@ -117,7 +118,7 @@ def _write(
 ) -> str | None:
     """Write the requested files; return the line that names them."""
     if args.plot is not None:
-        drawn_alone = figures.plot(compared.plot(), args.plot)
+        drawn_alone = figures.plot(compared.plot(), args.plot, is_dark(args))
         return output.announced("Figure", args.plot) if drawn_alone else None
     if args.json and args.out is None:
         return None

@@ -1,6 +1,7 @@
 """Figures of commands: a failed figure does not stop the rest of a command."""
 
 import sys
+from functools import partial
 
 from sojourn import output, terminal
 from sojourn.pictures import reason_of
@@ -17,10 +18,10 @@ class Figures:
         """Keep a message until the command has shown its results."""
         self._missing.append(text)
 
-    def plot(self, figure: Drawing, file: str) -> bool:
+    def plot(self, figure: Drawing, file: str, dark: bool = False) -> bool:
         """Write the figure of --plot; return whether it succeeded."""
         try:
-            output.write_new_file(file, figure.save)
+            output.write_new_file(file, partial(figure.save, dark=dark))
         except Exception as error:
             self.report_missing(f"{file}: the figure could not be written: {reason_of(error)}")
             return False

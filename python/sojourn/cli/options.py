@@ -89,8 +89,7 @@ def add_picture_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dark",
         action="store_true",
-        help="draw report.svg and report.png on a dark ground; the page follows its reader's "
-        "settings",
+        help="draw pictures on a dark ground; a page follows its reader's settings",
     )
 
 
@@ -135,7 +134,8 @@ def report_formats(args: argparse.Namespace) -> tuple[str, ...]:
 
 def is_dark(args: argparse.Namespace) -> bool:
     """Whether pictures have a dark ground; refuse the option without a picture."""
-    if args.dark and not picture_formats(args):
+    plotted = str(getattr(args, "plot", None) or "").endswith((".svg", ".png"))
+    if args.dark and not plotted and not picture_formats(args):
         raise UsageError("--dark is for saved pictures; add --png or --svg")
     return bool(args.dark)
 

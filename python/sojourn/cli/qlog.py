@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_report_options, file_name, pictures_of
+from sojourn.cli.options import add_report_options, file_name, is_dark, pictures_of
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 
@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
         drawn = pictures_of(args, figures.report_missing)
         target = results.write(run, Path(args.out), drawn)
         written = "Run directory", target, drawn.hint
-    elif args.plot is not None and figures.plot(run.plot(), args.plot):
+    elif args.plot is not None and figures.plot(run.plot(), args.plot, is_dark(args)):
         written = "Figure", Path(args.plot), ""
     if args.json:
         sys.stdout.write(results.summary_text(run.summary))

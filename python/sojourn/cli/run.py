@@ -65,6 +65,7 @@ def execute(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     figures = Figures()
     drawn = pictures_of(args, figures.report_missing)
+    drawn.load_ahead()
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
         record = api.record(

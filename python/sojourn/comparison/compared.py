@@ -5,6 +5,7 @@ of the steps of all seeds, goodput and counts are means over the seeds, and a tr
 median over the seeds at each time. Figures of whole runs come from the summaries.
 """
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import polars as pl
@@ -66,12 +67,13 @@ class ComparedRuns:
             raise UsageError(_nothing_to_compare(a, b, left_out))
         names = side_by_side.names_of([a.label, b.label])
         runs = dict(zip(names, (a.run, b.run), strict=True))
-        both = side_by_side.summarise(runs, side_by_side.labels_of(runs))
+        own_names = side_by_side.labels_of(runs)
+        both = side_by_side.summarise(runs, own_names)
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,
-            "a": _about(a),
-            "b": _about(b),
+            "a": _about(a, names[0], own_names),
+            "b": _about(b, names[1], own_names),
             "shift_b_s": b.shift_s,
             "only_in_a": _only(matched, a, b),
             "only_in_b": _only(matched, b, a),
@@ -88,10 +90,11 @@ class ComparedRuns:
         return cls(a, b, summary, _frame(compared["flows"]), _frame(compared["links"]))
 
 
-def _about(side: Side) -> ComparedRun:
+def _about(side: Side, name: str, own_names: Mapping[tuple[str, str], str]) -> ComparedRun:
     summary = side.run.summary
     return {
         "directory": side.label,
+        "controls": [label for (source, _), label in own_names.items() if source == name],
         "scenario": summary["scenario"],
         "version": summary["version"],
     }

@@ -99,9 +99,10 @@ class LinkComparison(PairComparison):
 
 
 class ComparedRun(TypedDict):
-    """One of the two runs."""
+    """One of the two runs; `controls` has the names of its entries in `runs`."""
 
     directory: str
+    controls: list[str]
     scenario: str
     version: str
 

@@ -150,9 +150,9 @@ class ComparisonFigure(Drawing):
     @cached_property
     def html(self) -> str:
         """The interactive report with the tables: one page that works offline."""
-        from sojourn.report import page
+        from sojourn.report import comparison_page
 
-        return page.comparison_html(self._comparison, self.spec)
+        return comparison_page.html(self._comparison, self.spec)
 
     def __repr__(self) -> str:
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"

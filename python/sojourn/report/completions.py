@@ -1,5 +1,6 @@
 """Completion times and slowdowns of transfers by size class."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 _PERCENTILES = (5, 25, 50, 75, 95)
 _NUMBERS = tuple(f"p{p}" for p in _PERCENTILES)
 # Heights of a bar, and of the gap between two classes.
-_BAR, _GAP = 14, 12
+_BAR, _GAP = 14, 16
+# Height of a line of a label.
+_LINE = 13
+# Pixels between the extremes and the panel's edges.
+_PADDING = 10
 _FIGURES: tuple[tuple[Side, str, float, str], ...] = (
     (
         "whole",
@@ -60,10 +65,16 @@ def _panel(
     height: int,
 ) -> alt.LayerSpec:
     names, series = order
-    axis = alt.Axis(labelLimit=170) if side == "whole" else alt.Axis(labels=False, ticks=False)
+    # A line for the flow and one for the class, so that the panels have room.
+    is_first = side == "whole"
+    lines = "split(datum.label, ': ')"
+    up = -_LINE / 2 if any(": " in name for name in names) else 0
+    axis = alt.Axis(
+        labelLimit=170, labelExpr=lines, labelOffset=up, labels=is_first, ticks=is_first
+    )
     y = alt.Y("name:N", sort=names, title=None, axis=axis)
     offset = alt.YOffset("series:N", sort=series) if len(series) > 1 else None
-    scale = alt.Scale(type="log", nice=False)
+    scale = alt.Scale(type="log", nice=False, padding=_PADDING)
     data = table(rows, *_NUMBERS)
     colour = panels.colour(frame)
 
@@ -94,15 +105,18 @@ def _rows(run: "Record", frame: Frame) -> list[dict[str, Any]]:
         return []
     done = run.transfers.filter(pl.col("completion_s").is_not_null())
     several = done["flow"].n_unique() > 1
-    legend, first = frame.legend, run.runs[0]
-    from_s = first.get("measured_from_s") or 0.0
-    done = done.filter(pl.col("start_s") >= from_s)
+    legend = frame.legend
+    begins = {one["control"]: one.get("measured_from_s") or 0.0 for one in run.runs}
     rows = []
     for entry, flow, size in size_classes.of(run.summary):
         if _is_all(size) and len(flow["transfers_by_size"]) > 2:
             continue
         label = legend.label(entry["control"], flow["name"])
-        mine = done.filter(control=entry["control"], flow=flow["name"])
+        mine = done.filter(
+            pl.col("start_s") >= begins[entry["control"]],
+            control=entry["control"],
+            flow=flow["name"],
+        )
         own = mine.filter(
             pl.col("size_bytes") > size["from_bytes"],
             pl.col("size_bytes") <= (size["to_bytes"] or 2**63),
@@ -125,7 +139,7 @@ def _is_all(size: Item) -> bool:
 
 
 def _percentiles(values: pl.Series) -> list[float] | None:
-    known = values.drop_nulls()
-    if known.is_empty():
-        return None
-    return [float(known.quantile(p / 100, "linear") or 0.0) for p in _PERCENTILES]
+    known = values.drop_nulls().sort().to_list()
+    # By nearest rank, as in the summary.
+    ranks = [math.ceil(len(known) * p / 100) for p in _PERCENTILES]
+    return [known[rank - 1] for rank in ranks] if known else None

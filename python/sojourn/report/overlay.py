@@ -8,7 +8,7 @@ import polars as pl
 from sojourn.comparison import measure
 from sojourn.comparison.text_tables import step_text, time_text
 from sojourn.formatting import rate_unit
-from sojourn.legend import Legend
+from sojourn.legend import SIDES, Legend
 from sojourn.report import panels, series, spec, theme
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sojourn.comparison.compared import ComparedRuns
     from sojourn.comparison.matching import Side
 
-# No controller has these colours. A is a wide line behind B, so that both show if they coincide.
-COLOURS = {"a": "#7d8da0", "b": "#c2185b"}
+# A is a wide line behind B, so that both show if they coincide.
 _GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
 _WIDTHS = (2.6, 1.2)
 # Two capacities that mostly differ by less are the same capacity, sampled at other times.
@@ -77,7 +76,7 @@ class _Rows:
         self.left_out = len(every) - len(self.controls)
         self.labels = labels(comparison)
         names = list(dict.fromkeys(flow["name"] for flow in summary["flows"]))
-        colours = {self.labels[side]: colour for side, colour in COLOURS.items()}
+        colours = {self.labels[side]: colour for side, colour in SIDES.items()}
         self.legend = Legend("run", colours, names, {})
         self.begin_s = min(item["from_s"] for item in items)
         self.end_s = max(item["until_s"] for item in items)

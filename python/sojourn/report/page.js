@@ -35,10 +35,12 @@ function layOut(asked) {
   asked.background = "transparent";
   asked.concat.forEach((view, at) => {
     view.width = isNarrow ? room : Math.round((widths[at] / whole) * room);
-    // With one panel a row, each has its own axis of time.
+    if (isNarrow) view.title.text = wrapped(view.title.text, room / PIXELS_PER_LETTER);
+    // With one panel a row, each has its own axes.
     for (const layer of isNarrow ? view.layer : []) {
-      const axis = layer.encoding?.x?.axis;
-      if (axis && "labels" in axis) Object.assign(axis, { labels: true, ticks: true, tickCount: 5 });
+      const { x, y } = layer.encoding ?? {};
+      if ("labels" in (x?.axis ?? {})) Object.assign(x.axis, { labels: true, ticks: true, tickCount: 5 });
+      if ("labels" in (y?.axis ?? {})) Object.assign(y.axis, { labels: true, ticks: true });
     }
   });
   const legend = asked.config.legend;
@@ -61,13 +63,25 @@ function themed(value, holds = false) {
   return Object.fromEntries(Object.entries(value).map(change));
 }
 
+// The lines of a title that is wider than a phone.
+function wrapped(title, letters) {
+  const lines = [""];
+  for (const word of title.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (longer.length > letters && lines.at(-1)) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  // A blank title keeps its height.
+  return lines.length > 1 ? lines : title;
+}
+
 // Pixels by which the names of boxes are wider than the numbers on an axis.
 function labelWidth(asked) {
   const axes = asked.concat.flatMap((view) => view.layer.map((layer) => layer.encoding?.y));
   const widths = axes
     .filter((y) => Array.isArray(y?.sort) && y.axis?.labels !== false)
     .map((y) => {
-      const longest = Math.max(...y.sort.map((name) => name.length));
+      const longest = Math.max(...y.sort.flatMap((name) => name.split(": ")).map((line) => line.length));
       return Math.min(longest * PIXELS_PER_LABEL, y.axis?.labelLimit ?? Infinity);
     });
   return Math.max(0, ...widths.map((each) => each - NUMBERS));
@@ -75,7 +89,9 @@ function labelWidth(asked) {
 
 function longestName(asked) {
   const names = asked.concat.flatMap((view) =>
-    view.layer.flatMap((layer) => layer.encoding?.color?.scale?.domain ?? []),
+    view.layer.flatMap(({ encoding }) =>
+      [encoding?.color, encoding?.strokeDash].flatMap((shown) => shown?.scale?.domain ?? []),
+    ),
   );
   return Math.max(1, ...names.map((name) => name.length));
 }

@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from sojourn.comparison import text_tables
-from sojourn.report import bundle, dark, overlay, render, spec, templates
-from sojourn.report.table_html import comparison_tables, to_html
+from sojourn.report import bundle, dark, render, spec, templates
+from sojourn.report.table_html import to_html
 from sojourn.report.theme import Spec
 from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.comparison.compared import ComparedRuns
     from sojourn.record import Record
 
 
@@ -36,23 +34,7 @@ def html(run: "Record", document: Spec, goodput: "pl.DataFrame", link: str | Non
         links=names if others else [],
         link_rows=Markup(f"[{','.join(map(_json, others))}]"),
         scenario=run.scenario or None,
-        **_scripts(document),
-    )
-
-
-def comparison_html(comparison: "ComparedRuns", document: Spec) -> str:
-    """Build the page of a comparison."""
-    return templates.fill(
-        "page.html",
-        title=overlay.title(comparison),
-        about=text_tables.about(comparison.summary),
-        tables=Markup(comparison_tables(comparison.summary)),
-        overlaid=True,
-        changes=[],
-        links=[],
-        link_rows=Markup("[]"),
-        scenario=None,
-        **_scripts(document),
+        **scripts(document),
     )
 
 
@@ -88,7 +70,8 @@ def _change(begin: float, end: float) -> dict[str, str]:
     return {"begin": f"{begin:g}", "end": f"{end:g}", "at": f"{begin + spec.BEFORE_S:.4g}"}
 
 
-def _scripts(document: Spec) -> dict[str, Any]:
+def scripts(document: Spec) -> dict[str, Any]:
+    """Return the values of the template that hold the figure and its script."""
     # The page has the title in its heading.
     subtitle = document["title"].get("subtitle") or []
     untitled = {key: value for key, value in document.items() if key != "title"}

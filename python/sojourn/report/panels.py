@@ -163,7 +163,7 @@ def _lines(one: Panel, frame: Frame, side: Side, banded: bool) -> alt.Chart:
         alt.MarkDef("line", strokeJoin="round", strokeWidth=width, clip=True),
         _x(one, frame, side),
         alt.Y("v:Q", scale=scale, axis=axis),
-        colour(frame, banded),
+        colour(frame),
         alt.Detail("flow:N"),
         _opacity(frame),
         _width(frame),
@@ -185,7 +185,7 @@ def _shade(one: Panel, frame: Frame, side: Side, low: str, high: str, opacity: f
         _x(one, frame, side),
         alt.Y(f"{low}:Q"),
         alt.Y2(high),
-        colour(frame, banded=True),
+        colour(frame),
         alt.Detail("flow:N"),
         _opacity(frame, opacity, 0.02),
         transform=_near(frame, side),
@@ -256,11 +256,11 @@ def _x(one: Panel, frame: Frame, side: Side) -> alt.X:
     return alt.X("t:Q", scale=whole if side == "whole" else detail, axis=axis)
 
 
-def colour(frame: Frame, banded: bool = False) -> alt.Color:
+def colour(frame: Frame) -> alt.Color:
     """Return the colour of each series, with the figure's legend."""
     names = list(frame.legend.colours)
     # A queue without a series has an empty name and needs no entry in the legend.
     scale = alt.Scale(domain=[*names, ""], range=[*frame.legend.colours.values(), NEUTRAL])
     # Symbols in the legend are opaque, unlike the shades.
-    legend = alt.Legend(values=names, symbolOpacity=1 if banded else alt.Undefined)
+    legend = alt.Legend(values=names, symbolOpacity=1)
     return alt.Color("series:N", scale=scale, legend=legend)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 BEFORE_S = 0.5
 AFTER_S = 3.5
 MOST_WINDOWS = 10
+# Bounds that differ by less are one line.
+_SAME_BOUND = 0.05
+# The rows of flows below the first two, from the bottom.
+_OF_FLOWS = {"rtt": "rtt_s", "response": "response_s", "window": "cwnd_bytes"}
 
 
 @theme.unchecked
@@ -83,7 +87,10 @@ def _longest_name(canvas: Canvas) -> int:
 def windows(run: "Record") -> list[tuple[float, float]]:
     """Return the time around each change of capacity; the start of the run if it never changes."""
     end = run.runs[0]["duration_s"]
-    spans = [(max(0.0, at - BEFORE_S), min(end, at + AFTER_S)) for at in _change_times(run)]
+    spans = [
+        (max(0.0, spike["at_s"] - BEFORE_S), min(end, _complete_s(spike) + AFTER_S))
+        for spike in _changes(run, focus_link(run.summary))
+    ]
     return _with_greatest(run, spans) if spans else [_where_something_happens(run)]
 
 
@@ -97,17 +104,21 @@ def _with_greatest(run: "Record", spans: list[tuple[float, float]]) -> list[tupl
 def _where_something_happens(run: "Record") -> tuple[float, float]:
     """Return the time around the greatest queueing delay, or else the greatest round-trip time.
 
-    It is the start of the run if neither is known.
+    If neither is known, it is around the first data, or the start of the run.
     """
     end = run.runs[0]["duration_s"]
     own = run.links.filter(pl.col("link").eq_missing(pl.lit(focus_link(run.summary))))
-    delays = own.select("t_s", v="queue_delay_s").filter(pl.col("v") > 0)
-    if delays.is_empty():
-        delays = run.flows.select("t_s", v="rtt_s").filter(pl.col("v") > 0)
     begin = 0.0
-    if delays.height:
-        at: Any = delays.sort("v", descending=True)["t_s"].first()
-        begin = float(at) - 0.5 * (BEFORE_S + AFTER_S)
+    for frame, column, rank in (
+        (own, "queue_delay_s", pl.col("v")),
+        (run.flows, "rtt_s", pl.col("v")),
+        (run.flows, "goodput_bps", -pl.col("t_s")),
+    ):
+        known = frame.select("t_s", v=column).filter(pl.col("v") > 0)
+        if known.height:
+            at: Any = known.sort(rank, descending=True)["t_s"].first()
+            begin = float(at) - 0.5 * (BEFORE_S + AFTER_S)
+            break
     begin = max(0.0, min(begin, end - BEFORE_S - AFTER_S))
     return begin, min(end, begin + BEFORE_S + AFTER_S)
 
@@ -138,7 +149,13 @@ class _Rows:
         changes = series.few(times, duration_s, windows(run))
         self.run = run
         self.labels = len(key.colours)
-        self.frame = Frame(duration_s, legend.drawn(key), changes, "rtt", interactive)
+        drawn = legend.drawn(key)
+        self.flows = {
+            name: series.flow_series(run, drawn, column) for name, column in _OF_FLOWS.items()
+        }
+        known = (name for name, data in self.flows.items() if data.height)
+        last = next(known, "rate" if self.link is None else "delay")
+        self.frame = Frame(duration_s, drawn, changes, last, interactive)
         self.canvas = Canvas(windows(run), _first_shown(run))
 
     def rate(self, goodput: pl.DataFrame) -> None:
@@ -197,19 +214,21 @@ class _Rows:
         return [one for one in every if one["t"] in self.frame.changes]
 
     def window(self) -> None:
-        windows = series.flow_series(self.run, self.frame.legend, "cwnd_bytes")
-        self.canvas.row(self.frame, Panel("window", "Congestion window", "kB", 120), windows, 1e3)
+        """Draw windows, unless the controllers set only rates, as `ideal` does."""
+        self._of_flows(Panel("window", "Congestion window", "kB", 120), 1e3)
 
     def response(self) -> None:
         """Draw response times, if a flow waits for responses."""
-        responses = series.flow_series(self.run, self.frame.legend, "response_s")
-        if responses.height:
-            one = Panel("response", "Response time, greatest in each interval", "ms", 120)
-            self.canvas.row(self.frame, one, responses, 1e-3)
+        one = Panel("response", "Response time, greatest in each interval", "ms", 120)
+        self._of_flows(one, 1e-3)
 
     def rtt(self) -> None:
-        rtts = series.flow_series(self.run, self.frame.legend, "rtt_s")
-        self.canvas.row(self.frame, Panel("rtt", "Round-trip time", "ms", 120, False), rtts, 1e-3)
+        """Draw round-trip times, unless the flows recorded none, as a receiver's qlog."""
+        self._of_flows(Panel("rtt", "Round-trip time", "ms", 120, False), 1e-3)
+
+    def _of_flows(self, one: Panel, scale: float) -> None:
+        if self.flows[one.name].height:
+            self.canvas.row(self.frame, one, self.flows[one.name], scale)
 
 
 def _subtitle(run: "Record", link: str | None) -> str:
@@ -259,24 +278,37 @@ def _changes(run: "Record", link: str | None) -> list[SpikeSummary]:
     return [spike for spike in run.runs[0]["spikes"] if spike["link"] == link]
 
 
-def _change_times(run: "Record") -> list[float]:
-    return [spike["at_s"] for spike in _changes(run, focus_link(run.summary))]
+def _complete_s(spike: SpikeSummary) -> float:
+    """Return the end of a change: later than its time for a ramp or a trace."""
+    return max(spike["at_s"], spike.get("complete_at_s") or 0.0)
 
 
 def _bounds(run: "Record", link: str | None) -> list[Spec]:
+    """Return the levels of the bound after each change; runs of several scenarios have several."""
     changes = _changes(run, link)
     end = run.runs[0]["duration_s"]
     levels = []
     for place, spike in enumerate(changes):
         following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
-        if spike["bound_s"]:
-            begin = spike["at_s"]
-            until = min(following, begin + 0.25 * end)
-            named_t = min(until, begin + 0.97 * AFTER_S)
-            text = f"bound {1000 * spike['bound_s']:.3g} ms"
-            level = {"t": begin, "t2": until, "v": 1000 * spike["bound_s"]}
+        begin = spike["at_s"]
+        until = min(following, begin + 0.25 * end)
+        named_t = min(until, _complete_s(spike) + 0.97 * AFTER_S)
+        for bound in _distinct_bounds(run, link, place):
+            text = f"bound {1000 * bound:.3g} ms"
+            level = {"t": begin, "t2": until, "v": 1000 * bound}
             levels.append({**level, "named_t": named_t, "text": text})
     return levels
+
+
+def _distinct_bounds(run: "Record", link: str | None, place: int) -> list[float]:
+    """Return the bounds of a change in all runs; bounds within `_SAME_BOUND` are one."""
+    found: list[float] = []
+    for one in run.runs:
+        own = [spike for spike in one["spikes"] if spike["link"] == link][place : place + 1]
+        bound = own[0]["bound_s"] if own else None
+        if bound and all(abs(bound - other) > _SAME_BOUND * other for other in found):
+            found.append(bound)
+    return found
 
 
 def _corrected(run: "Record", key: legend.Legend, link: str | None) -> list[Spec]:

@@ -23,6 +23,7 @@ _CONFIG: Spec = {
         "titleColor": "#444444",
         "titleFontWeight": "normal",
         "labelFontSize": 11,
+        "labelSeparation": 6,
     },
     # A common minimum width of the y axes aligns the time axes, unless a label is wider.
     "axisY": {"minExtent": 36},

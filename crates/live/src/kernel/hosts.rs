@@ -10,7 +10,6 @@ use nix::sys::socket::{
     recvmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::addresses::Side;
@@ -55,7 +54,7 @@ impl Hosts {
             let failed = |error| Error::Network { step: "open a packet socket".to_owned(), error };
             opened.map_err(failed)
         };
-        let origin = realtime().saturating_sub(Duration(clock.now().0));
+        let origin = clock.origin_realtime();
         Ok(Hosts {
             sockets: [open(0)?, open(1)?],
             origin,
@@ -154,10 +153,6 @@ fn packet_socket() -> io::Result<OwnedFd> {
     setsockopt(&socket, sockopt::RcvBufForce, &MEMORY)
         .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &MEMORY))?;
     Ok(socket)
-}
-
-fn realtime() -> Duration {
-    span(clock_gettime(ClockId::CLOCK_REALTIME).unwrap_or(TimeSpec::new(0, 0)))
 }
 
 fn span(time: TimeSpec) -> Duration {

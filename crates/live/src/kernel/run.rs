@@ -119,6 +119,7 @@ impl Router {
     ) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(PRIORITY).is_ok();
         let stolen_before = stolen();
+        self.clock.sleep_until(Instant::ZERO);
         let end = self.simulation.end();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();

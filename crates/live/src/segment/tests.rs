@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_units::Ecn;
 
 use super::*;
-use crate::coalesce::Group;
+use crate::coalesce::{Group, Groups, OPEN};
 use crate::offload::PartialChecksum;
 use crate::slab::Slab;
 use crate::veth;
@@ -163,6 +163,42 @@ fn joined(of: &Super, segments: &[Vec<u8>], joins_udp: bool) -> Vec<(Offload, Ve
     }
     close(&mut group, &mut slab);
     groups
+}
+
+/// Packets of other flows between them do not end a group, until too many flows have one.
+#[test]
+fn several_flows_have_open_groups() {
+    let of = Super {
+        is_ip6: false,
+        is_tcp: true,
+        ecn: 0,
+        flags: 0x10,
+        has_options: false,
+        id: 1,
+        sequence: 1,
+        size: 1000,
+        payload: vec![0; 3000],
+        is_cwr_once: false,
+    };
+    let (mut slab, mut groups) = (Slab::new(2048, 0), Groups::new(true));
+    let insert = |slab: &mut Slab, segment: &[u8]| {
+        let headers = Headers::parse(segment).expect("it is whole");
+        let (handle, room) = slab.insert(headers, of.offload().checksum, segment.len());
+        room.copy_from_slice(segment);
+        handle
+    };
+    let segments = segments(&of);
+    for segment in &segments {
+        for flow in 0..OPEN {
+            let (handle, place) = (insert(&mut slab, segment), groups.place(flow));
+            assert!(groups.add(place, flow, &slab, handle));
+        }
+    }
+    assert!((0..OPEN).all(|place| groups.at(place).handles().len() == segments.len()));
+    let (handle, place) = (insert(&mut slab, &segments[0]), groups.place(OPEN));
+    assert!(!groups.add(place, OPEN, &slab, handle), "the group of another flow leaves first");
+    groups.at(place).clear();
+    assert!(groups.add(place, OPEN, &slab, handle));
 }
 
 proptest! {

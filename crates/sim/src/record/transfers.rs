@@ -110,7 +110,7 @@ pub(super) fn list<M: Metering, T: Tap>(
         let start = hosts.flows[flow].start;
         let size = run.scenario.flows[flow].source.params().data("size").0;
         let completion = completed_at(hosts, flow).map(|at| at.since(start));
-        let slowdown = path.slowdown(size, completion);
+        let slowdown = path.slowdown(start, size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
     flows.map(transfer).collect()
@@ -131,7 +131,7 @@ pub(super) fn of_connection<M: Metering, T: Tap>(
     let path = EmptyPath::new(run, &run.scenario.flows[flow], links);
     let transfer = |one: SizedTransfer| {
         let SizedTransfer { start, size, completion } = one;
-        let slowdown = path.slowdown(size, completion);
+        let slowdown = path.slowdown(start, size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
     Some(host.source().sized_transfers().into_iter().map(transfer).collect())

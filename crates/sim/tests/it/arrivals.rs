@@ -186,3 +186,33 @@ fn the_estimate_counts_connections_and_not_rows() {
     // About a thousand more connections of 12 kB or more; a row a sample for each would be 3 GB.
     assert!(many > few + (10 << 20) && many < few + (100 << 20), "{few} and {many}");
 }
+
+/// One file of a fixed size is on the way at a time, however its size is declared.
+#[test]
+fn the_estimate_bounds_a_file_of_drawn_size() {
+    let memory = |source: &str| estimate(&with_source("30s", source)).0;
+    let written = memory(r#"kind = "files", count = 40, size = "10kB""#);
+    let drawn = memory(r#"kind = "files", count = 40, sizes = "fixed", mean = "10kB""#);
+    assert_eq!(drawn, written);
+    // The greatest exponential size is 37 times the mean.
+    let random = memory(r#"kind = "files", count = 40, sizes = "exponential", mean = "10kB""#);
+    assert!(random > written && random < 100 << 20, "{random} and {written}");
+}
+
+/// The ideal transfer has the delays after its own start.
+#[test]
+fn a_slowdown_follows_the_delay() {
+    let tables = r#"
+[link.out]
+delay = { start = "30ms", steps = [{ at = "1s", delay = "5ms" }] }
+[link.back]
+delay = "20ms"
+[flow.f]
+control = "reno"
+path = ["out"]
+back = ["back"]
+source = { kind = "poisson", interval = "50ms", sizes = "fixed", mean = "11584B" }
+"#;
+    let all = &run(&scenario(&exact("100s", tables)), 1).transfers_by_size[0];
+    assert_eq!((all.completion_p50_s, all.slowdown_p50), (Some(0.005), Some(1.0)));
+}

@@ -5,7 +5,7 @@ use sojourn_cc::{Controller, Pacing};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::{Poll, Sender};
-use crate::config::Profile;
+use crate::config::{Profile, TsoDefer};
 
 /// `sk_pacing_shift`: a burst lasts 2^-10 s at the pacing rate.
 const PACING_SHIFT: u32 = 10;
@@ -19,6 +19,8 @@ const SINGLE_BELOW: Rate = Rate(1_200_000);
 const WIN_DIVISOR: u64 = 3;
 /// A burst waits for more room only if the last packet left this recently (`tcp_tso_should_defer`).
 const RECENT: Duration = Duration::from_millis(1);
+/// Greatest distance of an acknowledgement for which a burst waits in Linux 6.18.
+const SOON: Duration = Duration::from_millis(1);
 
 /// The burst under way.
 #[derive(Debug)]
@@ -165,9 +167,13 @@ impl<C: Controller> Sender<C> {
         if room >= wanted || room >= chunk {
             return false;
         }
-        // The next acknowledgement is for the oldest packet in flight. The burst does not wait if
-        // it is more than half a round trip away.
+        let half = self.rtt.srtt / 2;
+        let soon = match self.config.tso_defer {
+            TsoDefer::Linux612 => half,
+            TsoDefer::Linux618 => half.min(SOON),
+        };
+        // The next acknowledgement is for the oldest packet in flight.
         let oldest = self.scoreboard.base_sent_at();
-        oldest.is_some_and(|sent_at| now.since(sent_at) >= self.rtt.srtt / 2)
+        oldest.is_some_and(|sent_at| now.since(sent_at) + soon >= self.rtt.srtt)
     }
 }

@@ -4,7 +4,7 @@
 use crate::common::desk::{Desk, needs};
 use crate::common::{MSS, at, config};
 use sojourn_cc::{EcnUse, Pacing};
-use sojourn_transport::{Config, Poll, Profile};
+use sojourn_transport::{Config, Poll, Profile, TsoDefer};
 use sojourn_units::{Bytes, Duration, Instant};
 
 fn with_tso(profile: Profile, packets: u64) -> Config {
@@ -130,6 +130,24 @@ fn a_reduction_sizes_bursts_by_its_own_window() {
     }
     desk.ack(us(300_079), 79, &[], 78);
     assert_eq!(desk.send(us(300_079)).len(), 38);
+}
+
+/// Since October 2025, a burst waits only for an acknowledgement that is due within 1 ms. The second
+/// of these packets left 98 or 99.5 ms ago, and the round trip is 100 ms.
+#[test]
+fn a_burst_waits_for_a_near_acknowledgement_only() {
+    for (rule, sent_us, left) in [
+        (TsoDefer::Linux612, 98_000, 0),
+        (TsoDefer::Linux618, 98_000, 1),
+        (TsoDefer::Linux618, 99_500, 0),
+    ] {
+        let mut desk = measured(Config { tso_defer: rule, ..with_tso(Profile::Tcp, 64) }, 2000);
+        desk.send(at(200));
+        desk.ack(us(200_000 + sent_us - 10), 2, &[], 1);
+        desk.send(us(200_000 + sent_us - 10));
+        desk.ack(us(200_000 + sent_us), 3, &[], 2);
+        assert_eq!(desk.send(us(200_000 + sent_us)).len(), left, "{rule:?} {sent_us}");
+    }
 }
 
 /// Cases without deferral: too little data for more, a window with a third free, a distant

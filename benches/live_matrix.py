@@ -1,0 +1,247 @@
+"""The cells of the matrix of live runs: their scenarios, live figures and simulated ones."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import product
+from statistics import median
+from typing import Any, Literal
+
+import sojourn
+
+Stack = Literal["kernel", "udp"]
+
+SECONDS = 6
+SIMULATED_RUNS = 21
+
+KERNEL = ("reno", "cubic", "bbr", "dctcp")
+# The bottleneck would have to signal `ideal`.
+UDP = tuple(one["name"] for one in sojourn.controllers() if one["name"] != "ideal")
+CONTROLS: tuple[tuple[Stack, str], ...] = (
+    *(("kernel", name) for name in KERNEL),
+    *(("udp", name) for name in UDP),
+)
+RATES_MBIT = (10, 50, 100)
+RTTS_MS = (10, 50)
+QUEUES: Mapping[str, object] = {
+    "droptail": "droptail",
+    "codel": {"kind": "codel", "ecn": True},
+    "dualpi2": "dualpi2",
+}
+TRANSPORTS: Mapping[Stack, object] = {
+    # As Linux 6.18 sends and acknowledges (docs/bursts.md). Its receiver acknowledges the first 62
+    # packets one by one: it does so while its window grows (`tcp_grow_window`). These settings have
+    # no effect on the kernel itself.
+    "kernel": {
+        "profile": "tcp",
+        "tso": "64KiB",
+        "tso_defer": "linux-6.18",
+        "burst_acks": True,
+        "quick_acks": 62,
+    },
+    "udp": {"profile": "quic"},
+}
+
+# Simulated hosts take up to this time, a random draw, to handle a packet that arrives. It is twice
+# the mean time in which live hosts answered a packet, in captures of 3 s.
+HOST_NOISE: Mapping[Stack, str] = {"kernel": "50us", "udp": "150us"}
+
+# A cell agrees within this share of the goodput, and this share or time of the median delay.
+GOODPUT_SHARE = 0.02
+DELAY_SHARE, DELAY_S = 0.1, 1e-3
+# A run beyond one of these limits is disturbed: the 99th percentile of the packets' lateness, and
+# the share of all processors' time that the hypervisor gave to others.
+LATE_S, STOLEN_SHARE = 1e-3, 0.15
+TRIES = 3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One controller over one bottleneck."""
+
+    stack: Stack
+    control: str
+    rate_mbit: int
+    rtt_ms: int
+    queue: str
+
+    @property
+    def name(self) -> str:
+        """Name in the file of results and in messages."""
+        return f"{self.stack}/{self.control}/{self.rate_mbit}Mbit/{self.rtt_ms}ms/{self.queue}"
+
+    def scenario(self) -> sojourn.Scenario:
+        """Build the scenario of both the live run and the simulation."""
+        bottleneck: dict[str, object] = {
+            "rate": f"{self.rate_mbit}Mbit",
+            "delay": f"{self.rtt_ms / 2:g}ms",
+            "queue": QUEUES[self.queue],
+        }
+        if self.queue == "droptail":
+            bottleneck["buffer"] = f"{self.rate_mbit * self.rtt_ms * 125}B"
+        upload = {
+            "control": self.control,
+            "path": ["bottleneck"],
+            "back": ["back"],
+            "transport": TRANSPORTS[self.stack],
+        }
+        return sojourn.Scenario(
+            {
+                "duration": f"{SECONDS}s",
+                "host_noise": HOST_NOISE[self.stack],
+                "record": {"interval": "0s"},
+                "link": {"bottleneck": bottleneck, "back": {"delay": f"{self.rtt_ms / 2:g}ms"}},
+                "flow": {"upload": upload},
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run."""
+
+    goodput_bps: float
+    delay_p50_s: float
+    delay_p99_s: float
+    dropped_packets: int
+    marked_packets: int
+
+    @staticmethod
+    def of(run: Mapping[str, Any]) -> "Figures":
+        """Take the figures from a run's summary."""
+        (flow,) = run["flows"]
+        link = next(one for one in run["links"] if one["name"] == "bottleneck")
+        return Figures(
+            flow["goodput_bps"],
+            link["queue_delay_p50_s"],
+            link["queue_delay_p99_s"],
+            link["dropped_packets"],
+            link["marked_packets"],
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The live run of a cell."""
+
+    figures: Figures
+    lateness_p99_s: float
+    stolen_s: float
+    tries: int
+    # Whether a first measurement did not agree with the simulation.
+    is_repeated: bool = False
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the machine was late, or lost too much processor time."""
+        stolen_share = self.stolen_s / SECONDS / (os.cpu_count() or 1)
+        return self.lateness_p99_s > LATE_S or stolen_share > STOLEN_SHARE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the value in the file of results."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> "Measured":
+        """Read a value of the file of results."""
+        return Measured(**{**value, "figures": Figures(**value["figures"])})
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The simulations of a cell with different seeds."""
+
+    runs: tuple[Figures, ...]
+
+    def values(self, key: str) -> list[float]:
+        """Return one figure of all runs, in ascending order."""
+        return sorted(getattr(one, key) for one in self.runs)
+
+    def median(self, key: str) -> float:
+        """Return the median of a figure."""
+        return median(self.values(key))
+
+    def spread(self, key: str) -> dict[str, float]:
+        """Return median, least and greatest value of a figure."""
+        values = self.values(key)
+        shown = {"median": median(values), "least": values[0], "greatest": values[-1]}
+        return {name: float(f"{value:.5g}") for name, value in shown.items()}
+
+
+def cells() -> Iterator[Cell]:
+    """Return all cells."""
+    for (stack, control), rate, rtt, queue in product(CONTROLS, RATES_MBIT, RTTS_MS, QUEUES):
+        yield Cell(stack, control, rate, rtt, queue)
+
+
+@contextmanager
+def dctcp_in_kernel(cells: Iterable[Cell]) -> Iterator[None]:
+    """Keep DCTCP in the kernel if a cell needs it: runs side by side cannot all load it."""
+    if not any((cell.stack, cell.control) == ("kernel", "dctcp") for cell in cells):
+        yield
+        return
+    line = [sys.executable, "-m", "sojourn", "kernel", "load", "dctcp"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE) as loader:
+        assert loader.stdout is not None
+        loader.stdout.readline()
+        try:
+            yield
+        finally:
+            loader.terminate()
+
+
+def measure(cell: Cell) -> Measured:
+    """Run a cell live, again while the run is disturbed; return the least late run."""
+    runs: list[Measured] = []
+    while len(runs) < TRIES and (not runs or runs[-1].is_disturbed):
+        (run,) = sojourn.live(cell.scenario(), stack=cell.stack).runs
+        live = run["live"]
+        runs.append(
+            Measured(
+                Figures.of(run),
+                live["lateness_p99_s"],
+                live["stolen_s"],
+                len(runs) + 1,
+            )
+        )
+    return min(runs, key=lambda one: (one.is_disturbed, one.lateness_p99_s))
+
+
+def simulate(cell: Cell) -> Simulated:
+    """Simulate a cell with different seeds."""
+    done = sojourn.run(cell.scenario(), runs=SIMULATED_RUNS)
+    return Simulated(tuple(Figures.of(run) for run in done.runs))
+
+
+def row(cell: Cell, measured: Measured, simulated: Simulated) -> dict[str, Any]:
+    """Return a cell of docs/live-fidelity.json; simulated figures are median, least, greatest."""
+    return {
+        "stack": cell.stack,
+        "control": cell.control,
+        "rate_bps": 1_000_000 * cell.rate_mbit,
+        "rtt_s": cell.rtt_ms / 1000,
+        "queue": cell.queue,
+        "live": {key: float(f"{value:.5g}") for key, value in asdict(measured.figures).items()},
+        "simulated": {key: simulated.spread(key) for key in asdict(measured.figures)},
+        "goodput_agrees": agrees_in_goodput(measured.figures, simulated),
+        "delay_agrees": agrees_in_delay(measured.figures, simulated),
+        "lateness_p99_s": measured.lateness_p99_s,
+        "stolen_s": measured.stolen_s,
+        "tries": measured.tries,
+        "is_repeated": measured.is_repeated,
+    }
+
+
+def agrees_in_goodput(measured: Figures, simulated: Simulated) -> bool:
+    """Whether the goodput agrees."""
+    expected = simulated.median("goodput_bps")
+    return abs(measured.goodput_bps - expected) <= GOODPUT_SHARE * expected
+
+
+def agrees_in_delay(measured: Figures, simulated: Simulated) -> bool:
+    """Whether the median queueing delay agrees."""
+    expected = simulated.median("delay_p50_s")
+    return abs(measured.delay_p50_s - expected) <= max(DELAY_SHARE * expected, DELAY_S)
