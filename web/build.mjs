@@ -78,7 +78,7 @@ async function oneFile() {
 
 /** Modules that tests in node import. */
 const TESTED = [
-  ...["capacity", "completion", "explore-state", "permalink"],
+  ...["capacity", "completion", "explore-state", "permalink", "pool"],
   ...["shipped", "simulator", "stories", "verdicts"],
 ];
 
