@@ -64,6 +64,14 @@ test("the first load is small", () => {
   assert.ok(bytes < 1.5e6, `${bytes} bytes`);
 });
 
+test("the licences are those of the packages, the crates and Rust", () => {
+  const text = readFileSync(`${root}page/licences.txt`, "utf8");
+  for (const name of ["uplot", "@codemirror/view", "serde_json", "rand_xoshiro", "hashbrown", "standard library of Rust"]) {
+    assert.ok(text.includes(name), name);
+  }
+  assert.ok(!text.includes("serde_derive"));
+});
+
 /** Sets a field of Explore; returns the time from then to the drawn result in ms. */
 async function set(tab, name, value) {
   await tab.$eval(
@@ -105,6 +113,15 @@ test("the first results come soon", { skip }, async () => {
   ]);
   console.log(`page ready after ${ready.toFixed(0)} ms, first results after ${results.toFixed(0)} ms`);
   await tab.close();
+});
+
+test("a server may not know the type of the module", { skip }, async () => {
+  const other = await serve({ ".wasm": "application/octet-stream" });
+  const { tab, faults } = await open(browser, other.address);
+  await drawn(tab);
+  assert.deepEqual(faults, []);
+  await tab.close();
+  other.stop();
 });
 
 test("everything that can be operated has a name", { skip }, async () => {
