@@ -150,5 +150,5 @@ def _json(value: object) -> bytes:
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     except ValueError as error:
-        reason = "the summary has a number that is infinite or not a number; write null instead"
+        reason = "the run has a value that is infinite or not a number; write null instead"
         raise UsageError(reason) from error

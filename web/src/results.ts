@@ -50,7 +50,8 @@ export class Results {
   run(scenario: Scenario, isDragging = false, beside?: Experiment): void {
     this.beside = beside;
     const left = STALE_MS - (performance.now() - this.began);
-    const isGoing = this.experiment?.isOver === false;
+    // Runs that are over wait for their frame: a newer value must not take it from them.
+    const isGoing = this.experiment?.isOver === false || this.frame !== 0;
     if (isDragging && this.isDragging && isGoing && left > 0) {
       if (!this.next) this.timer = setTimeout(() => this.follow(), left);
       this.next = scenario;
