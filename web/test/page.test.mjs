@@ -296,6 +296,13 @@ test("Draw shows the unavoidable delay of a drawing and of a trace", { skip }, a
   await drawn(tab);
   const text = () => tab.$eval(".side .scroll", (one) => one.textContent);
   assert.match(await text(), /Unavoidable: [\d.]+ m?s.*cubic/s);
+  // A line along the top is a constant capacity.
+  await tab.mouse.move(box.x + 0.5 * box.width, box.y + 0.5 * box.height);
+  await tab.mouse.down();
+  for (const share of [0.5, 0, 1]) await tab.mouse.move(box.x + share * box.width, box.y - 9, { steps: 9 });
+  await tab.mouse.up();
+  await drawn(tab);
+  assert.match(await text(), /The capacity does not change.*cubic/s);
   await tab.evaluate(() =>
     [...document.querySelectorAll("button")].find((one) => /Cellular/.test(one.textContent)).click(),
   );
@@ -366,9 +373,19 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
   }
 });
 
-test("a changed unit keeps the figures and the focus", { skip }, async () => {
+test("a change keeps the zoom, and a changed unit the figures and the focus", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#explore:rate=900&duration=5`);
   await drawn(tab);
+  // Three steps in, and to the end: from 3.92 to 5 s, with the cursor in the middle.
+  const cursor = async () => {
+    await tab.focus("figure");
+    await tab.keyboard.press("ArrowRight");
+    return Number(/[\d.]+/.exec(await tab.$eval(".readout caption", (one) => one.textContent))[0]);
+  };
+  await tab.focus("figure");
+  for (const key of [..."+++", ...Array(9).fill("PageDown")]) await tab.keyboard.press(key);
+  const isZoomed = async () => Math.abs((await cursor()) - 4.46) < 0.1;
+  assert.ok(await isZoomed());
   await tab.$eval("figure", (one) => (one.dataset.kept = "yes"));
   await tab.focus(".readout input");
   // That of the congestion window.
@@ -378,6 +395,11 @@ test("a changed unit keeps the figures and the focus", { skip }, async () => {
   assert.notEqual(await unit(), before);
   assert.equal(await tab.$eval("figure", (one) => one.dataset.kept), "yes");
   assert.ok(await tab.evaluate(() => document.activeElement.matches(".readout input")));
+  assert.ok(await isZoomed());
+  // Other lines need new figures.
+  await tab.click(".boxes input[value=vegas]");
+  await tab.waitForFunction(() => !document.querySelector("figure").dataset.kept);
+  assert.ok(await isZoomed());
   assert.deepEqual(faults, []);
   await tab.close();
 });
