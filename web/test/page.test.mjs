@@ -14,9 +14,9 @@ const root = fileURLToPath(new URL("../../target/", import.meta.url));
 const PYTHON = process.env.PYTHON ?? `${root}venv/bin/python`;
 const shots = `${root}page-shots`;
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
-// `CHANGES=1000` looks for slow growth of the memory.
+// `CHANGES=600` looks for slow growth of the memory.
 const CHANGES = Number(process.env.CHANGES ?? 30);
-const MOST_GROWTH_KB = 40;
+const MOST_GROWTH_KB = 20;
 const OPERATED = ["button", "checkbox", "combobox", "link", "slider", "spinbutton", "textbox"];
 let server, browser;
 
