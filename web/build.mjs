@@ -4,6 +4,7 @@ import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promi
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { licences } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = process.argv[2] ?? `${root}target/page`;
@@ -33,18 +34,6 @@ const shipped = {
     }));
   },
 };
-
-/** The licences of the packages that these inputs belong to. */
-async function licences(inputs) {
-  const names = inputs.flatMap((path) => /node_modules\/((@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []);
-  const texts = [...new Set(names)].sort().map(async (name) => {
-    const folder = `${root}web/node_modules/${name}/`;
-    const file = (await readdir(folder)).find((one) => /^licen[cs]e/i.test(one));
-    if (!file) throw new Error(`${name} has no file with its licence`);
-    return `${name}\n\n${await readFile(folder + file, "utf8")}`;
-  });
-  return (await Promise.all(texts)).join("\n\n");
-}
 
 /** A quoted source of the Content-Security-Policy that allows this text. */
 const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -78,7 +67,7 @@ async function oneFile() {
 
 /** Modules that tests in node import. */
 const TESTED = [
-  ...["capacity", "completion", "explore-state", "permalink"],
+  ...["capacity", "completion", "explore-state", "permalink", "pool"],
   ...["shipped", "simulator", "stories", "verdicts"],
 ];
 

@@ -1,15 +1,20 @@
 """The run directories and captures of the page, as data."""
 
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sojourn import captures
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.record import Record
 from sojourn.run_directory import What
 from sojourn.run_summary import RunSummary
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _CAPTURES = (".pcap", ".pcapng")
 _MOST_ITEMS = 500
@@ -29,6 +34,12 @@ class Item(NamedTuple):
     kind: Literal["run", "capture"]
     path: Path
 
+    @property
+    def key(self) -> str:
+        """The item's name in addresses: its place on the disk, which no other item shares."""
+        place = str(self.path.resolve()).encode("utf-8", "surrogateescape")
+        return hashlib.sha256(place).hexdigest()[:16]
+
 
 def found(given: Sequence[Path]) -> list[Item]:
     """Return the run directories and captures among these paths and directly within them."""
@@ -44,7 +55,8 @@ def found(given: Sequence[Path]) -> list[Item]:
                 "pcap or pcapng files, or folders of them"
             )
         items += new
-    return items[:_MOST_ITEMS]
+    # A directory may be named twice.
+    return list({item.key: item for item in items}.values())
 
 
 def _item(path: Path) -> Item | None:
@@ -54,19 +66,23 @@ def _item(path: Path) -> Item | None:
     return Item("capture", path) if is_capture else None
 
 
-def listed(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Return an entry of the page's list for each item."""
-    return [
+def listed(items: Sequence[Item]) -> dict[str, Any]:
+    """Return the page's list: an entry for each item, and how many more there are."""
+    shown = items[:_MOST_ITEMS]
+    places = [item.path.resolve() for item in shown]
+    often = Counter(place.name for place in places)
+    entries = [
         {
-            "place": place,
+            "key": item.key,
             "kind": item.kind,
-            "name": item.path.name,
+            "name": place.name if often[place.name] == 1 else str(place),
             "controls": _controls(item.path) if item.kind == "run" else [],
             # A run replaces its directory at its end, and a capture grows.
             "changed": item.path.stat().st_mtime,
         }
-        for place, item in enumerate(items)
+        for item, place in zip(shown, places, strict=True)
     ]
+    return {"items": entries, "left_out": len(items) - len(shown)}
 
 
 def _controls(directory: Path) -> list[str]:
@@ -100,7 +116,8 @@ def recorded(record: Record) -> dict[str, Any]:
     first: dict[str, RunSummary] = {}
     for run in record.runs:
         first.setdefault(run["control"], run)
-    rows = record.flows.height + record.links.height
+    parts = [(_own(record, "flows", run), _own(record, "links", run)) for run in first.values()]
+    rows = sum(flows.height + links.height for flows, links in parts)
     if rows > _MOST_ROWS:
         raise UsageError(f"the run has {rows:,} samples, too many for the page; see its report")
     return {
@@ -108,18 +125,24 @@ def recorded(record: Record) -> dict[str, Any]:
         "scenario": record.scenario,
         "files": {name: text for name, text in record.files.items() if not name.endswith(".py")},
         "runs": list(first.values()),
-        "flows": [_samples(record, "flows", run) for run in first.values()],
-        "links": [_samples(record, "links", run) for run in first.values()],
+        "flows": [_samples(flows, "flows") for flows, _ in parts],
+        "links": [_samples(links, "links") for _, links in parts],
     }
 
 
-def _samples(record: Record, what: What, run: RunSummary) -> dict[str, Any]:
-    """Return the samples of a run: at each time one row for every name, in the same order."""
+def _own(record: Record, what: What, run: RunSummary) -> "pl.DataFrame":
+    """Return the rows of a run."""
     import polars as pl
 
     frame = record.flows if what == "flows" else record.links
+    return frame.filter(pl.col("control") == run["control"], pl.col("seed") == run["seed"])
+
+
+def _samples(own: "pl.DataFrame", what: What) -> dict[str, Any]:
+    """Return the samples of a run: at each time one row for every name, in the same order."""
+    import polars as pl
+
     key = what.removesuffix("s")
-    own = frame.filter(pl.col("control") == run["control"], pl.col("seed") == run["seed"])
     names = own[key].unique(maintain_order=True).to_list()
     if own.height != len(names) * own["t_s"].n_unique():
         raise RunDirectoryError(f"the {what} have no samples at equal times; see the report")

@@ -93,11 +93,11 @@ class PageServer(ThreadingHTTPServer):
         if name == "items.json":
             return _TYPES[".json"], _json(page_items.listed(page_items.found(self.given)))
         if name.startswith("item-") and name.endswith(".json"):
-            place = name.removeprefix("item-").removesuffix(".json")
-            items = page_items.found(self.given)
-            if not place.isdecimal() or int(place) >= len(items):
+            key = name.removeprefix("item-").removesuffix(".json")
+            item = next((one for one in page_items.found(self.given) if one.key == key), None)
+            if item is None:
                 raise FileNotFoundError(name)
-            return _TYPES[".json"], _json(page_items.content(items[int(place)], self.load))
+            return _TYPES[".json"], _json(page_items.content(item, self.load))
         return self._file(name or "index.html")
 
     def _file(self, name: str) -> tuple[str, bytes]:
@@ -147,4 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _json(value: object) -> bytes:
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        reason = "the run has a value that is infinite or not a number; write null instead"
+        raise UsageError(reason) from error

@@ -3,16 +3,13 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sojourn import memory, stats, verdicts
 from sojourn.errors import UsageError
 from sojourn.record import Record
 from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary, Summary
-
-if TYPE_CHECKING:
-    pass
 
 Names = Sequence[str] | None
 R = TypeVar("R", bound=Record)

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.request import url2pathname
 
 import pytest
 import sojourn
 from sojourn import results
-from sojourn.cli import main
+from sojourn.cli import main, view
 from sojourn.errors import UsageError
-from sojourn.page_items import found
+from sojourn.page_items import content, found, listed, recorded
 from sojourn.page_server import PageServer, page_folder
 from support import SMALL
 
@@ -59,11 +60,11 @@ def fetched(server: PageServer, name: str) -> Any:
 def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
     status, content = get(server, f"/{server.token}/")
     assert (status, content) == (200, b'<html data-runs lang="en">')
-    broken, small, capture = fetched(server, "items.json")
+    broken, small, capture = fetched(server, "items.json")["items"]
     assert (capture["kind"], capture["name"]) == ("capture", "upload.pcapng")
     assert (broken["name"], broken["controls"]) == ("broken", [])
     assert (small["name"], small["controls"]) == ("small", ["cubic", "dctcp"])
-    run = fetched(server, f"item-{small['place']}.json")
+    run = fetched(server, f"item-{small['key']}.json")
     assert [one["control"] for one in run["runs"]] == ["cubic", "dctcp"]
     assert run["flows"][1]["names"] == ["upload"]
     times, delays = (run["links"][0]["columns"][name] for name in ("t_s", "queue_delay_s"))
@@ -75,7 +76,8 @@ def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
 
 
 def test_a_capture_is_served_with_its_round_trip_times(server: PageServer) -> None:
-    capture = fetched(server, "item-2.json")
+    key = fetched(server, "items.json")["items"][2]["key"]
+    capture = fetched(server, f"item-{key}.json")
     assert capture["error"] is None
     direction = capture["flows"][0]["directions"][0]
     assert len(direction["series"]) > 1
@@ -83,9 +85,74 @@ def test_a_capture_is_served_with_its_round_trip_times(server: PageServer) -> No
 
 
 def test_a_run_that_cannot_be_read_gives_its_reason(server: PageServer) -> None:
-    status, content = get(server, f"/{server.token}/item-0.json")
+    key = fetched(server, "items.json")["items"][0]["key"]
+    status, content = get(server, f"/{server.token}/item-{key}.json")
     assert status == 422
     assert "summary.json" in json.loads(content)["error"]
+
+
+def test_runs_of_equal_names_are_told_apart(
+    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other = server.given[0] / "small", tmp_path / "small"
+    shutil.copytree(run, other)
+    items = found([run, other, run])
+    assert [item.path for item in items] == [run, other]
+    names = [entry["name"] for entry in listed(items)["items"]]
+    assert names == [str(run.resolve()), str(other.resolve())]
+    monkeypatch.chdir(other)
+    (entry,) = listed(found([Path()]))["items"]
+    assert (entry["name"], entry["key"]) == ("small", items[1].key)
+    assert listed(items * 300)["left_out"] == 100
+
+
+def test_incomplete_records(server: PageServer, tmp_path: Path) -> None:
+    shutil.copytree(server.given[0] / "small", tmp_path / "small")
+    (tmp_path / "small" / "links.parquet").unlink()
+    (item,) = found([tmp_path / "small"])
+    run = content(item, results.read)
+    assert run["links"][0]["names"] == []
+    assert len(run["flows"][0]["columns"]["t_s"]) == 600
+
+
+def test_a_number_that_json_has_not_gives_a_reason(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sojourn.page_items.content", lambda *_: {"delay": float("nan")})
+    key = found(server.given)[1].key
+    status, reason = get(server, f"/{server.token}/item-{key}.json")
+    assert status == 422
+    assert "not a number" in json.loads(reason)["error"]
+
+
+def test_only_the_samples_of_the_first_seed_count(
+    server: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = results.read(server.given[0] / "small")
+    rows = record.flows.height + record.links.height
+    monkeypatch.setattr("sojourn.page_items._MOST_ROWS", rows)
+    for name in ("flows", "links"):
+        frame = getattr(record, name)
+        setattr(record, name, frame.vstack(frame.with_columns(seed=frame["seed"] + 1)))
+    assert len(recorded(record)["runs"]) == 2
+    monkeypatch.setattr("sojourn.page_items._MOST_ROWS", rows - 1)
+    with pytest.raises(UsageError, match="too many"):
+        recorded(record)
+
+
+def test_the_browser_is_given_a_private_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def look(address: str) -> None:
+        file = Path(url2pathname(address.removeprefix("file://")))
+        opened.append((file, file.stat().st_mode & 0o777, file.read_text()))
+
+    monkeypatch.setattr("webbrowser.open", look)
+    with view._opened("http://127.0.0.1:1/secret/"):
+        ((file, mode, text),) = opened
+    assert "secret" not in str(file)
+    assert (mode, file.exists()) == (0o600, False)
+    assert "url=http://127.0.0.1:1/secret/" in text
 
 
 @pytest.mark.parametrize(

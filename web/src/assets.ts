@@ -23,8 +23,12 @@ function unpacked(packed: string): Response {
 /** The simulator. */
 export async function simulatorModule(): Promise<WebAssembly.Module> {
   const packed = part(MODULE);
-  if (packed === undefined) return WebAssembly.compileStreaming(fetch("sojourn.wasm"));
-  return WebAssembly.compile(await unpacked(packed).arrayBuffer());
+  if (packed !== undefined) return WebAssembly.compile(await unpacked(packed).arrayBuffer());
+  const response = await fetch("sojourn.wasm");
+  if (!response.ok) throw new Error(`sojourn.wasm: ${response.status} ${response.statusText}`);
+  // Some servers do not know the type that compilation during the download requires.
+  if (response.headers.get("content-type") === "application/wasm") return WebAssembly.compileStreaming(response);
+  return WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** The address of the worker's script. */

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
-import { coloursOf } from "./colours.ts";
+import { coloursOf, dashesOf, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import { MISSING, general } from "./formatting.ts";
 
@@ -61,10 +61,15 @@ export class CaptureView {
     );
     const drawn = directions.filter(({ series }) => series && series.length > 0);
     const colours = coloursOf(drawn.map(nameOf));
-    const table = tableOf(directions, (one) => colours[drawn.indexOf(one)]);
+    const dashes = dashesOf(drawn.map(nameOf));
+    const sample = (one: Direction) => {
+      const place = drawn.indexOf(one);
+      return swatch(colours[place] ?? "transparent", dashes[place]);
+    };
+    const table = tableOf(directions, sample);
     fill(this.element, el("p", {}, size), fault, drawn.length > 0 && figure, table);
     this.plot?.destroy();
-    this.plot = drawn.length > 0 ? new uPlot(options(drawn, colours), dataOf(drawn), this.host) : undefined;
+    this.plot = drawn.length > 0 ? new uPlot(options(drawn, colours, dashes), dataOf(drawn), this.host) : undefined;
     this.resize();
     this.element.dataset["drawnMs"] = "0";
   }
@@ -86,10 +91,11 @@ function dataOf(drawn: Direction[]): uPlot.AlignedData {
   return uPlot.join(tables);
 }
 
-function options(drawn: Direction[], colours: string[]): uPlot.Options {
+function options(drawn: Direction[], colours: string[], dashes: number[][]): uPlot.Options {
   const line = (one: Direction, place: number): uPlot.Series => ({
     label: nameOf(one),
     stroke: colours[place] ?? "",
+    dash: dashes[place] ?? [],
     width: 1.25,
     spanGaps: true,
     points: { show: false },
@@ -105,14 +111,12 @@ function options(drawn: Direction[], colours: string[]): uPlot.Options {
   };
 }
 
-function tableOf(directions: Direction[], colour: (one: Direction) => string | undefined): HTMLElement {
+function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElement): HTMLElement {
   const rows = directions.map((one) => {
-    const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = colour(one) ?? "transparent";
     const times = [one.min_s, one.p50_s, one.p95_s, one.p99_s, one.max_s].map(ms);
     const counts = [one.packets, one.resent_packets].map((count) => count.toLocaleString("en"));
     const cells = [one.samples.toLocaleString("en"), ...times, ...counts];
-    const name = el("th", { scope: "row" }, swatch, ` ${nameOf(one)}`);
+    const name = el("th", { scope: "row" }, sample(one), ` ${nameOf(one)}`);
     return el("tr", {}, name, ...cells.map((text) => el("td", {}, text)));
   });
   const heads = ["From and to", ...HEADS].map((head) => el("th", { scope: "col" }, head));

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
-import { coloursOf, ink } from "./colours.ts";
+import { coloursOf, dashesOf, ink, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
 import { brief } from "./formatting.ts";
@@ -22,7 +22,10 @@ interface Shown {
   plot: uPlot;
   element: HTMLElement;
   scale: number;
-  unit: string;
+  /** The elements with the unit: below the title, and in the table. */
+  unit: HTMLElement;
+  head: HTMLElement;
+  curves: Map<string, Values>;
 }
 
 /** The panels, and a table with the values at the cursor. */
@@ -35,6 +38,11 @@ export class Charts {
   private signature = "";
   private readonly hidden = new Set<string>();
   private colours = new Map<string, string>();
+  private dashes = new Map<string, number[]>();
+  /** The cells of the table, by line, and its caption. */
+  private cells = new Map<string, HTMLElement[]>();
+  private readonly caption = el("caption", {});
+  private duration = 0;
   private cursor: number | null = null;
 
   constructor() {
@@ -49,14 +57,12 @@ export class Charts {
     this.experiment = experiment;
     const labels = labelsOf(experiment);
     const duration = experiment.described?.duration_s ?? 0;
-    const units = PANELS.map((panel) => unitOf(panel, experiment)[1]);
-    const signature = JSON.stringify([labels, units, duration]);
+    const signature = JSON.stringify([labels, experiment.focus, duration]);
     if (signature !== this.signature) {
       this.signature = signature;
       this.build(experiment, labels, duration);
     } else {
-      for (const { panel, plot } of this.shown) plot.setData(dataOf(panel, experiment), false);
-      for (const { plot } of this.shown) rescale(plot);
+      for (const shown of this.shown) update(shown, experiment);
     }
     this.read();
   }
@@ -77,8 +83,9 @@ export class Charts {
     let [x, y] = [10 * ratio, 15 * ratio];
     for (const [label, colour] of this.colours) {
       context.fillStyle = colour;
-      context.fillText(`— ${label}`, x, y);
-      x += context.measureText(`— ${label}   `).width;
+      const sign = this.dashes.get(label)?.length ? "- -" : "—";
+      context.fillText(`${sign} ${label}`, x, y);
+      x += context.measureText(`${sign} ${label}   `).width;
     }
     y = head;
     for (const { from, title } of all) {
@@ -97,25 +104,37 @@ export class Charts {
 
   private build(experiment: Experiment, labels: string[], duration: number): void {
     const colours = coloursOf(labels);
+    const dashes = dashesOf(labels);
     this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
+    this.dashes = new Map(labels.map((label, place) => [label, dashes[place] ?? []]));
+    // A zoom outlives a change of the lines.
+    const { min, max } = (duration === this.duration && this.shown[0]?.plot.scales["x"]) || {};
+    this.duration = duration;
     for (const { plot } of this.shown) plot.destroy();
+    this.shown = [];
     this.shown = PANELS.map((panel) => this.panel(panel, experiment, duration));
     fill(this.panels, ...this.shown.map(({ element }) => element));
+    this.buildTable(labels);
+    if (typeof min === "number" && typeof max === "number") this.shown[0]?.plot.setScale("x", { min, max });
     this.resize();
   }
 
   private panel(panel: Panel, experiment: Experiment, duration: number): Shown {
-    const [scale, unit] = unitOf(panel, experiment);
+    const [scale] = unitOf(panel, experiment);
+    const [unit, head] = [el("span", { class: "unit" }), el("th", { scope: "col" })];
     const host = el("div", { class: "plot" });
     const title = panel.key === "delay" ? `${panel.title} of ${experiment.focus}` : panel.title;
     const element = el(
       "figure",
       { tabindex: 0, "aria-label": `${title} over time; arrow keys move the cursor, + and - zoom` },
-      el("figcaption", {}, title, el("span", { class: "unit" }, unit)),
+      el("figcaption", {}, title, unit),
       host,
     );
-    const plot = new uPlot(this.options(panel, experiment, duration), dataOf(panel, experiment), host);
-    return { panel, plot, element, scale, unit };
+    const data = dataOf(panel, experiment, scale);
+    const plot = new uPlot(this.options(panel, experiment, duration), data, host);
+    const shown = { panel, plot, element, scale, unit, head, curves: new Map() };
+    describe(shown, experiment);
+    return shown;
   }
 
   private options(panel: Panel, experiment: Experiment, duration: number): uPlot.Options {
@@ -123,7 +142,7 @@ export class Charts {
       label,
       stroke: () => this.colours.get(label) ?? "",
       width: label.endsWith(RECORDED) ? 1 : 1.25,
-      dash: label.endsWith(RECORDED) ? [3, 3] : [],
+      dash: this.dashes.get(label) ?? [],
       points: { show: false },
       show: !this.hidden.has(label),
     });
@@ -233,12 +252,16 @@ export class Charts {
     const duration = this.experiment?.described?.duration_s ?? max;
     const set = (from: number, to: number) =>
       plot.setScale("x", { min: Math.max(0, from), max: Math.min(duration, to) });
+    const move = (by: number) => {
+      const from = Math.max(0, Math.min(duration - span, min + by));
+      set(from, from + span);
+    };
     const actions: Record<string, () => void> = {
       "+": () => set(min + STEP * span, max - STEP * span),
       "-": () => set(min - STEP * span, max + STEP * span),
       "0": () => set(0, duration),
-      PageUp: () => min > 0 && set(min - STEP * span, max - STEP * span),
-      PageDown: () => max < duration && set(min + STEP * span, max + STEP * span),
+      PageUp: () => move(-STEP * span),
+      PageDown: () => move(STEP * span),
       ArrowLeft: () => this.moveCursor(plot, -1),
       ArrowRight: () => this.moveCursor(plot, 1),
     };
@@ -260,36 +283,33 @@ export class Charts {
     if (!experiment) return;
     const times = timesOf(experiment);
     const index = this.cursor ?? times.length - 1;
-    const heads = this.shown.map(({ panel, unit }) => el("th", { scope: "col" }, `${panel.title}, ${unit}`));
-    const rows = [...this.colours].map(([label, colour]) => this.row(experiment, label, colour, index));
     const at = times[index];
-    fill(
-      this.readout,
-      el(
-        "table",
-        {},
-        el("caption", {}, at === undefined ? "Values" : `Values at ${at.toFixed(2)} s`),
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Line"), ...heads)),
-        el("tbody", {}, ...rows),
-      ),
-    );
+    this.caption.textContent = at === undefined ? "Values" : `Values at ${at.toFixed(2)} s`;
+    for (const [label, cells] of this.cells) {
+      this.shown.forEach(({ curves, scale }, place) => {
+        const value = curves.get(label)?.[index];
+        const cell = cells[place];
+        if (cell) cell.textContent = value === null || value === undefined ? "" : (value / scale).toFixed(2);
+      });
+    }
   }
 
-  private row(experiment: Experiment, label: string, colour: string, index: number): HTMLElement {
-    const cells = this.shown.map(({ panel, scale }) => {
-      const curve = curvesOf(panel, experiment).find((one) => one.label === label);
-      const value = curve?.values[index];
-      return el("td", {}, value === null || value === undefined ? "" : (value / scale).toFixed(2));
+  /** Builds the table. Its values change in place, so that its boxes keep the focus. */
+  private buildTable(labels: string[]): void {
+    this.cells = new Map(labels.map((label) => [label, this.shown.map(() => el("td", {}))]));
+    const rows = labels.map((label) => {
+      const toggle = el("input", {
+        type: "checkbox",
+        checked: !this.hidden.has(label),
+        onchange: () => this.toggle(label),
+      });
+      const sample = swatch(this.colours.get(label) ?? "", this.dashes.get(label));
+      const name = el("th", { scope: "row" }, el("label", {}, toggle, sample, label));
+      return el("tr", {}, name, ...(this.cells.get(label) ?? []));
     });
-    const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = colour;
-    const toggle = el("input", {
-      type: "checkbox",
-      checked: !this.hidden.has(label),
-      onchange: () => this.toggle(label),
-    });
-    const name = el("label", {}, toggle, swatch, label);
-    return el("tr", {}, el("th", { scope: "row" }, name), ...cells);
+    const heads = this.shown.map(({ head }) => head);
+    const head = el("tr", {}, el("th", { scope: "col" }, "Line"), ...heads);
+    fill(this.readout, el("table", {}, this.caption, el("thead", {}, head), el("tbody", {}, ...rows)));
   }
 
   private toggle(label: string): void {
@@ -335,8 +355,24 @@ function unitOf(panel: Panel, experiment: Experiment): [number, string] {
   return panel.scale(largest);
 }
 
-function dataOf(panel: Panel, experiment: Experiment): uPlot.AlignedData {
-  const [scale] = unitOf(panel, experiment);
+/** Gives a panel the values of an experiment, in their unit, and keeps the zoom. */
+function update(shown: Shown, experiment: Experiment): void {
+  describe(shown, experiment);
+  shown.plot.setData(dataOf(shown.panel, experiment, shown.scale), false);
+  rescale(shown.plot);
+}
+
+/** Sets the unit of a panel, and the values of the table. */
+function describe(shown: Shown, experiment: Experiment): void {
+  const { panel } = shown;
+  const [scale, unit] = unitOf(panel, experiment);
+  shown.scale = scale;
+  shown.curves = new Map(curvesOf(panel, experiment).map(({ label, values }) => [label, values]));
+  shown.unit.textContent = unit;
+  shown.head.textContent = `${panel.title}, ${unit}`;
+}
+
+function dataOf(panel: Panel, experiment: Experiment, scale: number): uPlot.AlignedData {
   const times = timesOf(experiment);
   const all = curvesOf(panel, experiment).map((curve) => curve.values);
   if (panel.key !== "rate") return [times, ...all.map((values) => scaled(times, values, scale))];

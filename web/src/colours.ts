@@ -1,5 +1,6 @@
 // The colour of each line: those of python/sojourn/legend.py, lighter on a dark page.
 
+import { el } from "./dom.ts";
 import { RECORDED } from "./panels.ts";
 
 const KNOWN: Record<string, string> = {
@@ -40,10 +41,33 @@ export function coloursOf(labels: readonly string[]): string[] {
   const found = new Map<string, string>();
   return labels.map((label) => {
     const name = label.replace(RECORDED, "");
-    const colour = found.get(name) ?? KNOWN[name] ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
+    const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
+    const colour = found.get(name) ?? known ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
     found.set(name, colour);
     return isDark() ? lighter(colour) : colour;
   });
+}
+
+/** Dashes of the lines, for colours that occur again. Recorded lines have dashes of their own. */
+const CYCLES = [[], [10, 4], [10, 3, 2, 3]];
+
+/** The dashes of lines, in their order: empty for a solid line. */
+export function dashesOf(labels: readonly string[]): number[][] {
+  const names = [...new Set(labels.map((label) => label.replace(RECORDED, "")))];
+  return labels.map((label) => {
+    if (label.endsWith(RECORDED)) return [3, 3];
+    const cycle = Object.hasOwn(KNOWN, label) ? 0 : Math.floor(names.indexOf(label) / OTHERS.length);
+    return CYCLES[cycle % CYCLES.length] ?? [];
+  });
+}
+
+/** A sample of a line, for a legend. */
+export function swatch(colour: string, dash: number[] = []): HTMLElement {
+  const sample = el("span", { class: "swatch", "aria-hidden": "true" });
+  const [on = 0] = dash;
+  sample.style.background =
+    on > 0 ? `repeating-linear-gradient(90deg, ${colour} 0 ${on / 2}px, transparent 0 ${on / 2 + 2}px)` : colour;
+  return sample;
 }
 
 /** The colour mixed with white, so that it contrasts with a dark page. */

@@ -24,7 +24,7 @@ const SHAPES: Shape[] = [
   ["Step down", (share) => (share < 0.5 ? 50 : 15)],
   ["Outage", (share) => (share > 0.5 && share < 0.55 ? 0 : 40)],
   ["Wave", (share) => 30 + 22 * Math.sin(share * 6 * Math.PI)],
-  ["WiFi", (share) => 20 + 18 * Math.abs(Math.sin(share * 91.7) * Math.cos(share * 37.3))],
+  ["Product of waves", (share) => 20 + 18 * Math.abs(Math.sin(share * 91.7) * Math.cos(share * 37.3))],
 ];
 
 /** The scenario with a rate. `rate` is a value of the document. */
@@ -51,6 +51,8 @@ export class Draw implements View {
   private readonly excess = el("div", { class: "scroll", "aria-live": "polite" });
   private readonly status = el("p", { class: "fault", role: "status" });
   private trace: string | undefined;
+  /** Raised by each newer capacity and by the end of the view: a file read for an earlier one is late. */
+  private latest = 0;
 
   constructor(pool: Pool) {
     this.results = new Results(pool, (experiment) => this.compare(experiment));
@@ -65,7 +67,7 @@ export class Draw implements View {
         {},
         "Draw the capacity of a link over 30 s, or drop a mahimahi trace here. The round trip takes " +
           "40 ms, so no sender can follow at once: the table shows the delay that this makes " +
-          "unavoidable, and what each controller adds.",
+          "unavoidable, and the excess of each controller.",
       ),
       this.drawing.element,
       this.shapes(),
@@ -85,6 +87,7 @@ export class Draw implements View {
   }
 
   close(): void {
+    this.latest += 1;
     this.results.abandon();
   }
 
@@ -112,7 +115,10 @@ export class Draw implements View {
       this.status.textContent = `${file.name} has more than ${MOST_TRACE >> 20} MiB.`;
       return;
     }
-    this.use(await file.text());
+    this.latest += 1;
+    const own = this.latest;
+    const trace = await file.text();
+    if (own === this.latest) this.use(trace);
   }
 
   private use(trace: string): void {
@@ -121,6 +127,7 @@ export class Draw implements View {
   }
 
   private run(isDrawing: boolean): void {
+    this.latest += 1;
     this.status.textContent = "";
     const samples = isDrawing ? 300 : 1500;
     if (this.trace !== undefined) {
@@ -136,7 +143,8 @@ export class Draw implements View {
   }
 
   /** The delay of each controller beside the unavoidable one. */
-  private compare({ unavoidable, ...experiment }: Experiment): void {
+  private compare(experiment: Experiment): void {
+    const { unavoidable } = experiment;
     const above = (delay: number, least: number | undefined) =>
       least === undefined ? MISSING : brief(Math.max(0, delay - least));
     const rows = experiment.runs.flatMap(({ summary }) => {
@@ -148,13 +156,23 @@ export class Draw implements View {
       const name = el("th", { scope: "row" }, summary.control);
       return [el("tr", {}, name, ...cells.map((text) => el("td", {}, text)))];
     });
+    if (rows.length === 0) return fill(this.excess);
     const heads = ["Controller", "queue p99", "excess", "queue max", "excess", "util."];
-    const caption = unavoidable
-      ? `Unavoidable: ${brief(unavoidable.p99_s)} at the 99th percentile, ` +
-        `${brief(unavoidable.max_s)} at most`
-      : "The capacity does not change: no delay is unavoidable";
+    const caption = captionOf(experiment);
     const head = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
     const table = el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...rows));
     fill(this.excess, table);
   }
+}
+
+/** The unavoidable delay in words, or the reason why it is unknown. */
+function captionOf({ unavoidable, described, fault }: Experiment): string {
+  if (unavoidable) {
+    const [p99, most] = [brief(unavoidable.p99_s), brief(unavoidable.max_s)];
+    return `Unavoidable: ${p99} at the 99th percentile, ${most} at most`;
+  }
+  const rate = described?.document.link["bottleneck"]?.["rate"] as { steps?: object[]; trace?: string };
+  if (!rate?.trace && !rate?.steps?.length) return "The capacity does not change: no delay is unavoidable";
+  const reason = fault?.message ?? "the trace has more packets than the page computes with.";
+  return `The unavoidable delay is unknown: ${reason}`;
 }

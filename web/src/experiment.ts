@@ -58,7 +58,7 @@ export class Experiment {
     private readonly onChange: (experiment: Experiment) => void,
   ) {}
 
-  /** An experiment whose runs were recorded. Nothing runs, except for the unavoidable delay. */
+  /** An experiment whose runs were recorded. Only the unavoidable delay is computed. */
   static async recorded(
     pool: Pool,
     record: RecordedRuns,
@@ -212,7 +212,7 @@ function unknown(record: RecordedRuns): Described {
 function tooLarge(bytes: number): Fault {
   const size = (bytes / 2 ** 30).toPrecision(2);
   return new Fault(
-    `Refused: a run may need ${size} GiB of memory, and the page has 1 GiB. ` +
+    `Refused: a run may need ${size} GiB of memory, and the page allows 1 GiB for each. ` +
       "Lower the rate, the delay or the number of flows, or run it with `sojourn run`.",
   );
 }

@@ -47,7 +47,7 @@ export const CONTROLS = [
   ...["vegas", "ledbat++", "lola", "rapid", "ideal"],
 ];
 
-/** The scenario of capacity-drop.toml. */
+/** A drop like that of capacity-drop.toml. */
 export const START: State = {
   rate: 60,
   drop: 33,

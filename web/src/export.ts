@@ -1,10 +1,10 @@
 // The data and the charts of an experiment as files.
 
-import { coloursOf } from "./colours.ts";
+import { coloursOf, dashesOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
 import { brief, general } from "./formatting.ts";
-import { PANELS, type Panel, RECORDED, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { PANELS, type Panel, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -45,16 +45,20 @@ const escaped = (text: string) =>
 /** The panels as a drawing. */
 export function svgOf(experiment: Experiment): string {
   const labels = labelsOf(experiment);
-  const colours = coloursOf(labels);
+  const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
   let legend = LEFT;
   const keys = labels.map((label, place) => {
     const key = `<text x="${legend}" y="16" fill="${colours[place]}">${escaped(label)}</text>`;
     legend += 8 * label.length + 16;
     return key;
   });
-  const colourOf = (label: string) => colours[labels.indexOf(label)] ?? "";
+  const strokeOf = (label: string) => {
+    const place = labels.indexOf(label);
+    const dash = dashes[place]?.length ? ` stroke-dasharray="${dashes[place]?.join(" ")}"` : "";
+    return `stroke="${colours[place]}"${dash}`;
+  };
   const panels = PANELS.map((panel, place) =>
-    panelOf(experiment, panel, TOP + place * (HEIGHT + 50) + 20, colourOf),
+    panelOf(experiment, panel, TOP + place * (HEIGHT + 50) + 20, strokeOf),
   );
   const height = TOP + PANELS.length * (HEIGHT + 50) + 20;
   const width = Math.max(WIDTH + 10, legend);
@@ -70,7 +74,7 @@ function panelOf(
   experiment: Experiment,
   panel: Panel,
   top: number,
-  colourOf: (label: string) => string,
+  strokeOf: (label: string) => string,
 ): string {
   const duration = experiment.described?.duration_s || 1;
   const times = timesOf(experiment);
@@ -83,9 +87,8 @@ function panelOf(
   const x = (time: number) => (LEFT + ((WIDTH - LEFT) * time) / duration).toFixed(1);
   const y = (value: number) => (top + HEIGHT * (1 - Math.min(1, value / (largest || 1)))).toFixed(1);
   const lines = curves.map(({ label, values }) => {
-    const dash = label.endsWith(RECORDED) ? ' stroke-dasharray="3"' : "";
     const path = pathOf(times, values, x, y);
-    return `<path d="${path}" fill="none" stroke="${colourOf(label)}"${dash}/>`;
+    return `<path d="${path}" fill="none" ${strokeOf(label)}/>`;
   });
   const grey = `<path d="${pathOf(times, capacity, x, y)}" fill="none" stroke="#888" stroke-width="2"/>`;
   const dashed = bounds.map(

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
-import { coloursOf } from "./colours.ts";
+import { coloursOf, dashesOf, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import { MISSING, brief, general, rateText, rateUnit } from "./formatting.ts";
 import type { View } from "./view.ts";
@@ -126,13 +126,11 @@ export class Live implements View {
     this.plots = [];
     const figures = charts.map((chart) => {
       const labels = chart.lines.map(([label]) => label);
-      const colours = coloursOf(labels);
+      const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
       const host = el("div", { class: "plot" });
-      this.plots.push(new uPlot(options(labels, colours), [[]], host));
+      this.plots.push(new uPlot(options(labels, colours, dashes), [[]], host));
       const keys = labels.map((label, place) => {
-        const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
-        swatch.style.background = colours[place] ?? "";
-        return el("span", { class: "unit" }, swatch, ` ${label}`);
+        return el("span", { class: "unit" }, swatch(colours[place] ?? "", dashes[place]), ` ${label}`);
       });
       const caption = el("figcaption", {}, chart.title, el("span", { class: "unit" }, chart.unit), ...keys);
       return el("figure", { "aria-label": `${chart.title} over time; the table has the latest values` }, caption, host);
@@ -166,10 +164,11 @@ export class Live implements View {
   }
 }
 
-function options(labels: string[], colours: string[]): uPlot.Options {
+function options(labels: string[], colours: string[], dashes: number[][]): uPlot.Options {
   const line = (label: string, place: number): uPlot.Series => ({
     label,
     stroke: colours[place] ?? "",
+    dash: dashes[place] ?? [],
     width: 1.25,
     points: { show: false },
   });

@@ -36,4 +36,6 @@ export type Result = Described | Unavoidable | string | object;
 export type Response =
   | { id: number; progress: Progress }
   | { id: number; result: Result; memory: number }
-  | { id: number; fault: string; problems: Problem[]; isBroken: boolean };
+  | { id: number; fault: string; problems: Problem[]; isBroken: boolean }
+  /** The end of a dropped request. */
+  | { id: number; isDropped: true };

@@ -81,9 +81,9 @@ export function labelsOf(experiment: Experiment): string[] {
   return [...new Set(all)];
 }
 
-/** The times of the samples: those of the run that is furthest. */
+/** The times of the samples: those of the run that is furthest. A record may have no links. */
 export function timesOf(experiment: Experiment): number[] {
-  const all = experiment.runs.map((run) => run.link.time);
+  const all = experiment.runs.flatMap((run) => [run.link.time, ...run.lines.map((line) => line.time)]);
   return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
 }
 

@@ -22,7 +22,7 @@ export async function fragmentOf(scenario: Scenario & { text: string }): Promise
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** The scenario of a fragment; undefined if it holds none. */
+/** The scenario of a fragment; undefined if the fragment is not valid. */
 export async function scenarioOf(fragment: string): Promise<(Scenario & { text: string }) | undefined> {
   if (fragment.length > MOST_LINK || !/^[\w-]+$/.test(fragment)) return undefined;
   try {

@@ -8,6 +8,9 @@ const PATIENCE_MS = 5000;
 /** Longest silence of a run, whose slices take a hundredth of it. */
 const SILENCE_MS = 10_000;
 
+/** Longest time that a worker takes to notice that its request was dropped. */
+const DROPPED_MS = 1000;
+
 /** A request that failed, or input that was refused. */
 export class Fault extends Error {
   constructor(
@@ -30,6 +33,13 @@ interface Job {
 class Hand {
   job: Job | undefined;
   memory = 0;
+  /** Reason why the worker cannot be loaded. */
+  fault: string | undefined;
+  /** Whether the request was dropped, which the worker has not noticed yet. */
+  private isDropped = false;
+  /** Whether the worker ever answered: else its script may be missing. */
+  private isHeard = false;
+  private isSecond = false;
   private worker: Worker;
   private timer = 0;
 
@@ -50,15 +60,34 @@ class Hand {
   /** Drop the request, if it is older than this one. */
   drop(oldest: number): void {
     this.post({ oldest });
-    if (this.job && this.job.id < oldest) this.free();
+    if (!this.job || this.job.id >= oldest || this.isDropped) return;
+    this.isDropped = true;
+    this.limit(DROPPED_MS, "");
   }
 
   private hired(): Worker {
     const worker = new Worker(this.script);
+    this.isHeard = false;
     worker.postMessage({ module: this.module } satisfies Request);
     worker.onmessage = ({ data }: MessageEvent<Response>) => this.hear(data);
-    worker.onerror = (event) => this.replace(`The worker failed: ${event.message}`);
+    worker.onerror = (event) => this.fail(event.message || "its script could not be loaded");
     return worker;
+  }
+
+  /** Replaces a worker that failed. One that never answered gets a single successor. */
+  private fail(reason: string): void {
+    const fault = `The worker failed: ${reason}. Load the page again.`;
+    if (this.isHeard) return this.replace(fault);
+    this.worker.terminate();
+    if (this.isSecond) {
+      this.fault = fault;
+      this.refuse(fault);
+      return;
+    }
+    this.isSecond = true;
+    this.worker = this.hired();
+    if (this.job && !this.isDropped) this.take(this.job);
+    else this.free();
   }
 
   private post(request: Request): void {
@@ -66,19 +95,27 @@ class Hand {
   }
 
   private watch(): void {
-    clearTimeout(this.timer);
     const isRun = this.job?.task.kind === "run";
     const patience = isRun ? SILENCE_MS : PATIENCE_MS;
-    this.timer = setTimeout(
-      () => this.replace(`Stopped: this took more than ${patience / 1000} s to read or set up.`),
-      patience,
-    );
+    this.limit(patience, `Stopped: this took more than ${patience / 1000} s to read or set up.`);
+  }
+
+  private limit(patience: number, fault: string): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.replace(fault), patience);
   }
 
   private hear(response: Response): void {
+    this.isHeard = true;
+    this.isSecond = false;
     const job = this.job;
     if (!job || response.id !== job.id) return;
-    if ("progress" in response) {
+    if (this.isDropped) {
+      if ("isBroken" in response && response.isBroken) this.replace(response.fault);
+      else if (!("progress" in response)) this.free();
+    } else if ("isDropped" in response) {
+      this.free();
+    } else if ("progress" in response) {
       this.watch();
       job.onProgress(response.progress);
     } else if ("result" in response) {
@@ -96,7 +133,11 @@ class Hand {
   private replace(fault: string): void {
     this.worker.terminate();
     this.worker = this.hired();
-    const job = this.job;
+    this.refuse(fault);
+  }
+
+  private refuse(fault: string): void {
+    const job = this.isDropped ? undefined : this.job;
     this.free();
     job?.reject(new Fault(fault));
   }
@@ -104,6 +145,7 @@ class Hand {
   private free(): void {
     clearTimeout(this.timer);
     this.job = undefined;
+    this.isDropped = false;
     this.onFree();
   }
 }
@@ -160,7 +202,12 @@ export class Pool {
   }
 
   private assign(): void {
-    for (const hand of this.hands) {
+    const hands = this.hands.filter((hand) => hand.fault === undefined);
+    const fault = this.hands[0]?.fault;
+    if (hands.length === 0 && fault !== undefined) {
+      for (const job of this.waiting.splice(0)) job.reject(new Fault(fault));
+    }
+    for (const hand of hands) {
       const next = hand.job ? undefined : this.waiting.shift();
       if (next) hand.take(next);
     }

@@ -33,6 +33,8 @@ export class Results {
   /** The newest scenario of a drag, whose runs begin when those before it are over or stale. */
   private next: Scenario | undefined;
   private timer = 0;
+  /** Raised when the runs are abandoned: what was read for them comes too late. */
+  private latest = 0;
 
   constructor(
     private readonly pool: Pool,
@@ -48,7 +50,8 @@ export class Results {
   run(scenario: Scenario, isDragging = false, beside?: Experiment): void {
     this.beside = beside;
     const left = STALE_MS - (performance.now() - this.began);
-    const isGoing = this.experiment?.isOver === false;
+    // Runs that are over wait for their frame: a newer value must not take it from them.
+    const isGoing = this.experiment?.isOver === false || this.frame !== 0;
     if (isDragging && this.isDragging && isGoing && left > 0) {
       if (!this.next) this.timer = setTimeout(() => this.follow(), left);
       this.next = scenario;
@@ -68,7 +71,7 @@ export class Results {
     this.began = this.drawn = performance.now();
     this.experiment = new Experiment(this.pool, scenario, (one) => this.onChange(one));
     this.experiment.beside = this.beside;
-    this.element.removeAttribute("data-drawn-ms");
+    this.age();
     this.status.classList.remove("fault");
     this.status.textContent = "Simulating …";
     void this.experiment.start();
@@ -78,22 +81,36 @@ export class Results {
   async show(record: RecordedRuns): Promise<void> {
     this.abandon();
     this.began = performance.now();
-    this.element.removeAttribute("data-drawn-ms");
+    this.age();
+    const own = this.latest;
     const ready = (one: Experiment) => {
+      if (own !== this.latest) return;
       this.experiment = one;
       this.onChange(one);
     };
     await Experiment.recorded(this.pool, record, ready);
   }
 
-  /** Stop the runs, and show nothing more of them. */
+  /** Stop the runs; their later replies are dropped. */
   abandon(): void {
+    this.latest += 1;
     this.experiment?.abandon();
     this.pool.dropAll();
     this.next = undefined;
     clearTimeout(this.timer);
     cancelAnimationFrame(this.frame);
     this.frame = 0;
+  }
+
+  /** Mark the results as those of an earlier scenario, until new ones are complete. */
+  private age(): void {
+    this.element.removeAttribute("data-drawn-ms");
+    this.element.classList.add("old");
+    this.allowSaving(false);
+  }
+
+  private allowSaving(isAllowed: boolean): void {
+    for (const one of this.exports.querySelectorAll("button")) one.disabled = !isAllowed;
   }
 
   private onChange(experiment: Experiment): void {
@@ -117,6 +134,10 @@ export class Results {
     this.status.classList.toggle("fault", fault !== undefined);
     if (fault) this.status.textContent = fault.message;
     if (!isOver) return;
+    this.element.classList.remove("old");
+    // A refused scenario has no charts.
+    this.charts.element.hidden = experiment.described === undefined;
+    this.allowSaving(experiment.described !== undefined);
     const verdict = experiment.verdict();
     fill(this.verdict, ...verdict.map((sentence) => el("p", {}, unbroken(sentence))));
     fill(this.tables, ...tablesOf(experiment));

@@ -10,11 +10,17 @@ import { Values } from "./values.ts";
 import type { View } from "./view.ts";
 
 interface Entry {
-  place: number;
+  key: string;
   kind: "run" | "capture";
   name: string;
   controls: string[];
   changed: number;
+}
+
+interface Listed {
+  items: Entry[];
+  /** Items beyond the longest list. */
+  left_out: number;
 }
 
 /** Time between two looks at the directories; a run that ended meanwhile is shown anew. */
@@ -36,6 +42,7 @@ export class Runs implements View {
   private readonly capture = new CaptureView();
   private readonly right = el("div", {});
   private readonly list = el("ul", { class: "runs" });
+  private readonly rest = el("p", { hidden: true });
   private readonly status = el("p", { class: "fault", role: "status" });
   private readonly edit = button("Edit its scenario", () => this.change(), { hidden: true });
   private readonly values = new Values((document) => this.compare(document));
@@ -45,8 +52,11 @@ export class Runs implements View {
   private record: RecordedRuns | undefined;
   private shown: Entry | undefined;
   private buttons: HTMLButtonElement[] = [];
+  private keys: string[] = [];
   private signature = "";
   private timer = 0;
+  /** Raised when something else is to be shown: a reply to an earlier request then comes too late. */
+  private latest = 0;
 
   constructor(
     pool: Pool,
@@ -55,7 +65,8 @@ export class Runs implements View {
   ) {
     this.results = new Results(pool);
     const intro = el("p", {}, "Recorded runs, with the first seed of each controller, and captures.");
-    const side = el("div", { class: "side" }, intro, this.list, this.values.element, this.back, this.edit, this.status);
+    const listed = [intro, this.list, this.rest];
+    const side = el("div", { class: "side" }, ...listed, this.values.element, this.back, this.edit, this.status);
     this.element = el("div", { class: "columns" }, side, this.right);
   }
 
@@ -64,25 +75,32 @@ export class Runs implements View {
       this.take(this.own);
       return;
     }
+    // Its reply may have come too late for the view before.
+    if (this.shown) void this.show(this.shown);
     void this.look();
     this.timer = setInterval(() => void this.look(), LOOK_MS);
   }
 
   close(): void {
+    this.latest += 1;
     clearInterval(this.timer);
     this.results.abandon();
   }
 
   private async look(): Promise<void> {
+    const own = this.latest;
     try {
-      const entries = (await fetched("items.json")) as Entry[];
+      const { items: entries, left_out } = (await fetched("items.json")) as Listed;
+      if (own !== this.latest) return;
       this.enlist(entries);
-      const now = entries.find((entry) => entry.name === this.shown?.name);
+      this.rest.hidden = left_out === 0;
+      this.rest.textContent = `${left_out} more are not listed. Name them, or folders of fewer.`;
+      const now = entries.find((entry) => entry.key === this.shown?.key);
       const first = this.shown ? undefined : entries[0];
       if (now && now.changed !== this.shown?.changed) await this.show(now);
       else if (first) await this.show(first);
     } catch (error) {
-      this.status.textContent = error instanceof Error ? error.message : String(error);
+      if (own === this.latest) this.status.textContent = error instanceof Error ? error.message : String(error);
     }
   }
 
@@ -91,6 +109,7 @@ export class Runs implements View {
     const signature = JSON.stringify(entries);
     if (signature === this.signature) return;
     this.signature = signature;
+    this.keys = entries.map((entry) => entry.key);
     this.buttons = entries.map((entry) => button(entry.name, () => void this.show(entry)));
     const items = this.buttons.map((open, place) =>
       el("li", {}, open, ` ${entries[place]?.controls.join(", ") ?? ""}`),
@@ -102,22 +121,24 @@ export class Runs implements View {
   /** Marks the shown entry in the list. */
   private mark(): void {
     this.buttons.forEach((open, place) => {
-      if (place === this.shown?.place) open.setAttribute("aria-current", "true");
+      if (this.keys[place] === this.shown?.key) open.setAttribute("aria-current", "true");
       else open.removeAttribute("aria-current");
     });
   }
 
   private async show(entry: Entry): Promise<void> {
+    this.latest += 1;
+    const own = this.latest;
     this.shown = entry;
     this.mark();
     this.status.textContent = "";
     try {
-      const content = await fetched(`item-${entry.place}.json`);
-      if (this.shown !== entry) return;
+      const content = await fetched(`item-${entry.key}.json`);
+      if (own !== this.latest) return;
       if (entry.kind === "run") this.take(content as RecordedRuns);
       else this.showCapture(content as Capture);
     } catch (error) {
-      this.status.textContent = error instanceof Error ? error.message : String(error);
+      if (own === this.latest) this.status.textContent = error instanceof Error ? error.message : String(error);
     }
   }
 
@@ -141,9 +162,10 @@ export class Runs implements View {
   private async again(): Promise<void> {
     const { record } = this;
     if (!record) return;
+    const own = this.latest;
     this.back.hidden = true;
     await this.results.show(record);
-    if (this.record !== record) return;
+    if (own !== this.latest || this.record !== record) return;
     this.recorded = this.results.experiment;
     this.values.show(record.scenario === "" ? undefined : this.recorded?.described?.document);
   }

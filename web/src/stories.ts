@@ -136,13 +136,13 @@ const l4s: Story = {
   scenario: queues('queue = { kind = "threshold", ce_threshold = "1ms" }'),
   question: "DualPI2 gives each kind its own queue. Why do the two queues also share their signal?",
   options: [
-    "So that CUBIC's probability of a signal is the square of Prague's, and their rates stay comparable",
+    "So that CUBIC's probability of a signal is the square of half of Prague's, and their rates stay comparable",
     "So that both queues have the same length",
     "So that CUBIC becomes scalable",
   ],
   right: 0,
   explanation: [
-    "A classic rate falls with the square root of the probability of a signal, and a scalable rate with the probability itself. DualPI2 derives both probabilities from one value, p for Prague's marks and its square for CUBIC's, so that neither starves.",
+    "A classic rate falls with the square root of the probability of a signal, and a scalable rate with the probability itself. DualPI2 derives both probabilities from one value p: p² for CUBIC, and twice p for Prague (RFC 9332, with a coupling factor of 2), so that neither starves.",
     "In the run below, CUBIC waits in its own queue of some 15 ms, and Prague's packets pass in less than one.",
   ],
   next: { label: "Run it over DualPI2", scenario: queues('queue = "dualpi2"') },
@@ -157,7 +157,7 @@ const lola: Story = {
     "LoLa holds the queueing delay at a few milliseconds. While the queue is short, fair flow balancing lets every flow keep the same amount of data in the queue, whichever its round trip. Flows with little data there then grow more than others.",
   ],
   scenario: shipped("lola.toml"),
-  question: "Each LoLa flow keeps the same amount of data in a FIFO. What follows for the rates?",
+  question: "Each LoLa flow aims at the same amount of data in a FIFO. Which rates follow from this?",
   options: [
     "They approach each other, as each flow's share of the queue is its share of the link",
     "The longer round trip gets more",
@@ -165,8 +165,8 @@ const lola: Story = {
   ],
   right: 0,
   explanation: [
-    "Packets leave a FIFO in the order of arrival, so the share of a flow in the queue is its share of the link. Equal data in the queue means equal rates.",
-    "In the run below, the round trips are equal and both flows start together. LoLa's rates become equal; CUBIC's still differ after a minute.",
+    "Packets leave a FIFO in the order of arrival, so the share of a flow in the queue is its share of the link. Equal data in the queue means equal rates. In the charts above, a ratio of 1.35 remains: the near flow has some 54 Mbit/s, and the far one some 40. The round-trip times differ by a factor of five, and with them the time in which each flow responds.",
+    "In the run below, the round trips are equal and both flows start together. LoLa's rates become equal, so the difference came from the round trips; CUBIC's still differ after a minute.",
   ],
   next: {
     label: "Run two flows of equal round trips",
@@ -194,7 +194,7 @@ const rapid: Story = {
   right: 0,
   explanation: [
     "The rate covers 63 % of the way to the estimate in one tau, and a pause lasts 350 ms. Rapid then carries some 630 Mbit/s rather than 720. The queue is shorter too, because a burst meets a lower rate.",
-    "The second Rapid in these charts receives the true remaining capacity as a signal. The difference between the two lines is the cost of measuring.",
+    "The second Rapid in these charts receives the true remaining capacity as a signal.",
   ],
   next: {
     label: "Run it with tau = 400 ms",

@@ -49,7 +49,7 @@ function figuresOf(run: RunSummary, focus: string): Figure[] {
 function flowFigures(flow: FlowSummary): Figure[] {
   return [
     ["controller", "", flow.control],
-    ["goodput", "payload delivered, over the flow's life", rateText(flow.goodput_bps)],
+    ["goodput", "payload delivered, between the warm-up and the end of the flow", rateText(flow.goodput_bps)],
     ["base RTT ms", "round-trip time without any queue", ms(flow.base_rtt_s)],
     ["RTT p50 ms", "median round-trip time", ms(flow.rtt_p50_s)],
     ["RTT p99 ms", "99th percentile of round-trip times", ms(flow.rtt_p99_s)],

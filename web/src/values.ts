@@ -5,8 +5,8 @@ import type { Document } from "./model.ts";
 
 /** More fields than these are for the editor. */
 const MOST_FIELDS = 40;
-/** Keys that name other parts of the scenario. */
-const NAMES = ["title", "description", "controls", "path", "back", "record"];
+/** Keys of the scenario itself that do not change its runs, or change their number. */
+const OTHERS = ["title", "description", "controls", "record"];
 
 type Value = string | number | boolean;
 
@@ -20,8 +20,10 @@ export function leavesOf(node: unknown, path: string[] = []): Leaf[] {
   if (typeof node !== "object" || node === null) {
     return ["string", "number", "boolean"].includes(typeof node) ? [{ path, value: node as Value }] : [];
   }
+  // Lists of names, such as a path, are for the editor.
+  if (Array.isArray(node) && node.every((one) => typeof one === "string")) return [];
   return Object.entries(node).flatMap(([key, value]) =>
-    NAMES.includes(key) ? [] : leavesOf(value, [...path, key]),
+    path.length === 0 && OTHERS.includes(key) ? [] : leavesOf(value, [...path, key]),
   );
 }
 

@@ -34,10 +34,11 @@ self.onmessage = ({ data }: MessageEvent<Request>) => {
 };
 
 async function serve(id: number, task: Task): Promise<void> {
-  if (id < oldest || !simulator) return;
+  if (!simulator) return;
+  if (id < oldest) return post({ id, isDropped: true });
   try {
     const result = await answer(simulator, id, task);
-    if (result !== undefined) post({ id, result, memory: simulator.memory() });
+    post(result === undefined ? { id, isDropped: true } : { id, result, memory: simulator.memory() });
   } catch (error) {
     const problems = error instanceof Refused ? error.problems : [];
     const fault = error instanceof Error ? error.message : String(error);

@@ -24,6 +24,8 @@ export class Write implements View {
   private files = shippedFiles;
   private checking = 0;
   private opened = "";
+  /** Raised by each newer text and by the end of the view: earlier replies then come too late. */
+  private latest = 0;
 
   constructor(
     private readonly pool: Pool,
@@ -50,12 +52,14 @@ export class Write implements View {
   }
 
   close(): void {
+    this.latest += 1;
     clearTimeout(this.checking);
     this.results.abandon();
   }
 
   /** Edit this text, which may name these files. */
   edit(text: string, files: Record<string, string> = {}): void {
+    this.latest += 1;
     this.files = { ...shippedFiles, ...files };
     this.opened ||= FIRST;
     this.editor.set(text);
@@ -63,10 +67,13 @@ export class Write implements View {
   }
 
   private async load(fragment: string): Promise<void> {
+    this.latest += 1;
+    const own = this.latest;
     if (fragment === "" && this.opened !== "") return this.run();
     this.opened = fragment || FIRST;
     if (Object.hasOwn(scenarios, this.opened)) return this.edit(scenarios[this.opened] ?? "");
     const scenario = await scenarioOf(fragment);
+    if (own !== this.latest) return;
     if (!scenario) {
       this.editor.set("");
       return this.showProblems(new Fault("The link holds no scenario; it may be incomplete."));
@@ -109,13 +116,12 @@ export class Write implements View {
   }
 
   private async check(): Promise<void> {
-    const scenario = this.scenario();
-    try {
-      await this.pool.load(scenario);
-      this.showProblems(undefined);
-    } catch (error) {
-      if (scenario.text === this.editor.text()) this.showProblems(error as Fault);
-    }
+    const [scenario, own] = [this.scenario(), this.latest];
+    const fault = await this.pool.load(scenario).then(
+      () => undefined,
+      (reason: Fault) => reason,
+    );
+    if (own === this.latest && scenario.text === this.editor.text()) this.showProblems(fault);
   }
 
   private showProblems(fault: Fault | undefined): void {
@@ -130,10 +136,11 @@ export class Write implements View {
   }
 
   private async showLink(): Promise<void> {
-    const own = this.scenario();
+    const [{ text, files }, own] = [this.scenario(), this.latest];
     // The files that the text names are part of the link.
-    const named = Object.entries(own.files).filter(([name]) => own.text.includes(name));
-    const fragment = await fragmentOf({ text: own.text, files: Object.fromEntries(named) });
+    const named = Object.entries(files).filter(([name]) => text.includes(name));
+    const fragment = await fragmentOf({ text, files: Object.fromEntries(named) });
+    if (own !== this.latest) return;
     this.opened = fragment;
     this.onFragment(fragment);
     this.link.value = location.href;

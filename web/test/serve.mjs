@@ -14,14 +14,14 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** A server of the page's files; `stop` ends it. */
-export async function serve() {
+/** A server of the page's files, with other types for some; `stop` ends it. */
+export async function serve(types = {}) {
   const server = createServer(async (request, response) => {
     const name = new URL(request.url, "http://page").pathname.slice(1) || "index.html";
     try {
       if (!/^[\w.-]+$/.test(name)) throw new Error(name);
       const content = await readFile(PAGE + name);
-      response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(content);
+      response.writeHead(200, { "content-type": { ...TYPES, ...types }[extname(name)] ?? "text/plain" }).end(content);
     } catch {
       response.writeHead(404).end();
     }

@@ -33,7 +33,7 @@ function traceSentences(simulator, described, runs) {
   return [capacity.traceSentence(link, loop, found, runs)];
 }
 
-test("the module imports nothing", () => {
+test("the module has no imports", () => {
   assert.deepEqual(WebAssembly.Module.imports(module), []);
 });
 

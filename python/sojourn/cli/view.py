@@ -1,6 +1,10 @@
 """`sojourn view`."""
 
 import argparse
+import html
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from sojourn import output, page_items, page_server, results
@@ -48,14 +52,30 @@ def execute(args: argparse.Namespace) -> int:
     server = page_server.PageServer(page_server.page_folder(), given, results.read, args.port)
     with server, Request() as request:
         print(f"The page is at {server.address}\nCtrl-C ends it.", flush=True)
-        if args.open:
-            import webbrowser
-
-            webbrowser.open(server.address)
         server.timeout = _LOOK_S
-        while not request.is_made:
-            server.handle_request()
+        with _opened(server.address) if args.open else nullcontext():
+            while not request.is_made:
+                server.handle_request()
     return 0
+
+
+@contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Open an address in the browser.
+
+    The command line of a browser is readable to all users of a machine. It names a file that only
+    its owner may read, and this file has the address with its token.
+    """
+    import webbrowser
+
+    text = f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(address)}">\n'
+    with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+        # mkdtemp makes a folder of mode 0700.
+        file = Path(folder) / "page.html"
+        file.touch(mode=0o600)
+        file.write_text(text, "utf-8")
+        webbrowser.open(file.as_uri())
+        yield
 
 
 def _save(target: str, found: list[page_items.Item]) -> int:
