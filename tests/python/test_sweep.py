@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import sojourn
 from polars.testing import assert_frame_equal
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, expressions, plan
+from sojourn.sweeps import axes, batch, expressions, plan
 from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
 from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
@@ -265,6 +266,34 @@ def test_a_batch_ends_in_time(small: Path, tmp_path: Path) -> None:
     worker = Worker(core, Folder(tmp_path), series=False)
     part = Part((), (("a", 0, 1), ("b", 0, 2)))
     assert worker.execute(Batch("one", (part,), 0.0)).runs == 1
+
+
+def test_threads_share_a_worker(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = sojourn.Scenario.load(small).compile()
+    delays = [f"link.back.delay={ms}ms" for ms in range(1, 41)]
+
+    def delay(own: Any, control: int, seed: int) -> None:
+        raise ValueError(json.loads(own.to_json())["link"]["back"]["delay"])
+
+    monkeypatch.setattr(batch, "_simulated", delay)
+    worker = Worker(core, Folder(tmp_path), series=False)
+    batches = [
+        Batch(name, tuple(Part((text,), ((text, 0, 1),) * 3) for text in texts), 60.0)
+        for name, texts in (("up", delays), ("down", delays[::-1]))
+    ]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(worker.execute, batches))
+    finally:
+        sys.setswitchinterval(before)
+    rows = pl.read_parquet(tmp_path / "runs" / "*.parquet")
+    assert rows.height == 240
+    for key, error in rows.select("run", "error").iter_rows():
+        assert error == f"ValueError: {key.partition('=')[2]}"
 
 
 @pytest.mark.long
