@@ -46,7 +46,8 @@ def test_episodes_repeat_by_their_seed(gym: Any, small: Path) -> None:
     env = made(gym, scenario=small)
     first = played(env, 0.05, seed=3)
     assert played(made(gym, scenario=small), 0.05, seed=3) == first
-    assert played(env, 0.05, seed=4) != first
+    # The summary contains the seed; the reward shows that the packets differ.
+    assert played(env, 0.05, seed=4)[0] != first[0]
     assert first[1]["flows"][0]["control"] == "learned"
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import sojourn
 from polars.testing import assert_frame_equal
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, expressions, plan
+from sojourn.sweeps import axes, batch, expressions, figures, plan
 from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
 from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
@@ -187,10 +188,57 @@ def test_a_second_sweep_runs_only_what_is_new(small: Path, tmp_path: Path) -> No
     both = {QUEUE: ["droptail", "codel"], "link.back.delay": ["10ms", "20ms"]}
     found = sojourn.sweep(small, both, out, control="cubic")
     assert all(file.stat().st_mtime_ns == at for file, at in before.items())
+    assert found.axes == ["queue", "delay_s"]
     assert found.runs.height == 4
     sojourn.sweep(small, both, whole, control="cubic", jobs=1)
     for name, frame in tables_of(whole).items():
         assert_frame_equal(tables_of(out)[name], frame)
+
+
+def test_tables_have_the_last_plan_alone(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
+    slow = sojourn.sweep(small, vary, out, control="cubic", set={"link.back.delay": "60ms"})
+    rows = slow.flows["rtt_min_s"].to_list()
+    held = len(list((out / "runs").iterdir()))
+    fast = sojourn.sweep(small, vary, out, control="cubic", seed=5)
+    assert fast.points["seed"].to_list() == [5, 5]
+    assert max(fast.flows["rtt_min_s"].to_list()) < 0.03 < 0.06 < min(rows)
+    assert main(["sweep", "show", str(out), "--json", "--metric", "flows.rtt_min_s"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [(row["n"], row["flows.rtt_min_s"] < 0.03) for row in shown] == [(1, True)] * 2
+    # The first plan needs no simulation to return.
+    written = len(list((out / "runs").iterdir()))
+    again = sojourn.sweep(small, vary, out, control="cubic", set={"link.back.delay": "60ms"})
+    assert again.flows["rtt_min_s"].to_list() == rows
+    assert held < written == len(list((out / "runs").iterdir()))
+
+
+def test_axes_have_no_names_of_other_columns(small: Path, tmp_path: Path) -> None:
+    vary = {"flow.upload.control": ["cubic", "reno"], "duration": ["5s", "6s"]}
+    own = {"controls": [], "flow.upload.control": "cubic"}
+    found = sojourn.sweep(small, vary, tmp_path / "out", set=own)
+    assert found.axes == ["upload_control", "axis_duration_s"]
+    assert found.runs["axis_duration_s"].to_list() == found.runs["duration_s"].to_list()
+    assert found.flows["flow_control"].to_list() == found.flows["upload_control"].to_list()
+    assert planned(small, "flow.upload.start=0s,1s").columns == ("upload_start",)
+    for key, remedy in (("seed", "--runs"), ("control", "--control")):
+        with pytest.raises(sojourn.ScenarioError, match="cannot be an axis") as caught:
+            planned(small, f"{key}=1,2")
+        assert remedy in (caught.value.items[0]["help"] or "")
+
+
+def test_a_new_dataset_survives_a_kill_at_its_start(small: Path, tmp_path: Path) -> None:
+    out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
+    out.mkdir()
+    for name in (".lock", "points.parquet", ".sweep.json.7.partial"):
+        (out / name).write_bytes(b"half")
+    assert sojourn.sweep(small, vary, out, control="cubic").runs.height == 2
+    assert not list(out.glob(".*.partial"))
+    (out / "sweep.json").unlink()
+    with pytest.raises(UsageError, match="not a dataset"):
+        sojourn.sweep(small, vary, out, control="cubic")
 
 
 def test_interrupted_batches_are_removed(small: Path, tmp_path: Path) -> None:
@@ -233,6 +281,13 @@ def test_a_failing_run_is_a_row(small: Path, capsys: pytest.CaptureFixture[str])
     assert found.filter(pl.col("control") == "bad")["error"].str.contains("too bad").all()
     assert found.filter(pl.col("control") == "cubic")["error"].null_count() == 2
     assert "2 runs failed" in capsys.readouterr().out
+    # The same command repeats the failed runs alone, and their new rows count.
+    code.write_text(code.read_text("utf-8").replace("raise ValueError('too bad')", "pass"), "utf-8")
+    assert main([*line, "--controller", f"{code}:Bad", "--control", "bad,cubic"]) == 0
+    assert "2 runs in" in capsys.readouterr().err
+    again = sojourn.Dataset(out).runs
+    assert again.height == 4
+    assert again["error"].null_count() == 4
 
 
 def test_a_lost_worker_is_retried_and_its_killer_found(small: Path, tmp_path: Path) -> None:
@@ -267,6 +322,36 @@ def test_a_batch_ends_in_time(small: Path, tmp_path: Path) -> None:
     assert worker.execute(Batch("one", (part,), 0.0)).runs == 1
 
 
+def test_threads_share_a_worker(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = sojourn.Scenario.load(small).compile()
+    delays = [f"link.back.delay={ms}ms" for ms in range(1, 41)]
+
+    def delay(own: Any, control: int, seed: int) -> None:
+        raise ValueError(json.loads(own.to_json())["link"]["back"]["delay"])
+
+    monkeypatch.setattr(batch, "_simulated", delay)
+    worker = Worker(core, Folder(tmp_path), series=False)
+    batches = [
+        Batch(name, tuple(Part((text,), ((text, 0, 1),) * 3) for text in texts), 60.0)
+        for name, texts in (("up", delays), ("down", delays[::-1]))
+    ]
+    held, before = dict(vars(worker)), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(worker.execute, batches))
+    finally:
+        sys.setswitchinterval(before)
+    # A scenario that the worker keeps could change between two lines of the other thread.
+    assert vars(worker) == held
+    rows = pl.read_parquet(tmp_path / "runs" / "*.parquet")
+    assert rows.height == 240
+    for key, error in rows.select("run", "error").iter_rows():
+        assert error == f"ValueError: {key.partition('=')[2]}"
+
+
 @pytest.mark.long
 def test_three_kills_leave_the_same_dataset(small: Path, tmp_path: Path) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
@@ -295,7 +380,8 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     assert "4 points, 8 runs" in shown.out
     assert main([*line, "--jobs", "1"]) == 0
     shown = capsys.readouterr()
-    assert "differ in their default of `ecn`" not in shown.err or "fq_codel" in shown.err
+    # Droptail marks no packets, so the queues have no setting in which they could differ.
+    assert "differ in their default of `ecn`" not in shown.err
     assert "8 runs in" in shown.err
     assert "fq_codel" in shown.out
     assert main(["sweep", "show", str(out), "--json"]) == 0
@@ -308,6 +394,13 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
         assert main(["sweep", "show", str(out), *chosen]) == 0
         assert plot.stat().st_size > 1000
         capsys.readouterr()
+    found = sojourn.Dataset(out)
+    assert figures.over(found, ["delay_s", "control"]) == "seeds and queue"
+    assert figures.over(found, ["queue"]) == "seeds, delay and control"
+    assert figures.over(found, ["queue", "delay_s", "control"]) == "seeds"
+    queues = ["--vary", f"{QUEUE}=codel,fq_codel", "--dry-run"]
+    assert main(["sweep", str(small), *queues]) == 0
+    assert "differ in their default of `ecn`" in capsys.readouterr().err
     assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
     assert main(["sweep", "show", str(small.parent)]) == 2
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sojourn.adversary import worlds
 from sojourn.adversary.api import limits_of
-from sojourn.adversary.search import Found, minimised
+from sojourn.adversary.search import Found, minimised, search
 from sojourn.adversary.worlds import Limits, World, decoded, is_within, without
 from sojourn.cli import main
 from sojourn.errors import UsageError
@@ -79,6 +79,22 @@ def test_the_counterexample_keeps_only_the_change_that_matters() -> None:
     assert simple.rates_bps == (60e6, 2e6)
     assert len(simple.times_s) == 1
     assert kept >= 0.9 * damage
+
+
+def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A sampler that converges at once leaves the rest of the search to random worlds.
+    converged = SimpleNamespace(ask=lambda count: [])
+    monkeypatch.setattr("sojourn.adversary.search.CmaEs", lambda *_: converged)
+    seen: list[World] = []
+
+    class Recorder(_Evaluator):
+        def damages(self, candidates: list[World]) -> list[float]:
+            seen.extend(candidates)
+            return super().damages(candidates)
+
+    evaluator: Any = Recorder()
+    search(evaluator, "cmaes", 40, 1)
+    assert len(set(seen)) == len(seen) == 40
 
 
 def test_limits_without_a_world_are_refused(small: Path) -> None:

@@ -39,8 +39,11 @@ class Damages:
     def __contains__(self, run: str) -> bool:
         return run in self._found
 
-    def update(self) -> None:
-        """Read the batches that have been added. Raise `UsageError` for a run that failed."""
+    def update(self, repeats_failures: bool = False) -> None:
+        """Read the batches that have been added.
+
+        Raise `UsageError` for a run that failed, unless the search repeats it.
+        """
         memory.require_polars()
         import polars as pl
 
@@ -49,10 +52,11 @@ class Damages:
                 continue
             self._seen.add(name)
             runs = self._read("runs", name)
-            failed = runs.filter(pl.col("error").is_not_null())
-            if not failed.is_empty():
-                raise UsageError(f"{self._folder}: a simulation failed: {failed['error'][0]}")
-            self._found |= dict.fromkeys(runs["run"].to_list(), 0.0)
+            errors = runs["error"].drop_nulls()
+            if not errors.is_empty() and not repeats_failures:
+                raise UsageError(f"{self._folder}: a simulation failed: {errors[0]}")
+            completed = runs.filter(pl.col("error").is_null())
+            self._found |= dict.fromkeys(completed["run"].to_list(), 0.0)
             table = _TABLES[self._measure]
             if self._folder.exists(f"{table}/{name}"):
                 self._found |= dict(self._damages(self._read(table, name)))

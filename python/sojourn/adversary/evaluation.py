@@ -109,7 +109,7 @@ def evaluator(
         alone = setup.cluster is None and api.threads_of(setup.jobs) == 1
         engine = None if alone else sweeps.start_workers(plan, setup, folder, GENERATION)
         found = Damages(folder, problem.measure, problem.link)
-        found.update()
+        found.update(repeats_failures=True)
         try:
             yield Evaluator(problem, folder, plan, worker, engine, found, watcher)
         finally:

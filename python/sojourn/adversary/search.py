@@ -36,8 +36,10 @@ def search(evaluator: Evaluator, method: str, evaluations: int, seed: int) -> Fo
     limits = evaluator.problem.limits
     size = len(limits.parameters)
     course = _Course(evaluator)
+    # One generator for all random worlds: a second one would repeat the first draws.
+    draws = Random(size, seed)
     if method == "cmaes":
-        course.extend(Random(size, seed), evaluations // (_STARTS + 1))
+        course.extend(draws, evaluations // (_STARTS + 1))
         starts = course.worst(_STARTS)
         for place, values in enumerate(starts):
             left = evaluations - len(course.found)
@@ -46,7 +48,7 @@ def search(evaluator: Evaluator, method: str, evaluations: int, seed: int) -> Fo
     if method == "tpe":
         course.extend(Tpe(size, seed), evaluations)
     # CMA-ES that converges early leaves some.
-    course.extend(Random(size, seed), evaluations - len(course.found))
+    course.extend(draws, evaluations - len(course.found))
     damage, values = max(course.found, key=lambda one: one[0])
     greatest = accumulate((one[0] for one in course.found), max)
     return Found(worlds.decoded(limits, values), damage, tuple(greatest))

@@ -143,12 +143,14 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
         y = named.get("y") or next(iter(left), "control")
         keys = dict.fromkeys(filter(None, [x, y, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
-        spec = charts.heat_map(rows, metric, x, y, facet, title)
+        over = figures.over(dataset, list(keys))
+        spec = charts.heat_map(rows, metric, x, y, facet, title, over)
     else:
         by = named.get("by") or ("control" if x != "control" else None)
         keys = dict.fromkeys(filter(None, [x, by, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
-        spec = charts.lines(rows, metric, x, by, facet, title)
+        over = figures.over(dataset, list(keys))
+        spec = charts.lines(rows, metric, x, by, facet, title, over)
     return write_picture(spec, args.plot)
 
 

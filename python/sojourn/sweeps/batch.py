@@ -3,7 +3,7 @@
 import io
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -26,12 +26,16 @@ class Target(Protocol):
         """Write a file completely or not at all."""
 
 
+Run = tuple[str, int, int]
+"""Identity, controller and seed of a run."""
+
+
 @dataclass(frozen=True)
 class Part:
-    """Runs of one point: its changes of the scenario, and identity, controller and seed of each."""
+    """Runs of one point, and its changes of the scenario."""
 
     assignments: tuple[str, ...]
-    runs: tuple[tuple[str, int, int], ...]
+    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,10 @@ class Worker:
         began = time.perf_counter()
         rows = tables.empty()
         kept: dict[str, list[pl.DataFrame]] = {what: [] for what in SERIES} if self.series else {}
-        for assignments, run in (
-            (part.assignments, run) for part in batch.parts for run in part.runs
-        ):
+        for core, run in self._prepared(batch):
             if rows["runs"] and time.perf_counter() - began > batch.time_s:
                 break
-            self._run(assignments, run, rows, kept)
+            _run(core, run, rows, kept)
         self._write(batch.name, rows, kept)
         failures = sum(row[2] is not None for row in rows["runs"])
         return Done(batch.name, len(rows["runs"]), failures, time.perf_counter() - began)
@@ -89,33 +91,25 @@ class Worker:
         self._write(batch.name, rows, {})
         return Done(batch.name, len(batch), len(batch), 0.0)
 
-    def _run(
-        self,
-        assignments: Sequence[str],
-        run: tuple[str, int, int],
-        rows: Rows,
-        kept: dict[str, list["pl.DataFrame"]],
-    ) -> None:
-        key, control, seed = run
-        try:
-            outcome = _simulated(self._scenario(assignments), control, seed)
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            tables.add_failure(rows, key, _core.__version__, seed, text)
-            return
-        summary = cast(RunSummary, json.loads(outcome.summary_json()))
-        tables.add(rows, key, _core.__version__, summary)
-        for what, frames in kept.items():
-            frames.append(_series(outcome, what, key))
+    def _prepared(self, batch: Batch) -> Iterator[tuple[_core.Scenario | Exception, Run]]:
+        """Yield each run with the scenario of its point, which the runs of a part share.
 
-    def _scenario(self, assignments: Sequence[str]) -> _core.Scenario:
-        """Return the scenario of a point; consecutive runs of a point share it."""
-        if getattr(self, "_assignments", None) != assignments:
-            core = self.base.copy()
+        The scenario stays local: threads of a cluster's worker execute batches at the same time.
+        """
+        for part in batch.parts:
+            core = self._scenario(part.assignments)
+            for run in part.runs:
+                yield core, run
+
+    def _scenario(self, assignments: Sequence[str]) -> _core.Scenario | Exception:
+        """Return the scenario of a point, or the error that refuses it here."""
+        core = self.base.copy()
+        try:
             for assignment in assignments:
                 core.set(assignment)
-            self._assignments, self._core = assignments, core
-        return self._core
+        except Exception as error:
+            return error
+        return core
 
     def _write(self, name: str, rows: Rows, kept: dict[str, list["pl.DataFrame"]]) -> None:
         memory.require_polars()
@@ -128,6 +122,25 @@ class Worker:
             if rows[table] or table == "runs":
                 content = _parquet(tables.frame(table, rows[table]))
                 self.target.write(f"{table}/{name}.parquet", content)
+
+
+def _run(
+    core: _core.Scenario | Exception, run: Run, rows: Rows, kept: dict[str, list["pl.DataFrame"]]
+) -> None:
+    """Simulate a run, and add its rows and series."""
+    key, control, seed = run
+    try:
+        if isinstance(core, Exception):
+            raise core
+        outcome = _simulated(core, control, seed)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        tables.add_failure(rows, key, _core.__version__, seed, text)
+        return
+    summary = cast(RunSummary, json.loads(outcome.summary_json()))
+    tables.add(rows, key, _core.__version__, summary)
+    for what, frames in kept.items():
+        frames.append(_series(outcome, what, key))
 
 
 def _simulated(core: _core.Scenario, control: int, seed: int) -> _core.Outcome:

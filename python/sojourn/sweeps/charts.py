@@ -22,9 +22,12 @@ _MOST_ACROSS = 3
 
 
 def heat_map(
-    rows: "pl.DataFrame", metric: Metric, x: str, y: str, facet: str | None, title: str
+    rows: "pl.DataFrame", metric: Metric, x: str, y: str, facet: str | None, title: str, over: str
 ) -> Spec:
-    """Draw the medians over two axes, one map for each value of `facet`."""
+    """Draw the medians over two axes, one map for each value of `facet`.
+
+    The subtitle names `over`, the seeds and axes of which a cell is the median.
+    """
     factor = metric.unit[1]
     data = [
         {
@@ -52,13 +55,22 @@ def heat_map(
         width=_CELL * len(columns),
         height=24 * len(lines),
     )
-    return _document(_faceted(maps, rows, facet), f"{metric.title}: median over seeds", title)
+    return _document(_faceted(maps, rows, facet), f"{metric.title}: median over {over}", title)
 
 
 def lines(
-    rows: "pl.DataFrame", metric: Metric, x: str, by: str | None, facet: str | None, title: str
+    rows: "pl.DataFrame",
+    metric: Metric,
+    x: str,
+    by: str | None,
+    facet: str | None,
+    title: str,
+    over: str,
 ) -> Spec:
-    """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile."""
+    """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile.
+
+    The subtitle names `over`, the seeds and axes of which a point is the median.
+    """
     factor = metric.unit[1]
     unit, scale = _x_unit(x)
     data = [
@@ -92,7 +104,7 @@ def lines(
         width=_WIDTH,
         height=_HEIGHT,
     )
-    about = f"{metric.title}: median over seeds, and 5th to 95th percentile"
+    about = f"{metric.title}: median and 5th to 95th percentile over {over}"
     return _document(_faceted(drawn, rows, facet), about, title)
 
 

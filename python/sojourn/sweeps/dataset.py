@@ -21,8 +21,8 @@ from sojourn.errors import UsageError
 from sojourn.sweeps import quantities, tables
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
-from sojourn.sweeps.store import AnyFolder, Folder, open_folder
-from sojourn.sweeps.tables import SERIES, TABLES, Table
+from sojourn.sweeps.store import LOCK, AnyFolder, Folder, open_folder
+from sojourn.sweeps.tables import POINTS, SERIES, TABLES, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,17 +31,18 @@ FORMAT = 1
 """Version of the dataset's format. It increases only if a reader would misread the files."""
 
 _ABOUT = "sweep.json"
-POINTS = "points.parquet"
-_LOCK = ".lock"
+# The columns of the points that are no axes.
+_OWN = ("run", "control", "seed")
 _LOCK_WAIT_S = 2.0
 
 
 class Dataset:
     """The results of a sweep. Frames of Polars have a row for each entry of each run.
 
-    `points` has a row for each run of the plan: its identity `run`, its values of the axes, its
-    controller and its seed. `runs`, `flows`, `links` and `spikes` have the results, with the
-    columns of the points first.
+    `points` has a row for each run of the last plan: its identity `run`, its values of the axes,
+    its controller and its seed. `runs`, `flows`, `links` and `spikes` have the results of these
+    runs, with the columns of the points first. Runs of earlier plans stay in the folder, for the
+    next sweep that needs them.
     """
 
     def __init__(self, directory: str | PathLike[str]) -> None:
@@ -61,7 +62,7 @@ class Dataset:
     @property
     def axes(self) -> list[str]:
         """The columns of the axes and of the derived values."""
-        return [str(name) for name in self.about["axes"]]
+        return [name for name in self.points.columns if name not in _OWN]
 
     @property
     def points(self) -> "pl.DataFrame":
@@ -103,7 +104,7 @@ class Dataset:
         if own.is_empty():
             own = tables.frame(name, [])
         if name == "runs":
-            return self._joined(own, "control", "seed")
+            return self._joined(_one_each(own), "control", "seed")
         return self._joined(own.rename({"control": "flow_control"}, strict=False))
 
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
@@ -124,6 +125,12 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<sojourn.Dataset {self.folder}: {', '.join(self.axes)}>"
+
+
+def _one_each(runs: "pl.DataFrame") -> "pl.DataFrame":
+    """Return one row for each run: the completed one, if the run failed in other batches."""
+    ordered = runs.sort(runs["error"].is_not_null(), maintain_order=True)
+    return ordered.unique("run", keep="first", maintain_order=True)
 
 
 @contextmanager
@@ -147,9 +154,14 @@ def opened(place: str | PathLike[str], plan: Plan) -> Iterator[tuple[AnyFolder, 
 
 
 def write_plan(folder: AnyFolder, plan: Plan) -> None:
-    """Write the description of the plan and its points, beside the points of earlier plans."""
+    """Write the points and the description of the plan in the place of the last plan's.
+
+    The description comes last: `opened` refuses a folder with other files and without it.
+    """
+    file = io.BytesIO()
+    _frame(plan).write_parquet(file)
+    folder.write(POINTS, file.getvalue())
     folder.write(_ABOUT, _about(plan))
-    folder.write(POINTS, _points(folder, plan))
 
 
 @contextmanager
@@ -159,7 +171,7 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
         yield
         return
     folder.path.mkdir(parents=True, exist_ok=True)
-    with (folder.path / _LOCK).open("w") as lock:
+    with (folder.path / LOCK).open("w") as lock:
         _lock(lock, folder)
         folder.lock = lock.fileno()
         yield
@@ -199,12 +211,14 @@ def _remove_interrupted(folder: AnyFolder) -> None:
 
 
 def _known(folder: AnyFolder) -> set[str]:
+    """Return the identities of the completed runs. Runs that failed are repeated."""
     memory.require_polars()
     import polars as pl
 
     known: set[str] = set()
     for data in folder.read_all([f"runs/{name}" for name in folder.list("runs")]):
-        known.update(pl.read_parquet(io.BytesIO(data), columns=["run"])["run"].to_list())
+        runs = pl.read_parquet(io.BytesIO(data), columns=["run", "error"])
+        known.update(runs.filter(pl.col("error").is_null())["run"])
     return known
 
 
@@ -236,23 +250,9 @@ def column(plan: Plan, name: str) -> str:
     return name + quantities.SUFFIX[kind] if kind is not None else name
 
 
-def _points(folder: AnyFolder, plan: Plan) -> bytes:
-    """Return the runs of the plan, and those of earlier plans that are not in it."""
-    memory.require_polars()
-    import polars as pl
-
-    frame = _frame(plan)
-    if folder.exists(POINTS):
-        before = pl.read_parquet(io.BytesIO(folder.read(POINTS)))
-        others = before.join(frame.select("run").unique(), on="run", how="anti")
-        if not others.is_empty():
-            frame = pl.concat([frame, others], how="diagonal_relaxed")
-    file = io.BytesIO()
-    frame.write_parquet(file)
-    return file.getvalue()
-
-
 def _frame(plan: Plan) -> "pl.DataFrame":
+    """Return the rows of the points."""
+    memory.require_polars()
     import polars as pl
 
     points = [task.point for task in plan.tasks]

@@ -126,6 +126,18 @@ def axes_of(dataset: Dataset) -> list[str]:
     return [*dataset.axes, *([CONTROL] if controls > 1 or not dataset.axes else [])]
 
 
+def over(dataset: Dataset, keys: Sequence[str]) -> str:
+    """Name the seeds, and the axes with several values at one point of `keys`."""
+    import polars as pl
+
+    points = dataset.points
+    others = [axis for axis in axes_of(dataset) if axis not in keys]
+    counts = points.group_by(keys).agg(pl.col(others).n_unique())
+    pooled = [words(axis) for axis in others if (counts[axis] > 1).any()]
+    *most, last = ["seeds", *pooled]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def require_axis(dataset: Dataset, name: str) -> str:
     """Return the column of an axis, which may be named without its unit."""
     known = [*dataset.axes, CONTROL]

@@ -2,20 +2,24 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
 from sojourn import _core, api, experiment
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, designs, expressions, quantities
+from sojourn.sweeps import axes, designs, expressions, quantities, tables
 from sojourn.sweeps.axes import Axis
 from sojourn.sweeps.expressions import Expression
 from sojourn.sweeps.places import Argument, Entry, Place
 from sojourn.sweeps.quantities import Kind, Quantity, Value
 
 _CONTROL = "control"
+_NO_AXES = {
+    "seed": "write --runs N for N consecutive seeds at each point, and --seed N for the first",
+    _CONTROL: "write --control A,B for several controllers at each point",
+}
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,7 @@ def plan(core: _core.Scenario, origin: str, study: Study) -> Plan:
     keys = [key for axis in study.axes for key in axis.keys] + [key for key, _ in study.derived]
     if repeated := next((key for key in keys if keys.count(key) > 1), None):
         raise UsageError(f"two axes set `{repeated}`; join keys by + to change them together")
+    _require_axes(study)
     builder = _Builder(Plan(core, origin, study, _short_names(keys)), keys)
     builder.build()
     if not builder.plan.tasks:
@@ -295,16 +300,43 @@ def _described(values: Mapping[str, str]) -> str:
 
 
 def _short_names(keys: Sequence[str]) -> tuple[str, ...]:
-    """Name each key by its last part, and by more parts if several keys end alike."""
-    parts = [key.split(".") for key in keys]
-    names = []
-    for own in parts:
-        for count in range(1, len(own) + 1):
-            alike = sum(other[-count:] == own[-count:] for other in parts)
-            if alike == 1:
-                break
-        names.append("_".join(own[-count:]).replace("-", "_"))
-    return tuple(names)
+    """Name each key by its last part, and by more parts if the name is not free.
+
+    It is not free if several keys end alike, or if a table has a column of this name.
+    """
+    taken = _table_columns()
+    return tuple(_short_name(key, keys, taken) for key in keys)
+
+
+def _short_name(key: str, keys: Sequence[str], taken: Container[str]) -> str:
+    names = _names(key)
+    for name in names:
+        if name not in taken and sum(name in _names(other) for other in keys) == 1:
+            return name
+    return names[-1] if names[-1] not in taken else f"axis_{names[-1]}"
+
+
+def _names(key: str) -> list[str]:
+    """Return the names of a key, by its last part, its last two, and so on."""
+    parts = key.replace("-", "_").split(".")
+    return ["_".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+
+
+def _table_columns() -> set[str]:
+    """Return the columns of the tables with and without units, which an axis may also have."""
+    found = {name for table in tables.TABLES for name in tables.columns(table)}
+    found |= {"run_control", "flow_control"}
+    suffixes = [suffix for suffix in quantities.SUFFIX.values() if suffix]
+    return found | {name.removesuffix(suffix) for name in found for suffix in suffixes}
+
+
+def _require_axes(study: Study) -> None:
+    """Refuse the seed and the controller as axes, which the other columns name already."""
+    places = {key: axis.place for axis in study.axes for key in axis.keys}
+    places |= {key: expression.place for key, expression in study.derived}
+    for key, remedy in _NO_AXES.items():
+        if key in places:
+            places[key].fault(f"`{key}` cannot be an axis", remedy, key)
 
 
 def _common_kind(texts: Iterable[str]) -> Kind | None:

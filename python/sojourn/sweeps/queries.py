@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from sojourn.errors import UsageError
-from sojourn.sweeps.dataset import POINTS, Dataset
+from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.store import Folder
-from sojourn.sweeps.tables import TABLES, Table, columns
+from sojourn.sweeps.tables import POINTS, TABLES, Table, columns
 
 _TYPES = {"String": "varchar", "Int64": "bigint", "Float64": "double"}
 
@@ -38,7 +38,10 @@ def _files(dataset: Dataset, table: Table) -> str:
     names = [name for name in dataset.folder.list(table) if name in complete]
     if names:
         paths = ", ".join(_quoted(f"{dataset.folder}/{table}/{name}") for name in names)
-        return f"read_parquet([{paths}])"
+        read = f"read_parquet([{paths}])"
+        # A run that failed may have been repeated.
+        best = "row_number() over (partition by run order by error is not null) = 1"
+        return f"(select * from {read} qualify {best})" if table == "runs" else read
     empty = ", ".join(f'null::{_TYPES[kind]} as "{name}"' for name, kind in columns(table).items())
     return f"(select {empty} where false)"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sojourn.errors import UsageError
+from sojourn.sweeps.tables import POINTS
 
 _AT_ONCE = 256
 
@@ -73,9 +74,10 @@ class RemoteFolder:
         yield from ()
 
     def require_free(self) -> None:
-        """Refuse a folder with other content."""
+        """Refuse a folder with other content than the points, which a new dataset has first."""
         self._fs.invalidate_cache()
-        if self._fs.exists(self._root) and self._fs.ls(self._root, detail=False):
+        found = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+        if any(not str(path).endswith(f"/{POINTS}") for path in found):
             raise UsageError(
                 f"{self.url} is not empty and not a dataset of a sweep; name another with --out"
             )

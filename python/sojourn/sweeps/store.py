@@ -7,7 +7,9 @@ from pathlib import Path
 from sojourn import output
 from sojourn.errors import UsageError
 from sojourn.sweeps.remote import RemoteFolder
+from sojourn.sweeps.tables import POINTS
 
+LOCK = ".lock"
 _PARTIAL = ".partial"
 
 
@@ -59,14 +61,22 @@ class Folder:
 
     def require_free(self) -> None:
         """Refuse a folder with other content, and one that cannot be made."""
-        if self.path.is_dir() and any(self.path.iterdir()):
+        found = list(self.path.iterdir()) if self.path.is_dir() else []
+        if not all(map(_is_unfinished, found)):
             raise UsageError(
                 f"{self.path} is not empty and not a dataset of a sweep; name another with --out"
             )
-        output.require_free(self.path)
+        if not found:
+            output.require_free(self.path)
 
     def __str__(self) -> str:
         return str(self.path)
+
+
+def _is_unfinished(file: Path) -> bool:
+    """Whether a command leaves this file if it is killed before it describes the dataset."""
+    hidden = file.name.startswith(".") and file.suffix == _PARTIAL
+    return hidden or file.name in (LOCK, POINTS)
 
 
 AnyFolder = Folder | RemoteFolder

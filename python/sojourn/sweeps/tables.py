@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Table = Literal["runs", "flows", "links", "spikes"]
 TABLES: tuple[Table, ...] = get_args(Table)
+POINTS = "points.parquet"
+"""The file of the points."""
 SERIES = ("series_flows", "series_links")
 """The tables of series, which `series` adds."""
 
