@@ -10,6 +10,8 @@ mod gate;
 #[cfg(test)]
 mod properties;
 mod report;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -30,6 +32,8 @@ enum Period {
     Mark(u64),
     /// After a loss.
     Loss(u64),
+    /// After a loss and a mark. The mark proves congestion, so that the reduction is final.
+    FinalLoss(u64),
 }
 
 /// The smoothed and minimum round-trip time.

@@ -130,14 +130,11 @@ impl Ledger {
         let rate = self.deliver(&report);
         let ecn = self.tally.take();
         self.marked += ecn.ce;
-        let is_spurious = report.is_spurious && matches!(self.period, Period::Loss(_));
-        if is_spurious {
-            self.period = Period::None;
-            self.reduced.undo();
-        }
+        let is_marked = ecn.ce > 0 || report.is_marked;
+        let is_spurious = self.undo_if_spurious(&report, is_marked);
         self.end_period(&report);
         let loss_event = self.begin_loss(&report);
-        let ecn_event = (ecn.ce > 0 || report.is_marked) && self.begin_mark();
+        let ecn_event = is_marked && self.begin_mark();
         if self.largest_acked >= self.limited_until {
             self.limited = [false, self.limited[0]];
             self.limited_until = self.flight.next();
@@ -215,8 +212,27 @@ impl Ledger {
         self.flight.next().saturating_sub(1)
     }
 
+    /// Undoes the reduction for a loss if its packets were late and not lost. Returns whether it
+    /// does. A mark in the period makes the reduction final, since it proves congestion (RFC 9002
+    /// section 7.1), as in [`sojourn_transport::Sender`].
+    fn undo_if_spurious(&mut self, report: &Report, is_marked: bool) -> bool {
+        let Period::Loss(until) = self.period else { return false };
+        if is_marked && self.needs.ecn != EcnUse::None {
+            self.period = Period::FinalLoss(until);
+            return false;
+        }
+        if report.is_spurious {
+            self.period = Period::None;
+            self.reduced.undo();
+        }
+        report.is_spurious
+    }
+
     fn end_period(&mut self, report: &Report) {
-        let (Period::Mark(until) | Period::Loss(until)) = self.period else { return };
+        let (Period::Mark(until) | Period::Loss(until) | Period::FinalLoss(until)) = self.period
+        else {
+            return;
+        };
         if report.acked_packets > 0 && self.largest_acked > until {
             self.period = Period::None;
             self.reduced.end();
