@@ -58,7 +58,7 @@ impl Ledger {
         if let Some(rtts) = &mut self.rtts {
             rtts.smoothed = smoothed;
         }
-        let found = self.flight.take_sent_at(pn, sent_at);
+        let found = self.flight.take_sent_at(pn, sent_at, bytes);
         let report = &mut self.report;
         report.acked += bytes;
         report.acked_packets += 1;
@@ -87,7 +87,8 @@ impl Ledger {
         }
         self.report(now);
         self.in_flight = self.in_flight.saturating_sub(bytes);
-        let number = self.flight.take_oldest(pn).map_or(self.largest_acked, |(number, _)| number);
+        let found = self.flight.take_oldest(pn, bytes);
+        let number = found.map_or(self.largest_acked, |(number, _)| number);
         self.forgotten += self.flight.limit(self.in_flight);
         let report = &mut self.report;
         report.lost += bytes;
