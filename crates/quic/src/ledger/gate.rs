@@ -18,7 +18,7 @@ pub(super) const INITIAL_BURST: u64 = 10;
 pub(crate) struct Gate {
     /// Whether the caller sets the time. If not, the gate is always open.
     is_used: bool,
-    now: Instant,
+    pub(super) now: Instant,
     pacer: Pacer,
     /// Packets that leave unpaced.
     unpaced: u64,

@@ -63,6 +63,8 @@ pub(crate) struct Ledger {
     samples: Option<Vec<Duration>>,
     /// Last transmission.
     sent_at: Instant,
+    /// The latest time that the stack has given.
+    now: Instant,
     period: Period,
     reduced: Reduced,
     /// Whether the window has limited the sender: in this round trip, and in the last.
@@ -100,6 +102,7 @@ impl Ledger {
             rtts: None,
             samples: is_gated.then(Vec::new),
             sent_at: Instant::ZERO,
+            now: Instant::ZERO,
             period: Period::None,
             reduced: Reduced::new(sojourn_transport::RecoveryPeriod::Rfc9002),
             limited: [false; 2],
@@ -137,7 +140,7 @@ impl Ledger {
         let number = self.flight.next();
         self.flight.send(now, pn, bytes, stamp);
         self.in_flight += bytes;
-        self.sent_at = now;
+        (self.sent_at, self.now) = (now, self.now.max(now));
         let rate = self.pacing_rate();
         self.gate.on_sent(now, number, Bytes(bytes), &self.limits, rate);
     }

@@ -29,15 +29,12 @@ pub(super) struct Report {
 
 impl Ledger {
     fn report(&mut self, now: Instant) -> &mut Report {
+        self.now = self.now.max(now);
         if !self.report.is_open {
-            self.report = Report {
-                is_open: true,
-                now,
-                in_flight_before: self.in_flight,
-                ..Report::default()
-            };
+            self.report =
+                Report { is_open: true, in_flight_before: self.in_flight, ..Report::default() };
         }
-        self.report.now = self.report.now.max(now);
+        self.report.now = self.now;
         &mut self.report
     }
 
@@ -115,9 +112,9 @@ impl Ledger {
         if self.report.is_acked {
             self.flush();
         }
-        // The stack gives no time; the acknowledged packets of the same frame follow.
-        let earlier = self.sent_at;
-        self.report(earlier).is_spurious = true;
+        // The stack gives no time. The frame may also acknowledge packets, which follow with theirs.
+        let latest = self.now.max(self.gate.now);
+        self.report(latest).is_spurious = true;
     }
 
     /// Passes the collected reports to the controller.

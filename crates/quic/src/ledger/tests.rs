@@ -89,3 +89,14 @@ fn a_mark_during_recovery_makes_the_reduction_final() {
         assert_eq!(heard.iter().any(|heard| heard.spurious), is_undone, "{ce} marks");
     }
 }
+
+/// noq reports a frame that only refutes losses without a time.
+#[test]
+fn time_never_runs_backwards() {
+    let mut setup = Setup::with_a_loss();
+    setup.ledger.on_spurious();
+    setup.ledger.window();
+    let heard = setup.heard.lock().unwrap();
+    assert!(heard.last().unwrap().spurious);
+    assert!(heard.iter().all(|heard| heard.at == ms(21)));
+}
