@@ -154,7 +154,7 @@ impl Ledger {
 
     /// The stack had data to send, and the window or the gate stopped it.
     pub(crate) fn on_blocked(&mut self) {
-        let is_full = self.in_flight + self.mss.0 > self.limits.cwnd.0;
+        let is_full = self.in_flight + self.mss.0 > self.open_window();
         // A sender that only its pacing holds back is not application-limited (RFC 9002 section
         // 7.8). A controller that paces itself decides alone.
         self.limited[0] |= is_full || self.limits.pacing == Pacing::Unpaced;

@@ -18,9 +18,9 @@ struct Heard {
     spurious: bool,
 }
 
-/// A controller with a constant window.
+/// A controller with constant limits.
 struct Recorder {
-    cwnd: Bytes,
+    limits: Limits,
     heard: Arc<Mutex<Vec<Heard>>>,
 }
 
@@ -31,7 +31,7 @@ impl Controller for Recorder {
     }
     fn on_timeout(&mut self, _: Instant, _: Bytes) {}
     fn limits(&self) -> Limits {
-        Limits { cwnd: self.cwnd, pacing: Pacing::Unpaced, burst: Bytes(10 * MSS) }
+        self.limits
     }
 }
 
@@ -42,9 +42,10 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(cwnd: u64) -> Setup {
+    fn new(cwnd: u64, pacing: Pacing) -> Setup {
         let (tally, heard) = (Arc::<Tally>::default(), Arc::default());
-        let recorder = Recorder { cwnd: Bytes(cwnd), heard: Arc::clone(&heard) };
+        let limits = Limits { cwnd: Bytes(cwnd), pacing, burst: Bytes(10 * MSS) };
+        let recorder = Recorder { limits, heard: Arc::clone(&heard) };
         let needs = Needs { ecn: EcnUse::Classic, ..Needs::BASE };
         let controller = AnyController::User(Box::new(recorder));
         let ledger = Ledger::new(controller, needs, Bytes(MSS), Arc::clone(&tally), true);
@@ -60,7 +61,7 @@ impl Setup {
     /// Eight packets leave after 1 ms, of which the first is lost and the fifth acknowledged after
     /// 21 ms.
     fn with_a_loss() -> Setup {
-        let mut setup = Setup::new(20 * MSS);
+        let mut setup = Setup::new(20 * MSS, Pacing::Unpaced);
         (0..8).for_each(|pn| setup.ledger.on_sent(ms(1), pn, MSS));
         setup.ack(ms(21), 4, ms(1));
         setup.ledger.on_lost(ms(21), 0, MSS);
@@ -99,4 +100,23 @@ fn time_never_runs_backwards() {
     let heard = setup.heard.lock().unwrap();
     assert!(heard.last().unwrap().spurious);
     assert!(heard.iter().all(|heard| heard.at == ms(21)));
+}
+
+/// With no data in flight, only the gate's departure can wake the sender.
+#[test]
+fn a_closed_gate_opens_for_a_window_below_one_packet() {
+    let mut setup = Setup::new(MSS / 2, Pacing::Gap(Duration::from_millis(10)));
+    for pn in 0..2 {
+        let sent_at = ms(1 + 20 * pn);
+        setup.ledger.gate().open(sent_at);
+        assert_eq!(setup.ledger.window(), MSS);
+        setup.ledger.on_sent(sent_at, pn, MSS);
+        setup.ack(sent_at + Duration::from_millis(4), pn, sent_at);
+    }
+    setup.ledger.gate().open(ms(25));
+    assert!(setup.ledger.window() < MSS, "closed");
+    setup.ledger.on_blocked();
+    let at = setup.ledger.gate().open_at().expect("a departure");
+    setup.ledger.gate().open(at);
+    assert_eq!(setup.ledger.window(), MSS);
 }
