@@ -24,6 +24,9 @@ use flight::Flight;
 use gate::Gate;
 use report::Report;
 
+/// The initial window in packets (RFC 9002 section 7.2).
+pub(crate) const INITIAL_WINDOW: u64 = 10;
+
 /// A period in which the window is not reduced again (RFC 9002 section 7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Period {
@@ -88,7 +91,7 @@ impl Ledger {
         tally: Arc<Tally>,
         is_gated: bool,
     ) -> Ledger {
-        let unpaced = if controller.paces_initial_window() { 0 } else { gate::INITIAL_BURST };
+        let unpaced = if controller.paces_initial_window() { 0 } else { INITIAL_WINDOW };
         Ledger {
             limits: controller.limits(),
             controller,
@@ -110,7 +113,7 @@ impl Ledger {
             tally,
             report: Report::default(),
             lost_numbers: Vec::new(),
-            gate: Gate::new(is_gated, unpaced),
+            gate: Gate::new(is_gated, mss, unpaced),
             lost: 0,
             marked: 0,
         }

@@ -176,7 +176,7 @@ impl Ledger {
         self.lost_numbers.clear();
         self.limits = self.controller.limits();
         let rate = self.pacing_rate();
-        self.gate.refresh(now, self.mss, rate);
+        self.gate.refresh(now, rate);
     }
 
     /// The sample of the newest acknowledged packet. The first one comes from the handshake.
