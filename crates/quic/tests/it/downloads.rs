@@ -150,7 +150,7 @@ fn every_controller_as_in_the_model() {
     table.publish_in("quic.md");
 }
 
-/// The keys of TLS differ from run to run, and nothing that the simulation records.
+/// The keys of TLS differ from run to run. The recorded results are equal.
 #[test]
 fn runs_repeat_each_other() {
     let text = downloads(PRAGUE, NOQ, "1ms", "");
