@@ -136,9 +136,11 @@ impl Kit {
     }
 
     /// Installs the controller. Switches path MTU discovery off, since a controller of Sojourn
-    /// takes the size of packets when it is built.
+    /// takes the size of packets when it is built, and multipath, since the reader of ECN counts
+    /// has one path. Do not enable either afterwards.
     pub fn apply_to(&self, config: &mut TransportConfig) {
         config.mtu_discovery_config(None);
+        config.max_concurrent_multipath_paths(0);
         config.congestion_controller_factory(Arc::clone(&self.0) as _);
     }
 
