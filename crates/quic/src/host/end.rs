@@ -104,7 +104,7 @@ impl End {
         }
     }
 
-    /// A datagram arrives. Returns what the endpoint makes of it, if it is for no connection yet.
+    /// A datagram arrives. Returns the endpoint's event if no connection has the datagram's ID.
     pub(super) fn receive(
         &mut self,
         now: Instant,

@@ -16,6 +16,13 @@ pub(super) struct Packet {
     is_gone: bool,
 }
 
+impl Packet {
+    /// Whether it is in flight with this number and size.
+    fn is(&self, pn: u64, bytes: u64) -> bool {
+        (self.pn, self.bytes, self.is_gone) == (pn, bytes, false)
+    }
+}
+
 /// The packets in flight, by a number that counts the transmissions of all packet number spaces.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
@@ -43,17 +50,24 @@ impl Flight {
         self.bytes += bytes;
     }
 
-    /// Removes the packet `pn`, which left at `sent_at`; returns it with its number.
-    pub(super) fn take_sent_at(&mut self, pn: u64, sent_at: Instant) -> Option<(u64, Packet)> {
+    /// Removes the packet `pn`, which left at `sent_at`; returns it with its number. Packets of
+    /// several packet number spaces may leave in one datagram with equal numbers, so the size
+    /// decides between them.
+    pub(super) fn take_sent_at(
+        &mut self,
+        pn: u64,
+        sent_at: Instant,
+        bytes: u64,
+    ) -> Option<(u64, Packet)> {
         let from = self.packets.partition_point(|packet| packet.sent_at < sent_at);
         let mut of_time = self.packets.range(from..).take_while(|p| p.sent_at == sent_at);
-        let place = from + of_time.position(|p| p.pn == pn && !p.is_gone)?;
+        let place = from + of_time.position(|p| p.is(pn, bytes))?;
         self.take(place)
     }
 
     /// Removes the packet `pn`, whose departure the stack does not name. Lost packets are old.
-    pub(super) fn take_oldest(&mut self, pn: u64) -> Option<(u64, Packet)> {
-        let place = self.packets.iter().position(|p| p.pn == pn && !p.is_gone)?;
+    pub(super) fn take_oldest(&mut self, pn: u64, bytes: u64) -> Option<(u64, Packet)> {
+        let place = self.packets.iter().position(|p| p.is(pn, bytes))?;
         self.take(place)
     }
 

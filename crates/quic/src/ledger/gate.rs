@@ -1,34 +1,38 @@
 //! The gate: exact pacing of a stack by its window.
 //!
-//! A stack's own pacer has the burst size and the rounding of the stack. Whoever polls the stack
-//! can instead keep the window closed until the controller's next departure: [`Gate::open_at`].
+//! A stack's own pacer has the burst size and the rounding of the stack. The caller that polls the
+//! stack can avoid it: the gate keeps the window closed until the controller's next departure,
+//! [`Gate::open_at`].
 
 use sojourn_cc::{Limits, Pacing};
 use sojourn_transport::Pacer;
 use sojourn_units::{Bytes, Instant, Rate};
 
+use super::INITIAL_WINDOW;
+
 /// The window of a closed gate. Stacks reject a window of zero.
 pub(super) const CLOSED: u64 = 1;
-/// Packets that leave unpaced after the handshake under a controller that does not pace its initial
-/// window: see [`sojourn_cc::Controller::paces_initial_window`].
-pub(super) const INITIAL_BURST: u64 = 10;
 
 /// The gate of a connection.
 #[derive(Debug)]
 pub(crate) struct Gate {
     /// Whether the caller sets the time. If not, the gate is always open.
     is_used: bool,
-    now: Instant,
+    pub(super) now: Instant,
     pacer: Pacer,
-    /// Packets that leave unpaced.
+    /// Size of a full packet.
+    mss: Bytes,
+    /// The first packets, those of the handshake included, that leave unpaced: see
+    /// [`sojourn_cc::Controller::paces_initial_window`].
     unpaced: u64,
     /// The stack had data to send since the last [`Gate::open`]; the window was full.
     blocked: Option<bool>,
 }
 
 impl Gate {
-    pub(super) fn new(is_used: bool, unpaced: u64) -> Gate {
-        Gate { is_used, now: Instant::ZERO, pacer: Pacer::default(), unpaced, blocked: None }
+    pub(super) fn new(is_used: bool, mss: Bytes, unpaced: u64) -> Gate {
+        let (now, pacer) = (Instant::ZERO, Pacer::default());
+        Gate { is_used, now, pacer, mss, unpaced, blocked: None }
     }
 
     /// Whether the caller sets the time.
@@ -73,7 +77,8 @@ impl Gate {
             _ if number < self.unpaced => {}
             pacing => {
                 // RFC 9002 section 7.7: bursts of at most the initial window.
-                let burst = if pacing == Pacing::Unpaced { bytes * 10 } else { limits.burst };
+                let initial = self.mss * INITIAL_WINDOW;
+                let burst = if pacing == Pacing::Unpaced { initial } else { limits.burst };
                 if let Some(rate) = rate {
                     self.pacer.sent_at_rate(now, bytes, rate, burst);
                 }
@@ -82,9 +87,9 @@ impl Gate {
     }
 
     /// The controller's limits have changed.
-    pub(super) fn refresh(&mut self, now: Instant, mss: Bytes, rate: Option<Rate>) {
+    pub(super) fn refresh(&mut self, now: Instant, rate: Option<Rate>) {
         if let Some(rate) = rate {
-            self.pacer.rate_rose(now, mss, rate);
+            self.pacer.rate_rose(now, self.mss, rate);
         }
     }
 }

@@ -10,6 +10,8 @@ mod gate;
 #[cfg(test)]
 mod properties;
 mod report;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -22,6 +24,9 @@ use flight::Flight;
 use gate::Gate;
 use report::Report;
 
+/// The initial window in packets (RFC 9002 section 7.2).
+pub(crate) const INITIAL_WINDOW: u64 = 10;
+
 /// A period in which the window is not reduced again (RFC 9002 section 7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Period {
@@ -30,6 +35,8 @@ enum Period {
     Mark(u64),
     /// After a loss.
     Loss(u64),
+    /// After a loss and a mark. The mark proves congestion, so that the reduction is final.
+    FinalLoss(u64),
 }
 
 /// The smoothed and minimum round-trip time.
@@ -59,6 +66,8 @@ pub(crate) struct Ledger {
     samples: Option<Vec<Duration>>,
     /// Last transmission.
     sent_at: Instant,
+    /// The latest time that the stack has given.
+    now: Instant,
     period: Period,
     reduced: Reduced,
     /// Whether the window has limited the sender: in this round trip, and in the last.
@@ -82,7 +91,7 @@ impl Ledger {
         tally: Arc<Tally>,
         is_gated: bool,
     ) -> Ledger {
-        let unpaced = if controller.paces_initial_window() { 0 } else { gate::INITIAL_BURST };
+        let unpaced = if controller.paces_initial_window() { 0 } else { INITIAL_WINDOW };
         Ledger {
             limits: controller.limits(),
             controller,
@@ -96,6 +105,7 @@ impl Ledger {
             rtts: None,
             samples: is_gated.then(Vec::new),
             sent_at: Instant::ZERO,
+            now: Instant::ZERO,
             period: Period::None,
             reduced: Reduced::new(sojourn_transport::RecoveryPeriod::Rfc9002),
             limited: [false; 2],
@@ -103,7 +113,7 @@ impl Ledger {
             tally,
             report: Report::default(),
             lost_numbers: Vec::new(),
-            gate: Gate::new(is_gated, unpaced),
+            gate: Gate::new(is_gated, mss, unpaced),
             lost: 0,
             marked: 0,
         }
@@ -133,7 +143,7 @@ impl Ledger {
         let number = self.flight.next();
         self.flight.send(now, pn, bytes, stamp);
         self.in_flight += bytes;
-        self.sent_at = now;
+        (self.sent_at, self.now) = (now, self.now.max(now));
         let rate = self.pacing_rate();
         self.gate.on_sent(now, number, Bytes(bytes), &self.limits, rate);
     }
@@ -147,7 +157,7 @@ impl Ledger {
 
     /// The stack had data to send, and the window or the gate stopped it.
     pub(crate) fn on_blocked(&mut self) {
-        let is_full = self.in_flight + self.mss.0 > self.limits.cwnd.0;
+        let is_full = self.in_flight + self.mss.0 > self.open_window();
         // A sender that only its pacing holds back is not application-limited (RFC 9002 section
         // 7.8). A controller that paces itself decides alone.
         self.limited[0] |= is_full || self.limits.pacing == Pacing::Unpaced;

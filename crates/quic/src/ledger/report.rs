@@ -29,15 +29,12 @@ pub(super) struct Report {
 
 impl Ledger {
     fn report(&mut self, now: Instant) -> &mut Report {
+        self.now = self.now.max(now);
         if !self.report.is_open {
-            self.report = Report {
-                is_open: true,
-                now,
-                in_flight_before: self.in_flight,
-                ..Report::default()
-            };
+            self.report =
+                Report { is_open: true, in_flight_before: self.in_flight, ..Report::default() };
         }
-        self.report.now = self.report.now.max(now);
+        self.report.now = self.now;
         &mut self.report
     }
 
@@ -58,7 +55,7 @@ impl Ledger {
         if let Some(rtts) = &mut self.rtts {
             rtts.smoothed = smoothed;
         }
-        let found = self.flight.take_sent_at(pn, sent_at);
+        let found = self.flight.take_sent_at(pn, sent_at, bytes);
         let report = &mut self.report;
         report.acked += bytes;
         report.acked_packets += 1;
@@ -87,7 +84,8 @@ impl Ledger {
         }
         self.report(now);
         self.in_flight = self.in_flight.saturating_sub(bytes);
-        let number = self.flight.take_oldest(pn).map_or(self.largest_acked, |(number, _)| number);
+        let found = self.flight.take_oldest(pn, bytes);
+        let number = found.map_or(self.largest_acked, |(number, _)| number);
         self.forgotten += self.flight.limit(self.in_flight);
         let report = &mut self.report;
         report.lost += bytes;
@@ -114,9 +112,9 @@ impl Ledger {
         if self.report.is_acked {
             self.flush();
         }
-        // The stack gives no time; the acknowledged packets of the same frame follow.
-        let earlier = self.sent_at;
-        self.report(earlier).is_spurious = true;
+        // The stack gives no time. The frame may also acknowledge packets, which follow with theirs.
+        let latest = self.now.max(self.gate.now);
+        self.report(latest).is_spurious = true;
     }
 
     /// Passes the collected reports to the controller.
@@ -130,14 +128,11 @@ impl Ledger {
         let rate = self.deliver(&report);
         let ecn = self.tally.take();
         self.marked += ecn.ce;
-        let is_spurious = report.is_spurious && matches!(self.period, Period::Loss(_));
-        if is_spurious {
-            self.period = Period::None;
-            self.reduced.undo();
-        }
+        let is_marked = ecn.ce > 0 || report.is_marked;
+        let is_spurious = self.undo_if_spurious(&report, is_marked);
         self.end_period(&report);
         let loss_event = self.begin_loss(&report);
-        let ecn_event = (ecn.ce > 0 || report.is_marked) && self.begin_mark();
+        let ecn_event = is_marked && self.begin_mark();
         if self.largest_acked >= self.limited_until {
             self.limited = [false, self.limited[0]];
             self.limited_until = self.flight.next();
@@ -181,7 +176,7 @@ impl Ledger {
         self.lost_numbers.clear();
         self.limits = self.controller.limits();
         let rate = self.pacing_rate();
-        self.gate.refresh(now, self.mss, rate);
+        self.gate.refresh(now, rate);
     }
 
     /// The sample of the newest acknowledged packet. The first one comes from the handshake.
@@ -215,8 +210,27 @@ impl Ledger {
         self.flight.next().saturating_sub(1)
     }
 
+    /// Undoes the reduction for a loss if its packets were late and not lost. Returns whether it
+    /// does. A mark in the period makes the reduction final, since it proves congestion (RFC 9002
+    /// section 7.1), as in [`sojourn_transport::Sender`].
+    fn undo_if_spurious(&mut self, report: &Report, is_marked: bool) -> bool {
+        let Period::Loss(until) = self.period else { return false };
+        if is_marked && self.needs.ecn != EcnUse::None {
+            self.period = Period::FinalLoss(until);
+            return false;
+        }
+        if report.is_spurious {
+            self.period = Period::None;
+            self.reduced.undo();
+        }
+        report.is_spurious
+    }
+
     fn end_period(&mut self, report: &Report) {
-        let (Period::Mark(until) | Period::Loss(until)) = self.period else { return };
+        let (Period::Mark(until) | Period::Loss(until) | Period::FinalLoss(until)) = self.period
+        else {
+            return;
+        };
         if report.acked_packets > 0 && self.largest_acked > until {
             self.period = Period::None;
             self.reduced.end();

@@ -26,14 +26,11 @@ use sojourn_params::Params;
 use sojourn_transport::Lacks;
 use sojourn_units::{Bytes, Ecn};
 
-use crate::ledger::Ledger;
+use crate::ledger::{INITIAL_WINDOW, Ledger};
 use crate::tally::Tally;
 
 /// Inputs that noq cannot give to a controller.
 pub const LACKS: Lacks = Lacks { every_packet: false, receive_times: true };
-
-/// The initial window in packets (RFC 9002 section 7.2).
-const INITIAL_WINDOW: u64 = 10;
 
 /// A controller that a [`Kit`] cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,9 +136,11 @@ impl Kit {
     }
 
     /// Installs the controller. Switches path MTU discovery off, since a controller of Sojourn
-    /// takes the size of packets when it is built.
+    /// takes the size of packets when it is built, and multipath, since the reader of ECN counts
+    /// has one path. Do not enable either afterwards.
     pub fn apply_to(&self, config: &mut TransportConfig) {
         config.mtu_discovery_config(None);
+        config.max_concurrent_multipath_paths(0);
         config.congestion_controller_factory(Arc::clone(&self.0) as _);
     }
 

@@ -318,26 +318,17 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return self.stop(now, index);
         }
         let begins = !std::mem::replace(&mut flow.started, true);
-        if let AnyHost::Outside(_) = &flow.host {
-            return self.on_stack_event(index);
-        }
-        let next_at = match &flow.host {
-            AnyHost::Transport(host) => host.source().next_at(),
-            AnyHost::Outside(_) => Instant::MAX,
-            AnyHost::Other(host) => host.next_at(),
-        };
-        if next_at != now {
-            return;
-        }
         match &mut flow.host {
-            AnyHost::Transport(_) => self.act(index, begins),
-            AnyHost::Outside(_) => {}
-            AnyHost::Other(host) => {
+            AnyHost::Outside(_) => self.on_stack_event(index),
+            AnyHost::Transport(host) if host.source().next_at() == now => self.act(index, begins),
+            AnyHost::Other(host) if host.next_at() == now => {
                 let mut out = std::mem::take(&mut self.out);
                 host.act(now, &mut out);
                 self.net.events.push(host.next_at(), Kind::Source, index);
                 self.send_all(index, out);
             }
+            // A stale event.
+            AnyHost::Transport(_) | AnyHost::Other(_) => {}
         }
     }
 
