@@ -401,6 +401,17 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     queues = ["--vary", f"{QUEUE}=codel,fq_codel", "--dry-run"]
     assert main(["sweep", str(small), *queues]) == 0
     assert "differ in their default of `ecn`" in capsys.readouterr().err
+    both = ["--metric", "flows.goodput_bps", "--metric", "links.queue_delay_p99_s"]
+    assert main(["sweep", "show", str(out), *both, "--name", "back"]) == 0
+    shown = capsys.readouterr().out
+    assert "queue delay p99: back" in " ".join(shown.split())
+    assert main(["sweep", "show", str(out), *both, "--name", "back", "--json"]) == 0
+    links = json.loads(capsys.readouterr().out)
+    # The acknowledgements' link has no rate, and so no queue.
+    assert [row["links.queue_delay_p99_s"] for row in links] == [None] * 8
+    assert all(row["flows.goodput_bps"] > 5e6 for row in links)
+    assert main(["sweep", "show", str(out), *both, "--name", "bach"]) == 2
+    assert "did you mean `back`" in capsys.readouterr().err
     assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
     assert main(["sweep", "show", str(small.parent)]) == 2
 

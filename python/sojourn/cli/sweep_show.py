@@ -40,7 +40,13 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="show this figure, such as links.queue_delay_p99_s; may be repeated",
     )
-    add("--name", metavar="A,B", type=name_list, default=[], help="only these flows or links")
+    add(
+        "--name",
+        metavar="A,B",
+        type=name_list,
+        default=[],
+        help="only these flows and links; by default all flows, and the bottleneck",
+    )
     add("--x", metavar="AXIS", help="horizontal axis of the picture")
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
@@ -96,6 +102,10 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
         table.add_row(*texts, f"{row['n']:,}", *cells)
     out = console()
     out.print(table)
+    subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
+    said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
+    if said:
+        out.print(name("; ".join(said)), style="dim")
     if rows.height > _MOST_ROWS:
         out.print(f"{_MOST_ROWS} of {rows.height:,} points; --json has the others", style="dim")
     errors = dataset.runs["error"].drop_nulls()
@@ -110,7 +120,7 @@ def _rows(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str]) -> 
     axes = figures.axes_of(dataset)
     rows = dataset.points.group_by(axes, maintain_order=True).len("n")
     for metric in metrics:
-        found = figures.by(dataset, metric, axes, names if len(metrics) == 1 else ())
+        found = figures.by(dataset, metric, axes, names)
         if not found.is_empty():
             own = found.select(*axes, found["median"].alias(_label(metric)))
             rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
@@ -135,7 +145,8 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
     named = {key: figures.require_axis(dataset, text) for key, text in picked.items() if text}
     x = named.get("x") or axes[0]
     facet = named.get("facet")
-    title = str(dataset.about["title"])
+    subject = figures.subject(dataset, metric, args.name)
+    title = ": ".join(filter(None, [str(dataset.about["title"]), subject]))
     free_picture(args.plot)
     is_number = dataset.points[x].dtype.is_numeric()
     if "y" in named or not is_number:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 CONTROL = "control"
+# The column with the name of a flow or link.
+_NAMED: dict[Table, str] = {"flows": "name", "links": "name", "spikes": "link"}
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,15 @@ def by(
 ) -> "pl.DataFrame":
     """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
 
-    `names` selects flows or links; by default, a link is the bottleneck: the one with the greatest
-    median delay, and flows are all flows, summed up for a goodput.
+    `names` selects flows and links, and a table without any of them has its default: the bottleneck,
+    which is the link with the greatest median delay, and all flows. `subject` says how several are
+    taken together.
     """
     import polars as pl
 
+    known = {name for table in _NAMED for name in _names(dataset, table)}
+    for name in names:
+        require_known("flow or link", name, sorted(known))
     frame = _selected(dataset.table(metric.table), metric, names)
     if frame.is_empty():
         return pl.DataFrame()
@@ -94,17 +100,33 @@ def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "p
 
     if metric.table == "runs" or frame.is_empty():
         return frame
-    label = "link" if metric.table == "spikes" else "name"
-    known = frame[label].unique(maintain_order=True).to_list()
-    for name in names:
-        require_known("flow or link", name, known)
-    if names:
-        return frame.filter(pl.col(label).is_in(names))
+    own = frame.filter(pl.col(_NAMED[metric.table]).is_in(names))
+    if not own.is_empty():
+        return own
     if metric.table != "links":
         return frame
     delays = frame.group_by("name", maintain_order=True).agg(pl.col("queue_delay_p99_s").median())
     focus = delays.sort("queue_delay_p99_s", descending=True, nulls_last=True)["name"][0]
     return frame.filter(pl.col("name") == focus)
+
+
+def _names(dataset: Dataset, table: Table) -> list[str]:
+    frame = dataset.table(table)
+    return [] if frame.is_empty() else frame[_NAMED[table]].unique(maintain_order=True).to_list()
+
+
+def subject(dataset: Dataset, metric: Metric, names: Sequence[str] = ()) -> str:
+    """Return the flows or links of a figure in words, and how several are taken together."""
+    if metric.table not in ("flows", "links"):
+        return ""
+    every = _names(dataset, metric.table)
+    chosen = [name for name in every if name in names]
+    if metric.table == "links" and not chosen:
+        return "the bottleneck"
+    if len(chosen) == 1 or len(every) == 1:
+        return (chosen or every)[0]
+    which = ", ".join(chosen) or "all flows"
+    return f"{'sum' if metric.column == 'goodput_bps' else 'greatest'} of {which}"
 
 
 def axis_text(name: str, value: object) -> str:
