@@ -189,6 +189,19 @@ def _peaks(name: str, title: str, ours: float, published: float | None) -> Claim
     return Claim(claim, published, ours, "ms", abs(ours - published) <= PACKET_MS, why)
 
 
+def draw_times(lab: Lab, about: str, layers: list[chart.Layer]) -> None:
+    """Draw the lines of `behind_link` as the picture `times`."""
+    panel = chart.Panel(
+        f"Time lost so far ({about})",
+        "MB delivered",
+        "ms behind a link that is never idle",
+        layers,
+        height=340,
+        x_scale={"domain": [0, 4.05]},
+    )
+    lab.draw("times", chart.Document("Four downloads", "10 Mbit/s, 10 ms each way", [panel]))
+
+
 def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
     """Compare each sender with a link that is never idle; check the claims about all senders."""
     runs = {name: download(lab, name) for name in names}
@@ -199,15 +212,7 @@ def times(lab: Lab, names: Sequence[str]) -> list[Claim]:
         for moment in _moments(published, ("repaired", "unrepaired", "reno"))
     ]
     layers.append(chart.dots("published", ends, chart.PUBLISHED))
-    panel = chart.Panel(
-        "Time lost so far (published totals: 3.5, 3.7, and 3.8 to 4.0 s)",
-        "MB delivered",
-        "ms behind a link that is never idle",
-        layers,
-        height=340,
-        x_scale={"domain": [0, 4.05]},
-    )
-    lab.draw("times", chart.Document("Four downloads", "10 Mbit/s, 10 ms each way", [panel]))
+    draw_times(lab, "published totals: 3.5, 3.7, and 3.8 to 4.0 s", layers)
     done = {name: completion_s(run) for name, run in runs.items()}
     lost = {name: flow_of(run)["dropped_packets"] for name, run in runs.items()}
     rows = [

@@ -8,7 +8,7 @@ from sojourn_papers import Claim, Lab
 from sojourn_papers.measured import Table, Value
 
 from .downloads import BESIDE, PUBLISHED, SCENARIO, SENDERS, flow_of, rtt_over_least_ms
-from .pictures import behind_link
+from .pictures import behind_link, draw_times
 
 MODEL = {"profile": "quic", "mss": "1378B", "header": "62B"}
 """The model, with the payload of the stack's packets: 1440 bytes, minus 28 of IP and UDP, 10 of the
@@ -113,12 +113,4 @@ def _draw(lab: Lab, pairs: dict[str, Pair]) -> None:
         layers.append(chart.line(f"{name}, {lab.stack}", behind_link(pair.stack), colour))
         model = behind_link(pair.model)
         layers.append(chart.line(f"{name}, model", model, colour, dash=(4, 3)))
-    panel = chart.Panel(
-        "Time lost so far (dashed: the model)",
-        "MB delivered",
-        "ms behind a link that is never idle",
-        layers,
-        height=340,
-        x_scale={"domain": [0, 4.05]},
-    )
-    lab.draw("times", chart.Document("Four downloads", "10 Mbit/s, 10 ms each way", [panel]))
+    draw_times(lab, "dashed: the model", layers)

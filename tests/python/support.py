@@ -91,3 +91,20 @@ def begun(line: list[str], place: Path) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@contextmanager
+def begun_in(place: Path, args: list[str]) -> "Iterator[subprocess.Popen[str]]":
+    """Start a process, which ends with the test."""
+    with subprocess.Popen(
+        args,
+        cwd=place,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

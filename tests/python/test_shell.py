@@ -13,13 +13,21 @@ import sys
 import termios
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import WITHOUT_TUN, Sojourn, command, environment, leave_out_live, require
+from support import (
+    WITHOUT_TUN,
+    Sojourn,
+    begun_in,
+    command,
+    environment,
+    leave_out_live,
+    require,
+)
 
 SMALL = """
 duration = "1s"
@@ -325,23 +333,6 @@ def test_a_fault_is_one_line(place: Path, sojourn: Sojourn, args: list[str], sai
 
 def started(place: Path, *args: str) -> "AbstractContextManager[subprocess.Popen[str]]":
     return begun_in(place, command("shell", place / "small.toml", "--", sys.executable, *args))
-
-
-@contextlib.contextmanager
-def begun_in(place: Path, args: list[str]) -> "Iterator[subprocess.Popen[str]]":
-    """Start a process, which ends with the test."""
-    with subprocess.Popen(
-        args,
-        cwd=place,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def line(process: "subprocess.Popen[str]") -> str:

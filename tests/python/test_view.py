@@ -20,7 +20,7 @@ import pytest
 import sojourn as package
 from sojourn.column_chart import ASCII, BLOCKS, Chart, rounded_up
 from sojourn.link_history import LinkHistory
-from support import Sojourn, command, environment, leave_out_live
+from support import Sojourn, begun_in, command, environment, leave_out_live
 
 LIVE = """
 duration = "2s"
@@ -245,14 +245,7 @@ def test_a_page_shows_the_charts_while_the_run_goes_on(place: Path) -> None:
     for name in ("index.html", "sojourn.wasm"):
         (page / name).write_text('<html lang="en">')
     args = command("live", place / "small.toml", "--page", "--json", "--control", "cubic")
-    with subprocess.Popen(
-        args,
-        cwd=place,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with begun_in(place, args) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         _, _, address = process.stderr.readline().strip().rpartition(" ")
@@ -262,7 +255,7 @@ def test_a_page_shows_the_charts_while_the_run_goes_on(place: Path) -> None:
             now = json.load(urlopen(f"{address}now.json"))
             time.sleep(0.05)
         (run,) = json.loads(process.stdout.read())["runs"]
-    assert process.returncode == 0
+        assert process.wait() == 0
     assert now["name"] == "small.toml, cubic, seed 1, link narrow"
     assert now["flows"] == ["upload"]
     assert max(rate for rate in now["past"]["capacity_bps"] if rate) == pytest.approx(10e6, rel=0.1)

@@ -166,17 +166,21 @@ impl Ledger {
             received: &[],
         };
         self.controller.on_feedback(now, &feedback);
-        if report.is_persistent {
-            self.controller.on_timeout(now, feedback.in_flight_before);
-            // RFC 9002 appendix B.8.
-            self.period = Period::None;
-            self.reduced.forget();
-        }
         self.lost_numbers = lost_numbers;
         self.lost_numbers.clear();
+        if report.is_persistent {
+            self.collapse(&report);
+        }
         self.limits = self.controller.limits();
         let rate = self.pacing_rate();
         self.gate.refresh(now, rate);
+    }
+
+    /// Persistent congestion ends the recovery period (RFC 9002 appendix B.8).
+    fn collapse(&mut self, report: &Report) {
+        self.controller.on_timeout(report.now, Bytes(report.in_flight_before));
+        self.period = Period::None;
+        self.reduced.forget();
     }
 
     /// The sample of the newest acknowledged packet. The first one comes from the handshake.

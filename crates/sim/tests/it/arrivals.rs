@@ -12,10 +12,15 @@ fn over_delays(duration: &str, keys: &str) -> Scenario {
 
 /// A flow `f` over two delay lines, 30 ms out and 20 ms back, with this source.
 fn with_source(duration: &str, source: &str) -> Scenario {
+    over_path(duration, r#""30ms""#, source)
+}
+
+/// The same with this delay out.
+fn over_path(duration: &str, delay: &str, source: &str) -> Scenario {
     let tables = format!(
         r#"
 [link.out]
-delay = "30ms"
+delay = {delay}
 [link.back]
 delay = "20ms"
 [flow.f]
@@ -202,17 +207,8 @@ fn the_estimate_bounds_a_file_of_drawn_size() {
 /// The ideal transfer has the delays after its own start.
 #[test]
 fn a_slowdown_follows_the_delay() {
-    let tables = r#"
-[link.out]
-delay = { start = "30ms", steps = [{ at = "1s", delay = "5ms" }] }
-[link.back]
-delay = "20ms"
-[flow.f]
-control = "reno"
-path = ["out"]
-back = ["back"]
-source = { kind = "poisson", interval = "50ms", sizes = "fixed", mean = "11584B" }
-"#;
-    let all = &run(&scenario(&exact("100s", tables)), 1).transfers_by_size[0];
+    let source = r#"kind = "poisson", interval = "50ms", sizes = "fixed", mean = "11584B""#;
+    let delay = r#"{ start = "30ms", steps = [{ at = "1s", delay = "5ms" }] }"#;
+    let all = &run(&over_path("100s", delay, source), 1).transfers_by_size[0];
     assert_eq!((all.completion_p50_s, all.slowdown_p50), (Some(0.005), Some(1.0)));
 }
