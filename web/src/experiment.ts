@@ -9,7 +9,7 @@ import { sentences } from "./verdicts.ts";
 /** More memory than this is refused, and more real time than this ends the runs. */
 const MOST_BYTES = 1 << 30;
 const LONGEST_MS = 60_000;
-/** Lines that a reader can tell apart. */
+/** Lines with a colour or a dash of their own. */
 const MOST_LINES = 24;
 
 export type Values = (number | null)[];

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FEWEST = 3
 _HEIGHT = 130
 
-# With more boxes of single flows, flows of the same name apart from their number share one.
+# With more boxes of single flows, flows whose names differ in a number only share one.
 _MOST_BOXES = 12
 _BOX = 18
 
@@ -70,7 +70,7 @@ def _all(run: "Record", legend: Legend, link: str | None) -> Iterator[Distributi
 def _of_flows(run: "Record", legend: Legend, key: str) -> Values:
     """Return the values of flows: a box for each flow of repeated runs, or each group of flows.
 
-    The flows of a group have the same name apart from a number, as those of `count` have.
+    The names of a group's flows differ in a number only, as those of `count` have.
     """
     first = run.runs[0]
     seeds = len({one["seed"] for one in run.runs})

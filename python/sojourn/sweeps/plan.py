@@ -177,7 +177,7 @@ class _Builder:
         used = {name for _, one in study.derived for name in one.names}
         used |= study.where.names if study.where else set()
         top = api.schema()["properties"]
-        # An axis that is no key of a scenario is a variable of the expressions.
+        # An axis whose name is not a scenario's key is a variable of the expressions.
         self.variables = {
             key for key in self.keys if "." not in key and key not in top and key in used
         }

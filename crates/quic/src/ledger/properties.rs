@@ -39,7 +39,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        // Each space has sizes of its own, by which the ledger tells coalesced packets apart.
+        // Each space has sizes of its own, by which the ledger finds the space of a coalesced packet.
         8 => (0..3_usize, 0..MSS / 3)
             .prop_map(|(space, third)| Step::Send { space, bytes: 3 * third + 1 + space as u64 }),
         4 => (0..3_usize, 1..4_usize, any::<bool>())

@@ -51,7 +51,7 @@ fn seconds(summary: &RunSummary) -> f64 {
     flow(summary).completion_s.expect("four files in twenty seconds")
 }
 
-/// A row of the table. Only a stack's controller counts the marks apart from the link.
+/// A row of the table. Only a stack's controller has a count of marks beside the link's.
 fn row(table: &mut Table, name: [&str; 3], (summary, state): &(RunSummary, StackState)) {
     let (flow, down) = (flow(summary), link(summary, "down"));
     let heard = if name[0].starts_with("noq") { state.marked.to_string() } else { String::new() };
