@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, inputs
+from sojourn import _core, inputs, shipped
 from sojourn.errors import OutputExistsError
 
 Quantity = str | int | float
@@ -50,9 +50,9 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Scenario":
-        """Read a TOML file."""
-        file = Path(path)
-        return cls.parse(inputs.text(path), origin=str(path), base_dir=file.parent)
+        """Read a TOML file, or the scenario of the package with this name (`sojourn scenarios`)."""
+        file = shipped.located(path)
+        return cls.parse(inputs.text(file), origin=str(path), base_dir=Path(file).parent)
 
     @classmethod
     def parse(
@@ -170,6 +170,11 @@ class Scenario(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         title = self._document.get("title", "untitled")
         return f"<sojourn.Scenario {title!r} from {self._origin}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
+
+        return notebook.of_scenario(self, self.to_toml)
 
 
 def _write_new(file: Path, text: str) -> None:

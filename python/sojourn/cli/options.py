@@ -146,7 +146,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=file_name,
-        help="the scenario, a TOML file; - for standard input",
+        help="the scenario: a TOML file, or a name of `sojourn scenarios`; - for standard input",
     )
     parser.add_argument(
         "--set",

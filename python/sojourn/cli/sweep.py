@@ -13,7 +13,7 @@ from sojourn.cli.options import (
     positive,
     whole,
 )
-from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.cli.scenarios import folder_of, load_controllers, prints_aside, read
 from sojourn.sweeps import api as sweeps
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.plan import Plan
@@ -85,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     out = args.out if args.out is not None else f"runs/{stem}-sweep"
     plan = _plan(args)
     setup = sweeps.Setup(
-        str(Path(args.file).parent), args.series, args.jobs, tuple(args.controller), args.cluster
+        folder_of(args.file), args.series, args.jobs, tuple(args.controller), args.cluster
     )
     for note in _notes(plan):
         terminal.say(note)

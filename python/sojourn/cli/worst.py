@@ -11,7 +11,7 @@ from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
 from sojourn.cli.pictures import free_picture, write_picture
-from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.cli.scenarios import folder_of, load_controllers, prints_aside, read
 from sojourn.sweeps import api as sweeps
 
 
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     stem = "stdin" if args.file == "-" else Path(args.file).stem
     out = args.out if args.out is not None else f"runs/{stem}-worst"
     setup = sweeps.Setup(
-        str(Path(args.file).parent),
+        folder_of(args.file),
         jobs=args.jobs,
         controllers=tuple(args.controller),
         cluster=args.cluster,

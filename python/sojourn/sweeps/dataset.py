@@ -126,6 +126,11 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<sojourn.Dataset {self.folder}: {', '.join(self.axes)}>"
 
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
+
+        return notebook.of_dataset(str(self.folder), self.axes, self.points)
+
 
 def _one_each(runs: "pl.DataFrame") -> "pl.DataFrame":
     """Return one row for each run: the completed one, if the run failed in other batches."""
