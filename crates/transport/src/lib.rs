@@ -48,3 +48,8 @@ pub use stack::{
     Direction, Lacks, Stack, StackDatagram, StackInfo, StackSetup, StackState, Stacks,
 };
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
