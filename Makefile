@@ -98,26 +98,26 @@ docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in targe
 	$(TEST_BIN)/python docs/site/build.py
 
 crates:  ## package the public crates, and build their examples outside the workspace
-	$(PYTHON) packaging/crates.py
+	$(PYTHON) release/crates.py
 
 licences:  ## write docs/licences.md anew
-	$(PYTHON) packaging/licences.py
+	$(PYTHON) release/licences.py
 
 try-wheel:  ## try the wheel of `make wheel` without Rust, compiler or checkout
-	$(PYTHON) packaging/try_wheel.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/try_wheel.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
 
 dependencies:  ## install the wheel of `make wheel`, and write docs/dependencies.md anew
-	$(PYTHON) packaging/dependencies.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/dependencies.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
 
 MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
 
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
-	$(PYTHON) packaging/licences.py --texts python/sojourn/shipped/licences.txt
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
 
 sdist: page target/shipped $(VENV)/.made  ## build the source package, in target/wheels
-	$(PYTHON) packaging/licences.py --texts python/sojourn/shipped/licences.txt
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	$(MATURIN) sdist --out target/wheels
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
@@ -148,8 +148,8 @@ lint-rust: $(TEST_VENV)/.made
 	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
 lint-python: $(TEST_VENV)/.installed
-	$(TEST_BIN)/ruff check python tests/python docs packaging benches papers fuzz web/test
-	$(TEST_BIN)/ruff format --check python tests/python docs packaging benches papers fuzz web/test
+	$(TEST_BIN)/ruff check python tests/python docs release benches papers fuzz web/test
+	$(TEST_BIN)/ruff format --check python tests/python docs release benches papers fuzz web/test
 	$(TEST_BIN)/mypy
 
 # Clippy comes after the build of the package, which the tests in Python wait for.

@@ -21,10 +21,9 @@ def _marked(file: Path) -> object:
 
 
 @pytest.mark.parametrize("file", [_marked(file) for file in TUTORIALS])
-def test_tutorial_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tutorial_runs(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("jupytext")
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
     import notebooks
 
     notebook = notebooks.executed(file, tmp_path / "run")

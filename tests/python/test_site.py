@@ -6,18 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from support import ROOT
-
-sys.path.insert(0, str(ROOT / "docs" / "site"))
 import links
-import notebooks
+import pytest
 import staging
+from support import ROOT
 
 _LINK = re.compile(r"(?<!\\)\]\(((?!https?:|mailto:)[^)\s]*)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+?)$", re.MULTILINE)
-DOCUMENTS = [*staging.documents().values(), *notebooks.files()]
+DOCUMENTS = [*staging.documents().values(), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 # The build writes these from listings.
 _NAMES = ("commands", "controllers", "queues", "python", "rust")
 _GENERATED = {ROOT / "docs" / "reference" / f"{name}.md" for name in _NAMES}

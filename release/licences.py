@@ -36,7 +36,7 @@ _HEAD = """\
 # Licences
 
 Sojourn is licensed under Apache-2.0 or MIT, as you choose. The wheel also contains the parts below.
-`packaging/licences.py` writes this page from the data of cargo and npm; the wheel has the texts in
+`release/licences.py` writes this page from the data of cargo and npm; the wheel has the texts in
 `sojourn/shipped/licences.txt`.
 
 The programs for the Linux kernel (`bpf`) are licensed under GPL-2.0, as the kernel requires for the
@@ -136,8 +136,8 @@ def page(parts: list[Part]) -> str:
     lines.append("## Parts with further terms\n")
     lines.append(
         "These licences ask for more than their text beside the program. Each part is linked "
-        "statically, and its source is in the crate of its row; who changes it can build the wheel "
-        "anew.\n"
+        "statically, and its source is in the crate of its row. `make wheel` builds the wheel "
+        "with a changed one.\n"
     )
     lines.append(_table(others))
     lines.append("## All parts\n")

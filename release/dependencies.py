@@ -1,6 +1,6 @@
 """Measures the installation of the wheel, and writes docs/dependencies.md and .json.
 
-    python packaging/dependencies.py target/wheels/*.whl
+    python release/dependencies.py target/wheels/*.whl
 
 Each installation is in a virtual environment of its own, in a temporary folder. The time is that of
 `pip install` from the package registry, without a cache.
@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 _PAGE = ROOT / "docs" / "dependencies.md"
 _DATA = ROOT / "docs" / "dependencies.json"
 # The part without extras comes first; the others are those of pyproject.toml for users.
-_EXTRAS = ("", "sweep", "cluster", "gym", "worst")
+EXTRAS = ("", "sweep", "cluster", "gym", "worst")
 # Why a package is needed. Packages without a line are needed by those that name them.
-_REASONS = {
+REASONS = {
     "altair": "builds the charts as Vega-Lite documents; imported when one is drawn",
     "argcomplete": "completion in shells; imported when a shell asks",
     "jinja2": "templates of reports and of tables in notebooks; altair needs it too",
@@ -160,7 +160,7 @@ def page(data: Mapping[str, Any]) -> str:
 def _table(packages: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = ["| package | version | size | licence | reason |", "|---|---|---|---|---|"]
     for one in packages:
-        reason = _REASONS.get(one["name"]) or _needed_by(one["name"], packages)
+        reason = REASONS.get(one["name"]) or _needed_by(one["name"], packages)
         if one["name"] == "sojourn":
             reason = "the simulator, the page, the scenarios and the papers"
         cells = (one["name"], one["version"], _mb(one["bytes"]), one["licence"], reason)
@@ -199,7 +199,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        installs = [install(args.wheel.resolve(), one, place / f"v{one}") for one in _EXTRAS]
+        installs = [install(args.wheel.resolve(), one, place / f"v{one}") for one in EXTRAS]
         data = {
             "wheel": args.wheel.name,
             "wheel_bytes": args.wheel.stat().st_size,

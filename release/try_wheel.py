@@ -1,6 +1,6 @@
 """Tries a wheel as a user has it: no Rust, no compiler, no checkout in reach.
 
-    python packaging/try_wheel.py target/wheels/*.whl
+    python release/try_wheel.py target/wheels/*.whl
 
 It installs the wheel into a new virtual environment, and runs the commands with a new HOME, and a
 PATH that has the environment and a few programs of the system. Prints one line for each command;
