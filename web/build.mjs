@@ -84,7 +84,7 @@ async function oneFile() {
 
 /** Modules that tests in node import. */
 const TESTED = [
-  ...["capacity", "completion", "explore-state", "permalink", "pool"],
+  ...["capacity", "completion", "explore-state", "parquet", "permalink", "pool"],
   ...["shipped", "simulator", "stories", "verdicts"],
 ];
 

@@ -1,4 +1,4 @@
-"""The run directories and captures of the page, as data."""
+"""The run directories, sweeps and captures of the page, as data."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sojourn import captures, page_record
+from sojourn import captures, page_record, page_sweep
 from sojourn.errors import RunDirectoryError
 from sojourn.record import Record
 
@@ -18,9 +18,9 @@ _LISTED_FLOWS, _DRAWN_FLOWS, _POINTS = 100, 12, 1_500
 
 
 class Item(NamedTuple):
-    """A run directory, or a capture."""
+    """A run directory, the dataset of a sweep, or a capture."""
 
-    kind: Literal["run", "capture"]
+    kind: Literal["run", "sweep", "capture"]
     path: Path
 
     @property
@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 def found(given: Sequence[Path]) -> list[Item]:
-    """Return the run directories and captures among these paths and directly within them."""
+    """Return the run directories, sweeps and captures among these paths and directly within them."""
     items: list[Item] = []
     for place in given:
         own = _item(place)
@@ -51,6 +51,8 @@ def found(given: Sequence[Path]) -> list[Item]:
 def _item(path: Path) -> Item | None:
     if (path / "summary.json").is_file():
         return Item("run", path)
+    if (path / "sweep.json").is_file():
+        return Item("sweep", path)
     is_capture = path.suffix in _CAPTURES and path.is_file()
     return Item("capture", path) if is_capture else None
 
@@ -66,12 +68,18 @@ def listed(items: Sequence[Item]) -> dict[str, Any]:
             "kind": item.kind,
             "name": place.name if often[place.name] == 1 else str(place),
             "controls": _controls(item.path) if item.kind == "run" else [],
-            # A run replaces its directory at its end, and a capture grows.
-            "changed": item.path.stat().st_mtime,
+            "changed": _changed(item),
         }
         for item, place in zip(shown, places, strict=True)
     ]
     return {"items": entries, "left_out": len(items) - len(shown)}
+
+
+def _changed(item: Item) -> float:
+    """Return the time of the last change: a run replaces its directory, other items grow."""
+    parts = ("points.parquet", "runs") if item.kind == "sweep" else ()
+    places = [item.path, *(item.path / part for part in parts)]
+    return max(place.stat().st_mtime for place in places if place.exists())
 
 
 def _controls(directory: Path) -> list[str]:
@@ -86,6 +94,8 @@ def content(item: Item, load: Callable[[Path], Record]) -> bytes:
     """Return the data of an item in JSON."""
     if item.kind == "run":
         return page_record.to_json(load(item.path))
+    if item.kind == "sweep":
+        return page_sweep.to_json(item.path)
     return page_record.encoded(_captured(item.path))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sojourn import page_items
+from sojourn import page_items, page_sweep
 from sojourn.errors import UsageError
 from sojourn.page_record import encoded
 from sojourn.record import Record
@@ -74,12 +74,17 @@ class PageServer(ThreadingHTTPServer):
         if name == "items.json":
             return _TYPES[".json"], encoded(page_items.listed(page_items.found(self.given)))
         if name.startswith("item-") and name.endswith(".json"):
-            key = name.removeprefix("item-").removesuffix(".json")
-            item = next((one for one in page_items.found(self.given) if one.key == key), None)
-            if item is None:
-                raise FileNotFoundError(name)
-            return _TYPES[".json"], page_items.content(item, self.load)
+            return _TYPES[".json"], self._item(*name[len("item-") : -len(".json")].split("-"))
         return self._file(name or "index.html")
+
+    def _item(self, key: str, *run: str) -> bytes:
+        """Return the data of an item, or the scenario of a run of a sweep."""
+        item = next((one for one in page_items.found(self.given) if one.key == key), None)
+        if item is None or len(run) > (item.kind == "sweep"):
+            raise FileNotFoundError(key)
+        if run:
+            return page_sweep.scenario_of(item.path, *run)
+        return page_items.content(item, self.load)
 
     def _file(self, name: str) -> tuple[str, bytes]:
         # Names of files in one folder: no path can leave it.

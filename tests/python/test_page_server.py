@@ -21,6 +21,7 @@ from sojourn.live_report import page_folder
 from sojourn.page_items import content, found, listed
 from sojourn.page_record import to_json
 from sojourn.page_server import PageServer
+from sojourn.page_sweep import scenario_of
 from support import SMALL
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -184,6 +185,70 @@ def test_other_hosts_and_methods_are_refused(server: PageServer) -> None:
     assert get(server, page, Host="evil.example")[0] == 403
     for method in ("POST", "PUT", "DELETE"):
         assert get(server, page, method)[0] == 501
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the dataset of a sweep, whose variable `share` is no key."""
+    folder = tmp_path_factory.mktemp("sweeps")
+    axes: dict[str, list[object]] = {
+        "link.bottleneck.queue": ["droptail", {"kind": "codel", "ecn": True}],
+        "share": [1, 2],
+    }
+    sojourn.sweep(
+        SMALL,
+        axes,
+        folder / "queues",
+        let={"link.bottleneck.buffer": "share * 30kB"},
+        set={"duration": "4s"},
+        runs=2,
+    )
+    return folder
+
+
+def test_a_sweep_is_served_with_the_scenarios_of_its_points(swept: Path) -> None:
+    (item,) = found([swept])
+    sweep = json.loads(content(item, results.read))
+    names = {axis["name"]: axis["values"] for axis in sweep["axes"]}
+    assert names["share"] == ["1", "2"]
+    assert names["control"] == ["cubic", "dctcp"]
+    assert len(sweep["points"]) == 8
+    # The medians are those of the dataset.
+    dataset = sojourn.Dataset(swept / "queues")
+    goodput = [figure["title"] for figure in sweep["figures"]].index("goodput (Mbit/s)")
+    axes = ["queue", "share", "control"]
+    medians = dataset.flows.group_by(axes).agg(pl.col("goodput_bps").median() / 1e6)
+    for point in sweep["points"]:
+        own = dataset.points.filter(pl.col("run") == point["run"]).join(medians, on=axes)
+        assert point["values"][goodput] == pytest.approx(own["goodput_bps"][0])
+    last = sweep["points"][-1]
+    scenario = json.loads(scenario_of(swept / "queues", last["run"]))["scenario"]
+    bottleneck = sojourn.Scenario.parse(scenario)["link"]["bottleneck"]
+    assert bottleneck["queue"] == {"kind": "codel", "ecn": True}
+    assert bottleneck["buffer"] == "60kB"
+    with pytest.raises(FileNotFoundError):
+        scenario_of(swept / "queues", "0123")
+    entries = listed([item])["items"]
+    assert (entries[0]["kind"], entries[0]["name"]) == ("sweep", "queues")
+    (swept / "queues" / "runs" / "later.parquet").write_bytes(b"")
+    assert listed([item])["items"][0]["changed"] > entries[0]["changed"]
+    (swept / "queues" / "runs" / "later.parquet").unlink()
+
+
+def test_only_runs_of_sweeps_have_scenarios(server: PageServer, swept: Path) -> None:
+    broken, small, capture = fetched(server, "items.json")["items"]
+    for key in (broken["key"], small["key"], capture["key"]):
+        assert get(server, f"/{server.token}/item-{key}-0123.json")[0] == 404
+    with PageServer(server.page, [swept], results.read) as made:
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        (item,) = fetched(made, "items.json")["items"]
+        point = fetched(made, f"item-{item['key']}.json")["points"][0]
+        served = fetched(made, f"item-{item['key']}-{point['run']}.json")
+        assert 'duration = "4s"' in served["scenario"]
+        for name in ("0123", "..", f"{point['run']}-1"):
+            assert get(made, f"/{made.token}/item-{item['key']}-{name}.json")[0] == 404
+        made.shutdown()
 
 
 EMPTY = '<script type="text/plain" id="sojourn-record"></script>'

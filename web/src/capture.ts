@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
 import { coloursOf, dashesOf, swatch } from "./colours.ts";
-import { el, fill } from "./dom.ts";
+import { el, fill, scrolling } from "./dom.ts";
 import { MISSING, general } from "./formatting.ts";
 
 /** The round-trip times from one end of a flow, as `sojourn rtt --json` has them. */
@@ -123,5 +123,5 @@ function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElemen
   const head = el("thead", {}, el("tr", {}, ...heads));
   const caption = "Round-trip times from the place of the capture";
   const table = el("table", {}, el("caption", {}, caption), head, el("tbody", {}, ...rows));
-  return el("div", { class: "scroll" }, table);
+  return scrolling(caption, {}, table);
 }

@@ -32,7 +32,8 @@ export interface LinkLine {
   delay: Values;
 }
 
-interface Run {
+/** One run of an experiment. */
+export interface Run {
   now: number;
   lines: Line[];
   link: LinkLine;

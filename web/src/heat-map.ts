@@ -1,6 +1,6 @@
 // A heat map of Explore: one controller over two of its fields. A cell opens its own experiment.
 
-import { button, el, fill } from "./dom.ts";
+import { button, el, fill, scrolling } from "./dom.ts";
 import { FIELDS, type Field, type Numbers, type State, documentOf, within } from "./explore-state.ts";
 import { MISSING, general } from "./formatting.ts";
 import type { RunSummary } from "./model.ts";
@@ -39,7 +39,7 @@ export function valuesOf(field: Field): number[] {
 /** The map, below the sliders. */
 export class HeatMap {
   readonly element: HTMLElement;
-  private readonly table = el("div", { class: "scroll", "aria-live": "polite" });
+  private readonly table = scrolling("Heat map", { "aria-live": "polite" });
   private readonly control = el("select", { "aria-label": "Controller of the map" });
   private readonly across = fieldSelect("Across", "drop");
   private readonly down = fieldSelect("Down", "rtt");

@@ -3,7 +3,7 @@
 import { Charts } from "./charts.ts";
 import { button, el, fill } from "./dom.ts";
 import { Experiment } from "./experiment.ts";
-import { csvOf, save, svgOf } from "./export.ts";
+import { csvOf, parquetOfSamples, save, svgOf } from "./export.ts";
 import type { Scenario } from "./messages.ts";
 import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
@@ -13,6 +13,8 @@ import { tablesOf } from "./table.ts";
 const DRAW_MS = 120;
 /** While a value is dragged, its runs go on this long, so that a steady drag draws some. */
 const STALE_MS = 500;
+
+const PARQUET = "application/vnd.apache.parquet";
 
 /** Shows one experiment after the other. */
 export class Results {
@@ -164,6 +166,7 @@ export class Results {
       el("span", {}, "Save as "),
       own("TOML", (experiment) => text(experiment.described?.toml ?? "", "application/toml")),
       own("CSV", (experiment) => text(csvOf(experiment), "text/csv")),
+      own("Parquet", async (experiment) => new Blob([await parquetOfSamples(experiment)], { type: PARQUET })),
       own("JSON", (experiment) => text(JSON.stringify(experiment.summaries()), "application/json")),
       own("PNG", () => pngOf(this.charts.picture())),
       own("SVG", (experiment) => text(svgOf(experiment), "image/svg+xml")),

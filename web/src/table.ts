@@ -1,6 +1,6 @@
 // The table below the charts: one row for each run or, for flows of several tables, for each flow.
 
-import { el } from "./dom.ts";
+import { el, scrolling } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
 import type { FlowSummary, RunSummary } from "./model.ts";
@@ -67,9 +67,9 @@ function drawn(caption: string, rows: [string, Figure[]][]): HTMLElement {
     const cells = figures.map(([, , text]) => el("td", {}, text));
     return el("tr", {}, el("th", { scope: "row" }, name), ...cells);
   });
-  return el(
-    "div",
-    { class: "scroll" },
+  return scrolling(
+    caption,
+    {},
     el(
       "table",
       {},

@@ -212,13 +212,14 @@ test("results are saved as files", { skip }, async () => {
       return make.call(URL, blob);
     };
   });
-  for (const name of ["TOML", "CSV", "JSON", "PNG", "SVG"]) await press(tab, name);
-  await tab.waitForFunction(() => Object.keys(window.saved).length === 5);
+  for (const name of ["TOML", "CSV", "Parquet", "JSON", "PNG", "SVG"]) await press(tab, name);
+  await tab.waitForFunction(() => Object.keys(window.saved).length === 6);
   const saved = await tab.evaluate(async () =>
     Object.fromEntries(await Promise.all(Object.entries(window.saved).map(async ([k, v]) => [k, await v]))),
   );
   assert.match(saved["application/toml"], /^\[link.bottleneck/m);
   assert.ok(saved["text/csv"].split("\n").length > 5 * 1400);
+  assert.match(saved["application/vnd.apache.parquet"], /^PAR1.*queue_delay_s.*PAR1$/s);
   assert.equal(JSON.parse(saved["application/json"]).length, 5);
   assert.match(saved["image/png"], /PNG/);
   assert.match(saved["image/svg+xml"], /<svg.*Queueing delay.*bound 10\d ms/s);
@@ -335,6 +336,10 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
   const runs = mkdtempSync(`${tmpdir()}/sojourn-page-`);
   const sojourn = (...args) => [PYTHON, ["-m", "sojourn", ...args]];
   execFileSync(...sojourn("run", `${root}../scenarios/cellular.toml`, "--out", `${runs}/cellular`));
+  const axes = ["link.bottleneck.queue=droptail,codel", "link.back.delay=5ms,50ms"];
+  const vary = axes.flatMap((axis) => ["--vary", axis]);
+  const drop = `${root}../scenarios/capacity-drop.toml`;
+  execFileSync(...sojourn("sweep", drop, "--control", "cubic", ...vary, "--out", `${runs}/queues`));
   copyFileSync(`${root}../tests/captures/timestamps.pcapng`, `${runs}/upload.pcapng`);
   const child = spawn(...sojourn("view", runs), { cwd: `${root}..` });
   try {
@@ -353,6 +358,29 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
     await tab.waitForSelector(".editor");
     await drawn(tab);
     assert.match(await tab.$eval(".verdict", (one) => one.textContent), /follows a trace/);
+    // A cell of a sweep runs its point, and a changed value is drawn beside it.
+    await press(tab, "Runs");
+    await press(tab, "queues");
+    await tab.waitForSelector(".sweep .map button");
+    assert.match(await tab.$eval(".sweep caption", (one) => one.textContent), /queue delay p99/);
+    const cells = await tab.$$(".sweep .map button");
+    assert.equal(cells.length, 4);
+    assert.ok(Number(await cells[0].evaluate((one) => one.textContent)) > 0);
+    await cells[1].click();
+    await drawn(tab);
+    assert.match(await tab.$eval("h2 ~ h2, .sweep + h2", (one) => one.textContent), /queue codel/);
+    await tab.waitForSelector(".values label");
+    await tab.$$eval(".values label", (labels) => {
+      const input = labels.find((one) => one.textContent === "link.bottleneck.delay").querySelector("input");
+      input.value = "5ms";
+      input.dispatchEvent(new Event("change"));
+    });
+    await tab.waitForFunction(() => /cubic \(recorded\)/.test(document.querySelector(".tables").textContent));
+    await drawn(tab);
+    await tab.screenshot({ path: `${shots}/sweep.png`, fullPage: true });
+    await press(tab, "cellular");
+    await tab.waitForSelector("[aria-label=Results]");
+    await drawn(tab);
     // A reply that comes after a change of the view leaves the runs of the new one alone.
     await press(tab, "Runs");
     await drawn(tab);
