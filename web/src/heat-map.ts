@@ -116,7 +116,7 @@ export class HeatMap {
     });
     const caption = `${columns.label}, ${columns.unit} (across); ${rows.label}, ${rows.unit} (down); in ms`;
     const top = el("tr", {}, el("td", {}), ...head);
-    const table = el("table", { class: "map" }, el("caption", {}, caption), el("thead", {}, top), el("tbody", {}, ...body));
+    const table = el("table", { class: "map" }, el("caption", {}, el("span", { class: "wide" }, caption)), el("thead", {}, top), el("tbody", {}, ...body));
     fill(this.table, table);
   }
 

@@ -9,8 +9,10 @@ import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
 import { tablesOf } from "./table.ts";
 
-/** Time between two drawings of runs that go on. */
-const DRAW_MS = 120;
+/** Least time between two drawings of runs that go on. */
+const DRAW_MS = 150;
+/** Of the time, at most this part goes to such drawings: those of long runs take long. */
+const DRAW_SHARE = 0.2;
 /** While a value is dragged, its runs go on this long, so that a steady drag draws some. */
 const STALE_MS = 500;
 
@@ -30,6 +32,7 @@ export class Results {
   private frame = 0;
   private began = 0;
   private drawn = 0;
+  private pause = DRAW_MS;
   private isDragging = false;
   private beside: Experiment | undefined;
   /** The newest scenario of a drag, whose runs begin when those before it are over or stale. */
@@ -117,11 +120,13 @@ export class Results {
 
   private onChange(experiment: Experiment): void {
     if (experiment !== this.experiment || this.frame !== 0) return;
-    if (!experiment.isOver && performance.now() - this.drawn < DRAW_MS) return;
+    if (!experiment.isOver && performance.now() - this.drawn < this.pause) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
+      const began = performance.now();
       this.draw(experiment);
       this.drawn = performance.now();
+      this.pause = Math.max(DRAW_MS, (this.drawn - began) / DRAW_SHARE);
       if (experiment.isOver) this.follow();
     });
   }

@@ -27,6 +27,11 @@ interface Listed {
   left_out: number;
 }
 
+const ALL = "Recorded runs, with the first seed of each controller, sweeps and captures.";
+const OWN =
+  "The recorded runs, with the first seed of each controller. Change a value below: the scenario is " +
+  "simulated anew, and the recorded runs stay beside it, dashed.";
+
 /** Time between two looks at the directories; a run that ended meanwhile is shown anew. */
 const LOOK_MS = 2000;
 
@@ -72,7 +77,7 @@ export class Runs implements View {
     private readonly onWrite: (toml: string, files: Record<string, string>) => void,
   ) {
     this.results = new Results(pool, (experiment) => this.onShown(experiment));
-    const intro = el("p", {}, "Recorded runs, with the first seed of each controller, sweeps and captures.");
+    const intro = el("p", {}, own ? OWN : ALL);
     const listed = [intro, this.list, this.rest];
     const side = el("div", { class: "side" }, ...listed, this.values.element, this.back, this.edit, this.status);
     this.element = el("div", { class: "columns" }, side, this.right);

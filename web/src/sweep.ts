@@ -91,7 +91,7 @@ export class SweepView {
     const down = isLine ? "" : `; ${rows.name} (down)`;
     const caption = `${title}${of && ` of ${of}`}: ${columns.name} (across)${down}`;
     const top = el("thead", {}, el("tr", {}, el("td", {}), ...head));
-    fill(this.map, el("table", { class: "map" }, el("caption", {}, caption), top, el("tbody", {}, ...body)));
+    fill(this.map, el("table", { class: "map" }, el("caption", {}, el("span", { class: "wide" }, caption)), top, el("tbody", {}, ...body)));
   }
 
   private cell(point: Point | undefined, most: number): HTMLElement | string {
