@@ -7,7 +7,8 @@ import { dataOf, unitOf } from "./chart-data.ts";
 import { coloursOf, dashesOf, ink, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
-import { type Bound, PANELS, type Panel, RECORDED, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { type Bound, PANELS, type Panel, boundsOf, curvesOf, isBeside, labelsOf, timesOf } from "./panels.ts";
+import { zoom } from "./zoom.ts";
 
 const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
 /** From this width on, panels are side by side, and taller. */
@@ -107,7 +108,8 @@ export class Charts {
     this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
     this.dashes = new Map(labels.map((label, place) => [label, dashes[place] ?? []]));
     // A zoom outlives a change of the lines.
-    const { min, max } = (duration === this.duration && this.shown[0]?.plot.scales["x"]) || {};
+    const before = duration === this.duration ? this.shown[0]?.plot.scales["x"] : undefined;
+    const { min, max } = zoom.take(duration) ?? before ?? {};
     this.duration = duration;
     for (const { plot } of this.shown) plot.destroy();
     this.shown = [];
@@ -140,7 +142,7 @@ export class Charts {
     const line = (label: string): uPlot.Series => ({
       label,
       stroke: () => this.colours.get(label) ?? "",
-      width: label.endsWith(RECORDED) ? 1 : 1.25,
+      width: isBeside(label) ? 1 : 1.25,
       dash: this.dashes.get(label) ?? [],
       points: { show: false },
       show: !this.hidden.has(label),
@@ -196,6 +198,7 @@ export class Charts {
       const own = plot.scales["x"];
       if (plot !== from && (own?.min !== min || own?.max !== max)) plot.setScale("x", { min, max });
     }
+    if (this.shown.length > 0) zoom.note(min, max, this.duration);
   }
 
   private point(index: number | null): void {

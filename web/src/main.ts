@@ -1,4 +1,5 @@
-// The page: its views, and the fragment of the address, `#VIEW:STATE`, which chooses one.
+// The page: its views, and the fragment of the address, `#VIEW:STATE`, which chooses one; `;t=FROM-TO`
+// after it is the shown part of the time.
 
 import { licences, ownRecord, simulatorModule, workerAddress } from "./assets.ts";
 import { button, el, fill } from "./dom.ts";
@@ -7,6 +8,7 @@ import { Later } from "./later.ts";
 import type { RecordedRuns } from "./model.ts";
 import { Pool } from "./pool.ts";
 import type { View } from "./view.ts";
+import { zoom } from "./zoom.ts";
 
 const MOST_WORKERS = 4;
 /** After this time the views load their code, so that they open without a server. */
@@ -19,6 +21,8 @@ class Page {
   private readonly tabs: Record<string, HTMLButtonElement> = {};
   private readonly main = el("main", { id: "main", tabindex: -1 });
   private shown: View | undefined;
+  /** The fragment, without and with the shown part of the time. */
+  private state = "";
   private fragment = "";
 
   constructor(workers: Pool, record: RecordedRuns | undefined) {
@@ -47,7 +51,10 @@ class Page {
     const nav = el("nav", { "aria-label": "Views" });
     for (const name of Object.keys(this.views)) {
       const title = name.charAt(0).toUpperCase() + name.slice(1);
-      const tab = button(title, () => this.open(name, ""));
+      const tab = button(title, () => {
+        zoom.forget();
+        this.open(name, "");
+      });
       this.tabs[name] = tab;
       nav.append(tab);
     }
@@ -55,6 +62,7 @@ class Page {
     const parts = [...document.querySelectorAll("body > script")];
     fill(document.body, ...parts, el("header", {}, el("h1", {}, "Sojourn"), nav), this.main, footer);
     addEventListener("hashchange", () => this.follow());
+    zoom.onChange = () => this.keep(this.state);
     this.follow();
   }
 
@@ -62,7 +70,7 @@ class Page {
   private follow(): void {
     const fragment = location.hash.slice(1);
     if (fragment === this.fragment && this.shown) return;
-    const [name = "", ...state] = fragment.split(":");
+    const [name = "", ...state] = zoom.read(fragment).split(":");
     this.open(Object.hasOwn(this.views, name) ? name : (Object.keys(this.views)[0] ?? ""), state.join(":"));
   }
 
@@ -95,8 +103,9 @@ class Page {
 
   /** Puts the state of the view into the address. */
   private keep(fragment: string): void {
-    this.fragment = fragment;
-    history.replaceState(null, "", `#${fragment}`);
+    this.state = fragment;
+    this.fragment = fragment + zoom.suffix;
+    history.replaceState(null, "", `#${this.fragment}`);
   }
 }
 

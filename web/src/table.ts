@@ -4,7 +4,7 @@ import { el, scrolling } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
 import type { FlowSummary, RunSummary } from "./model.ts";
-import { RECORDED } from "./panels.ts";
+import { markOf } from "./panels.ts";
 
 /** Flows with rows of their own. */
 const MOST_FLOWS = 24;
@@ -88,7 +88,7 @@ export function tablesOf(experiment: Experiment): HTMLElement[] {
   const caption = `Runs, with the queue of ${experiment.focus}`;
   const { focus, beside } = experiment;
   const row = (run: RunSummary, note = ""): [string, Figure[]] => [named(run) + note, figuresOf(run, focus)];
-  const recorded = beside?.summaries().map((run) => row(run, RECORDED)) ?? [];
+  const recorded = beside?.summaries().map((run) => row(run, markOf(experiment))) ?? [];
   const found = [drawn(caption, [...runs.map((run) => row(run)), ...recorded])];
   const flows = runs.flatMap((run) => run.flows);
   if (flows.length > runs.length && flows.length <= MOST_FLOWS) {

@@ -286,6 +286,54 @@ test("Write shows errors at their place, and its link holds the scenario", { ski
   await again.tab.close();
 });
 
+test("Write compares two scenarios", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#write`);
+  await drawn(tab);
+  const rows = () => tab.$$eval(".tables tbody th", (all) => all.map((one) => one.textContent));
+  assert.equal((await rows()).length, 5);
+  await press(tab, "Compare with these results");
+  await write(tab, scenarios["capacity-drop.toml"].replace("20Mbit", "30Mbit"));
+  await tab.click("button.main");
+  await tab.waitForFunction(() => /cubic \(before\)/.test(document.querySelector(".tables").textContent));
+  await drawn(tab);
+  assert.deepEqual((await rows()).slice(4, 7), ["ideal", "reno (before)", "cubic (before)"]);
+  await tab.screenshot({ path: `${shots}/compare.png`, fullPage: true });
+  await press(tab, "Compare with these results");
+  await tab.waitForFunction(() => document.querySelectorAll(".tables tbody th").length === 5);
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
+
+test("the address keeps the shown part of the time", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#explore:controls=cubic`);
+  await drawn(tab);
+  await tab.focus("figure");
+  for (const key of "++") await tab.keyboard.press(key);
+  await tab.waitForFunction(() => /;t=19\.2-40\.8$/.test(location.hash));
+  const zoomed = tab.url();
+  await set(tab, "rate", 50);
+  assert.match(tab.url(), /rate=50.*;t=19\.2-40\.8$/);
+  const again = await open(browser, zoomed);
+  await drawn(again.tab);
+  const ticks = () => again.tab.$eval("figure canvas", (one) => one.toDataURL());
+  const shown = await ticks();
+  assert.equal(again.tab.url(), zoomed);
+  await again.tab.focus("figure");
+  await again.tab.keyboard.press("0");
+  await again.tab.waitForFunction(() => !location.hash.includes(";t="));
+  assert.notEqual(await ticks(), shown);
+  // Times that no run has are left out.
+  for (const time of ["40-20", "10-9999", "x-y"]) {
+    const other = await open(browser, `${server.address}#explore:controls=cubic;t=${time}`);
+    await drawn(other.tab);
+    assert.deepEqual(other.faults, []);
+    await other.tab.close();
+  }
+  assert.deepEqual([...faults, ...again.faults], []);
+  await tab.close();
+  await again.tab.close();
+});
+
 test("Draw shows the unavoidable delay of a drawing and of a trace", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#draw`);
   await drawn(tab);
@@ -375,7 +423,7 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
       input.value = "5ms";
       input.dispatchEvent(new Event("change"));
     });
-    await tab.waitForFunction(() => /cubic \(recorded\)/.test(document.querySelector(".tables").textContent));
+    await tab.waitForFunction(() => /cubic \(before\)/.test(document.querySelector(".tables").textContent));
     await drawn(tab);
     await tab.screenshot({ path: `${shots}/sweep.png`, fullPage: true });
     await press(tab, "cellular");
