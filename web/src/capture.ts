@@ -31,7 +31,7 @@ export interface Capture {
 }
 
 const HEIGHT = 320;
-const HEADS = ["samples", "min ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "packets", "re-sent"];
+const HEADS = ["samples", "min ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "packets", "re\u2011sent"];
 
 const nameOf = ({ from, to }: Direction) => `${from} → ${to}`;
 const ms = (seconds: number | null) => (seconds === null ? MISSING : (1000 * seconds).toFixed(2));

@@ -42,7 +42,7 @@ function figuresOf(run: RunSummary, focus: string): Figure[] {
     ...spikes,
     ["drops", "packets dropped by the link", count(link?.dropped_packets)],
     ["marks", "packets marked CE by the link", count(link?.marked_packets)],
-    ["re-sent", "retransmitted packets", count(total(run.flows, (f) => f.retransmitted_packets))],
+    ["re\u2011sent", "retransmitted packets", count(total(run.flows, (f) => f.retransmitted_packets))],
   ];
 }
 
@@ -55,7 +55,7 @@ function flowFigures(flow: FlowSummary): Figure[] {
     ["RTT p99 ms", "99th percentile of round-trip times", ms(flow.rtt_p99_s)],
     ["drops", "packets dropped", count(flow.dropped_packets)],
     ["marks", "packets marked CE", count(flow.marked_packets)],
-    ["re-sent", "retransmitted packets", count(flow.retransmitted_packets)],
+    ["re\u2011sent", "retransmitted packets", count(flow.retransmitted_packets)],
   ];
 }
 
