@@ -189,7 +189,7 @@ def test_other_hosts_and_methods_are_refused(server: PageServer) -> None:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the dataset of a sweep, whose variable `share` is no key."""
+    """Return a folder with the dataset of a sweep, with a variable `share` beside the keys."""
     folder = tmp_path_factory.mktemp("sweeps")
     axes: dict[str, list[object]] = {
         "link.bottleneck.queue": ["droptail", {"kind": "codel", "ecn": True}],
