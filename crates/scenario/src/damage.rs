@@ -59,7 +59,7 @@ impl EcnFaultKind {
 /// encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckThinning {
-    /// Of this many acknowledgements of a connection in a row, the first one passes.
+    /// Acknowledgements of a connection of which the first one passes.
     pub every: u64,
     /// After this time without an acknowledgement of the connection, the next one is a first one.
     pub gap: Duration,

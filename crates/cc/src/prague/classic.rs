@@ -31,7 +31,7 @@ const MOST_SHIFT: u32 = 18;
 /// The detector.
 #[derive(Clone, Debug)]
 pub(super) struct Detector {
-    /// How classic the queue is, from zero to [`MOST`].
+    /// Evidence of a classic queue, from zero to [`MOST`].
     score: f64,
     /// Slowly smoothed round-trip time, and its mean deviation, in microseconds; `None` before the
     /// first sample.
@@ -81,7 +81,7 @@ impl Detector {
         self.shift = (log + log / 2 + 1).min(MOST_SHIFT);
     }
 
-    /// The alpha by which to reduce the window: at least the floor of the verdict.
+    /// The alpha by which to reduce the window. A classic queue sets a floor.
     pub(super) fn alpha(&self, alpha: f64) -> f64 {
         alpha.max(FLOOR * (self.score.min(CLASSIC) - L4S))
     }

@@ -166,7 +166,7 @@ impl DelayLine {
         if slots.filters_acks()
             && let Some(older) = waiting_ack(&mut self.packets, self.on_wire, &packet, ready)
         {
-            // The newer one leaves in the place of the older one.
+            // The newer one takes the older one's slot.
             packet.leave_link(older.stamp);
             return Some(std::mem::replace(older, packet));
         }

@@ -32,7 +32,7 @@ impl Slots {
     /// `ready`. Packets must come in the order of `ready`.
     pub(crate) fn assign(&mut self, entered: Instant, ready: Instant, bytes: u64) -> Instant {
         if self.at < ready {
-            // A slot that passes before the packet is ready carries nothing.
+            // The current slot passes before the packet is ready.
             self.open_after(self.at.max(entered));
             if self.at < ready {
                 self.open_after(ready);

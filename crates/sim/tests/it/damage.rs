@@ -103,15 +103,16 @@ fn a_client_gives_up_ecn_after_its_syns() {
     }
 }
 
-/// Of every few acknowledgements of TCP the first passes; those of QUIC are encrypted.
+/// A middlebox passes the first of every few acknowledgements of TCP, and all of QUIC, which are
+/// encrypted.
 #[test]
 fn a_middlebox_thins_acknowledgements() {
     for every in [2, 5, 16] {
         let keys = format!("ack_thinning = {every}");
         let summary = upload("cubic", "", "", &keys);
         let back = link(&summary, "back");
-        // Another acknowledgement passes at the start of each burst of a round trip. The
-        // handshake's packet is none.
+        // Another acknowledgement passes at the start of each burst of a round trip. The link also
+        // carried a packet of the handshake.
         let arrived = back.arrived_packets - 1;
         let passed = arrived - back.dropped_packets;
         let least = arrived.div_ceil(every);

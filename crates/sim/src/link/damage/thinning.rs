@@ -11,8 +11,8 @@ use crate::link::packet::Packet;
 /// A device that passes the first of every few acknowledgements of a TCP connection.
 pub(super) struct Thinning {
     spec: AckThinning,
-    /// Of each connection, by its five-tuple: the acknowledgements since the last one that passed,
-    /// that one included, and the time of the newest.
+    /// Counts of the connections, by five-tuple: the acknowledgements from the last one that passed
+    /// on, and the time of the newest.
     seen: BTreeMap<u64, (u64, Instant)>,
 }
 
