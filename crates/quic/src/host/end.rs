@@ -6,13 +6,13 @@ use std::time::Instant as StdInstant;
 
 use bytes::{Bytes, BytesMut};
 use noq_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, FourTuple,
-    StreamEvent, StreamId,
+    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, FourTuple, StreamEvent,
+    StreamId,
 };
 use sojourn_units::{Ecn, Instant};
 
 use crate::ledger::Ledger;
-use crate::noq::{Link, lock};
+use crate::noq::{Link, codepoint, lock};
 
 /// Data that the application writes at once.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -112,12 +112,7 @@ impl End {
         bytes: BytesMut,
         ecn: Ecn,
     ) -> Option<DatagramEvent> {
-        let ecn = match ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
+        let ecn = codepoint(ecn);
         let time = self.time(now);
         let mut answer = std::mem::take(&mut self.buffer);
         answer.clear();

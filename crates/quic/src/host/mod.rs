@@ -17,6 +17,8 @@ mod tls;
 
 use std::sync::OnceLock;
 
+pub use crypto::{Crypto, SERVER_NAME, cryptography};
+
 use sojourn_params::{Kind, Param};
 use sojourn_transport::{Direction, StackInfo, Stacks};
 

@@ -9,9 +9,8 @@ use noq_proto::{
     AckFrequencyConfig, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple,
     ServerConfig, TransportConfig, ValidationTokenConfig, VarInt,
 };
-use sojourn_cc::Pacing;
 use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup, StackState};
-use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use super::end::{End, Leaving};
 use super::keys::{NoTokens, Random, ResetKey};
@@ -62,7 +61,7 @@ impl NoqStack {
         let (server_kit, server_link) = kit.linked(epoch);
         let transport = |kit: &Kit| Arc::new(transport(setup, kit));
         let random = Random::new(setup.seed);
-        let crypto = crypto::named(setup.params.choice("crypto"));
+        let crypto = crypto::cryptography(setup.params.choice("crypto"));
         let mut client = ClientConfig::new(client_kit.client(crypto.client));
         client.transport_config(transport(&client_kit));
         let ids = random.clone();
@@ -235,25 +234,7 @@ impl Stack for NoqStack {
         let Some(ledger) = self.ends[Direction::Forward.index()].ledger() else {
             return StackState { closed, ..StackState::default() };
         };
-        let ledger = lock(ledger);
-        let limits = ledger.limits();
-        let (lost, marked) = ledger.counts();
-        let probe = ledger.probe();
-        StackState {
-            cwnd: limits.cwnd,
-            pacing: match limits.pacing {
-                Pacing::Rate(rate) => Some(rate),
-                Pacing::Gap(_) => probe.rate,
-                Pacing::Unpaced => None,
-            }
-            .filter(|rate| *rate < Rate::MAX),
-            in_flight: Bytes(ledger.in_flight().0),
-            rtts: ledger.rtts(),
-            probe,
-            lost,
-            marked,
-            closed,
-        }
+        StackState { closed, ..lock(ledger).state() }
     }
 
     fn take_rtts(&mut self, take: &mut dyn FnMut(Duration)) {

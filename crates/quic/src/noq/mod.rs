@@ -12,6 +12,7 @@
 
 mod adapter;
 mod crypto;
+mod gated;
 
 use std::cell::RefCell;
 use std::fmt;
@@ -25,6 +26,8 @@ use sojourn_cc::{Catalogue, Needs, Setup};
 use sojourn_params::Params;
 use sojourn_transport::Lacks;
 use sojourn_units::{Bytes, Ecn};
+
+pub use gated::{Gated, codepoint};
 
 use crate::ledger::{INITIAL_WINDOW, Ledger};
 use crate::tally::Tally;
@@ -114,7 +117,6 @@ impl Kit {
 
     /// The same controller for one connection whose caller polls it through the returned link, in
     /// time that begins at `epoch`.
-    #[cfg(feature = "host")]
     pub(crate) fn linked(&self, epoch: Instant) -> (Kit, Link) {
         let Choice { catalogue, name, params, needs, seed, .. } = &*self.0;
         let link = Link::default();
@@ -217,7 +219,6 @@ impl Link {
     }
 
     /// The ledger, once the connection exists.
-    #[cfg(feature = "host")]
     pub(crate) fn ledger(&self) -> Option<Arc<Mutex<Ledger>>> {
         lock(&self.ledger).clone()
     }
