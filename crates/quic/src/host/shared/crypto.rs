@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use noq_proto::crypto::{ClientConfig, ServerConfig};
-
+use super::dialect::proto;
 use super::{plain, tls};
+use proto::crypto::{ClientConfig, ServerConfig};
 
 /// The configuration of the end that opens a connection, and of the other.
 #[derive(Clone)]
@@ -12,9 +12,6 @@ pub(super) struct Crypto {
     pub(super) client: Arc<dyn ClientConfig>,
     pub(super) server: Arc<dyn ServerConfig>,
 }
-
-/// Names of the setting `crypto`.
-pub(super) const NAMES: &[&str] = &["tls", "none"];
 
 /// The cryptography of this name.
 pub(super) fn named(name: &str) -> Crypto {
