@@ -15,6 +15,8 @@ pub mod quinn;
 
 use std::sync::OnceLock;
 
+#[cfg(feature = "noq")]
+pub use noq::{Crypto, SERVER_NAME, cryptography};
 use sojourn_params::{Kind, Param};
 use sojourn_transport::{Direction, Stack, StackInfo, StackSetup, Stacks};
 use sojourn_units::{Ecn, Instant};

@@ -19,15 +19,7 @@ pub(super) mod stack;
 #[path = "shared/tls.rs"]
 mod tls;
 
-use std::sync::Arc;
-
-use quinn_proto::crypto::ClientConfig;
-
-/// The cryptography of a client that accepts the certificate of the laboratory alone,
-/// `src/host/laboratory.crt.der`. Its key is public: use it in tests.
-pub fn laboratory() -> Arc<dyn ClientConfig> {
-    tls::tls().client
-}
+pub use crypto::{Crypto, SERVER_NAME, cryptography};
 
 /// quinn's interface, in the words of the sources that both stacks share.
 mod dialect {

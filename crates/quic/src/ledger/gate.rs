@@ -6,7 +6,7 @@
 
 use sojourn_cc::{Limits, Pacing};
 use sojourn_transport::Pacer;
-use sojourn_units::{Bytes, Instant, Rate};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::INITIAL_WINDOW;
 
@@ -52,6 +52,11 @@ impl Gate {
     /// The time at which the gate opens for data that wait now; `None` if none wait for it.
     pub(crate) fn open_at(&self) -> Option<Instant> {
         (self.blocked == Some(false)).then(|| self.pacer.next()).filter(|at| *at < Instant::MAX)
+    }
+
+    /// Keeps the schedule if a packet leaves up to `span` late.
+    pub(crate) fn catch_up(&mut self, span: Duration) {
+        self.pacer.catch_up(span);
     }
 
     /// Whether the stack had data to send since the last [`Gate::open`].

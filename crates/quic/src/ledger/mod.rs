@@ -16,7 +16,7 @@ mod tests;
 use std::sync::Arc;
 
 use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
-use sojourn_transport::{Delivery, Reduced};
+use sojourn_transport::{Delivery, Reduced, StackState};
 #[cfg(feature = "host")]
 use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -335,9 +335,24 @@ impl Ledger {
         self.samples.iter_mut().flat_map(|samples| samples.drain(..)).for_each(take);
     }
 
-    /// Packets deemed lost, and packets reported with CE.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.lost, self.marked)
+    /// The state of the sending end.
+    pub(crate) fn state(&self) -> StackState {
+        let (limits, probe) = (self.limits(), self.probe());
+        let pacing = match limits.pacing {
+            Pacing::Rate(rate) => Some(rate),
+            Pacing::Gap(_) => probe.rate,
+            Pacing::Unpaced => None,
+        };
+        StackState {
+            cwnd: limits.cwnd,
+            pacing: pacing.filter(|rate| *rate < Rate::MAX),
+            in_flight: self.in_flight(),
+            rtts: self.rtts(),
+            probe,
+            lost: self.lost,
+            marked: self.marked,
+            closed: None,
+        }
     }
 
     /// Whether marks and losses have separate responses: see [`sojourn_transport::Sender`].

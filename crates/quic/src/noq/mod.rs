@@ -14,6 +14,8 @@ mod adapter;
 #[path = "../shared/cipher.rs"]
 pub(crate) mod cipher;
 pub(crate) mod dialect;
+#[path = "../shared/gated.rs"]
+mod gated;
 #[path = "../shared/kit.rs"]
 mod kit;
 #[path = "../shared/reader.rs"]
@@ -24,6 +26,7 @@ mod socket;
 use sojourn_transport::Lacks;
 
 pub use crate::refusal::KitError;
+pub use gated::{Gated, codepoint};
 pub use kit::Kit;
 #[cfg(feature = "host")]
 pub(crate) use kit::Link;

@@ -81,7 +81,6 @@ impl Kit {
 
     /// The same controller for one connection whose caller polls it through the returned link, in
     /// time that begins at `epoch`.
-    #[cfg(feature = "host")]
     pub(crate) fn linked(&self, epoch: Instant) -> (Kit, Link) {
         let Choice { catalogue, name, params, needs, seed, .. } = &*self.0;
         let link = Link::default();
@@ -186,7 +185,6 @@ impl Link {
     }
 
     /// The ledger, once the connection exists.
-    #[cfg(feature = "host")]
     pub(crate) fn ledger(&self) -> Option<Arc<Mutex<Ledger>>> {
         lock(&self.ledger).clone()
     }

@@ -10,7 +10,7 @@ mod generated;
 mod hostile;
 mod programs;
 mod refused;
-mod variants;
 #[path = "../../../sim/tests/it/table.rs"]
 #[allow(dead_code, reason = "the simulator's tests use more of it")]
 mod table;
+mod variants;

@@ -39,7 +39,7 @@ macro_rules! download {
     ($stack:ident, $name:literal, $control:literal) => {{
         let server = Server::start($name, $control);
         let kit = sojourn_quic::$stack::Kit::new($control)?;
-        let crypto = sojourn_quic::host::$stack::laboratory();
+        let crypto = sojourn_quic::host::$stack::cryptography("tls").client;
         let mut config = $stack::ClientConfig::new(kit.client(crypto));
         let mut transport = $stack::TransportConfig::default();
         kit.apply_to(&mut transport);
@@ -55,7 +55,8 @@ macro_rules! download {
             Arc::new($stack::TokioRuntime),
         )?;
         // The client repeats its first packet until the server listens.
-        let connecting = endpoint.connect_with(config, server.1, "sojourn.test")?;
+        let connecting =
+            endpoint.connect_with(config, server.1, sojourn_quic::host::$stack::SERVER_NAME)?;
         let connection = tokio::time::timeout(Duration::from_secs(20), connecting).await??;
         let mut stream = connection.accept_uni().await?;
         let mut received = 0;

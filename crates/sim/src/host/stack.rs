@@ -137,23 +137,10 @@ impl StackHost {
     }
 
     pub(super) fn state(&self) -> EndpointState {
-        let state = self.stack.state();
         EndpointState {
             received_bytes: self.stack.delivered(Direction::Forward),
             transfers: self.source.transfers(),
-            phase: state.probe.phase,
-            cwnd: Some(state.cwnd),
-            ssthresh: state.probe.ssthresh,
-            srtt: state.rtts.map(|(smoothed, _)| smoothed),
-            min_rtt: state.rtts.map(|(_, min)| min),
-            pacing: state.pacing,
-            alpha: state.probe.alpha,
-            bandwidth: state.probe.bandwidth,
-            in_flight: state.in_flight,
-            lost: state.lost,
-            // A QUIC packet is not repeated; its data leave in another one.
-            retransmitted: state.lost,
-            marked: state.marked,
+            ..EndpointState::from(&self.stack.state())
         }
     }
 }

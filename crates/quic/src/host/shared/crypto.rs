@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use super::dialect::proto;
+pub use super::tls::SERVER_NAME;
 use super::{plain, tls};
 use proto::crypto::{ClientConfig, ServerConfig};
 
 /// The configuration of the end that opens a connection, and of the other.
 #[derive(Clone)]
-pub(super) struct Crypto {
-    pub(super) client: Arc<dyn ClientConfig>,
-    pub(super) server: Arc<dyn ServerConfig>,
+pub struct Crypto {
+    /// Of the end that opens the connection.
+    pub client: Arc<dyn ClientConfig>,
+    /// Of the other end.
+    pub server: Arc<dyn ServerConfig>,
 }
 
-/// The cryptography of this name.
-pub(super) fn named(name: &str) -> Crypto {
+/// The cryptography of a name of the setting `crypto`; the server's name is [`SERVER_NAME`].
+pub fn cryptography(name: &str) -> Crypto {
     if name == "none" { plain::plain() } else { tls::tls() }
 }

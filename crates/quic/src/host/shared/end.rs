@@ -8,12 +8,11 @@ use bytes::BytesMut;
 use sojourn_units::{Ecn, Instant};
 
 use super::dialect::{self, proto};
-use super::kit::Link;
+use super::kit::{Link, codepoint};
 use crate::ledger::{Clock, Ledger};
 use crate::lock::lock;
 use proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent,
-    StreamId,
+    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId,
 };
 
 /// Data that the application writes at once.
@@ -112,12 +111,7 @@ impl End {
         bytes: BytesMut,
         ecn: Ecn,
     ) -> Option<DatagramEvent> {
-        let ecn = match ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
+        let ecn = codepoint(ecn);
         let time = self.time(now);
         let mut answer = std::mem::take(&mut self.buffer);
         answer.clear();

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use sojourn_cc::Pacing;
 use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackSetup, StackState};
-use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use super::crypto;
 use super::dialect::{self, proto};
@@ -68,7 +67,7 @@ impl Connection {
         let (server_kit, server_link) = kit.linked(epoch);
         let transport = |kit: &Kit| Arc::new(transport(setup, kit));
         let random = Random::new(setup.seed);
-        let crypto = crypto::named(setup.params.choice("crypto"));
+        let crypto = crypto::cryptography(setup.params.choice("crypto"));
         let mut client = ClientConfig::new(client_kit.client(crypto.client));
         client.transport_config(transport(&client_kit));
         let ids = random.clone();
@@ -247,25 +246,7 @@ impl Stack for Connection {
         let Some(ledger) = self.ends[Direction::Forward.index()].ledger() else {
             return StackState { closed, ..StackState::default() };
         };
-        let ledger = lock(ledger);
-        let limits = ledger.limits();
-        let (lost, marked) = ledger.counts();
-        let probe = ledger.probe();
-        StackState {
-            cwnd: limits.cwnd,
-            pacing: match limits.pacing {
-                Pacing::Rate(rate) => Some(rate),
-                Pacing::Gap(_) => probe.rate,
-                Pacing::Unpaced => None,
-            }
-            .filter(|rate| *rate < Rate::MAX),
-            in_flight: Bytes(ledger.in_flight().0),
-            rtts: ledger.rtts(),
-            probe,
-            lost,
-            marked,
-            closed,
-        }
+        StackState { closed, ..lock(ledger).state() }
     }
 
     fn observe(&mut self) {

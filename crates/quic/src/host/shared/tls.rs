@@ -19,7 +19,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime
 const CERTIFICATE: &[u8] = include_bytes!("../laboratory.crt.der");
 const KEY: &[u8] = include_bytes!("../laboratory.key.der");
 /// The server's name in the certificate.
-pub(super) const SERVER_NAME: &str = "sojourn.test";
+pub const SERVER_NAME: &str = "sojourn.test";
 const ALPN: &[u8] = b"sojourn";
 
 /// The configuration, shared by all connections.
