@@ -1,4 +1,4 @@
-//! The programs of `examples`: a server with any controller, for users of quinn and of noq. A client
+//! The programs of `programs`, which are examples of the crate: a server with any controller, for users of quinn and of noq. A client
 //! of the same stack downloads from it over loopback.
 
 use std::error::Error;
@@ -101,8 +101,8 @@ fn a_server_of_noq_has_a_controller_by_name() {
 #[test]
 fn the_programs_have_at_most_twenty_lines() {
     for text in [
-        include_str!("../../examples/quinn_server.rs"),
-        include_str!("../../examples/noq_server.rs"),
+        include_str!("../../programs/quinn_server.rs"),
+        include_str!("../../programs/noq_server.rs"),
     ] {
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
         assert!(lines.count() <= 20);
