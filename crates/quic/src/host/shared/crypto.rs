@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use noq_proto::crypto::{ClientConfig, ServerConfig};
-
+use super::dialect::proto;
 pub use super::tls::SERVER_NAME;
 use super::{plain, tls};
+use proto::crypto::{ClientConfig, ServerConfig};
 
 /// The configuration of the end that opens a connection, and of the other.
 #[derive(Clone)]
@@ -15,9 +15,6 @@ pub struct Crypto {
     /// Of the other end.
     pub server: Arc<dyn ServerConfig>,
 }
-
-/// Names of the setting `crypto`.
-pub(super) const NAMES: &[&str] = &["tls", "none"];
 
 /// The cryptography of a name of the setting `crypto`; the server's name is [`SERVER_NAME`].
 pub fn cryptography(name: &str) -> Crypto {

@@ -2,16 +2,18 @@
 
 use std::sync::MutexGuard;
 
-use noq_proto::EcnCodepoint;
 use sojourn_transport::StackState;
 use sojourn_units::{Duration, Ecn, Instant};
 
-use super::{Kit, Link, lock};
+use super::dialect::proto;
+use super::kit::{Kit, Link};
 use crate::ledger::Ledger;
+use crate::lock::lock;
+use proto::EcnCodepoint;
 
 /// The gate and the state of one connection.
 ///
-/// A caller that polls noq itself paces by it exactly: [`Gated::open`] before each
+/// A caller that polls the stack itself paces by it exactly: [`Gated::open`] before each
 /// `poll_transmit`, and the next poll at [`Gated::open_at`] or earlier. Before the connection
 /// exists, the gate is open.
 #[derive(Clone)]
@@ -74,7 +76,7 @@ impl Gated {
     }
 }
 
-/// The ECN field of a received datagram, as noq takes it.
+/// The ECN field of a received datagram, as the stack takes it.
 pub fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     match ecn {
         Ecn::NotEct => None,
