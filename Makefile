@@ -128,8 +128,7 @@ tshark:  ## install tshark, for the tests of captures
 	@command -v tshark >/dev/null && command -v ip >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing tshark and iproute2, which the tests of captures compare with."; \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-				apt-get install -qq -y --no-install-recommends tshark iproute2 >/dev/null; \
+			./install-packages tshark iproute2; \
 		else false; fi; } || \
 		echo "tshark is missing, and its tests are left out; on Debian or Ubuntu:" \
 			"sudo apt-get install tshark iproute2" >&2
