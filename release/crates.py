@@ -37,7 +37,7 @@ def package() -> dict[str, Path]:
     """Package all crates; return their files by name."""
     chosen = [word for crate in CRATES for word in ("--package", f"sojourn-{crate}")]
     line = ["cargo", "package", "--locked", "--allow-dirty", "--no-verify", "--quiet", *chosen]
-    subprocess.run([*line, "--target-dir", _TARGET], cwd=ROOT, check=True)
+    subprocess.run([*line, "--target-dir", str(_TARGET)], cwd=ROOT, check=True)
     found = {}
     for crate in CRATES:
         name = f"sojourn-{crate}"
@@ -105,11 +105,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         programs = user(packages, Path(folder))
         project = Path(folder) / "user"
-        line = ["cargo", "build", "--quiet", "--bins", "--target-dir", _TARGET]
+        line = ["cargo", "build", "--quiet", "--bins", "--target-dir", str(_TARGET)]
         subprocess.run(line, cwd=project, check=True)
         for program in programs:
             done = subprocess.run(
-                [_TARGET / "debug" / program], capture_output=True, text=True, check=True
+                [str(_TARGET / "debug" / program)], capture_output=True, text=True, check=True
             )
             shown = done.stdout.strip().splitlines()
             print(f"{program}: {shown[-1] if shown else 'built'}")

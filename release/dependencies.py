@@ -85,7 +85,7 @@ open(sys.argv[1], "w").write(json.dumps({"status": status, "packages": found}))
 def install(wheel: Path, extra: str, place: Path) -> dict[str, Any]:
     """Install the wheel with an extra into a new environment, and describe it."""
     venv.create(place, with_pip=True)
-    python = place / "bin" / "python"
+    python = str(place / "bin" / "python")
     before = {one["name"] for one in _listed(python)}
     what = f"{wheel}[{extra}]" if extra else str(wheel)
     line = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", what]
@@ -102,13 +102,13 @@ def install(wheel: Path, extra: str, place: Path) -> dict[str, Any]:
     }
 
 
-def _listed(python: Path) -> list[dict[str, Any]]:
+def _listed(python: str) -> list[dict[str, Any]]:
     done = subprocess.run([python, "-I", "-c", _LIST], capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
 
-def imports(python: Path, place: Path) -> dict[str, list[str]]:
+def imports(python: str, place: Path) -> dict[str, list[str]]:
     """Return the packages that each command imports."""
     found = {}
     for number, (name, args) in enumerate(_COMMANDS.items()):
@@ -136,7 +136,8 @@ def page(data: Mapping[str, Any]) -> str:
         "[dependencies.json](dependencies.json). Sizes are those of the installed files.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
-        f"cores of a virtual machine ({data['system']}), from a registry, without a cache.",
+        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "
+        "cores.",
         "",
         "## Installations",
         "",
@@ -206,7 +207,7 @@ def main() -> int:
             "python": platform.python_version(),
             "system": f"{platform.system()} {platform.machine()}",
             "installs": installs,
-            "imports": imports(place / "v" / "bin" / "python", place),
+            "imports": imports(str(place / "v" / "bin" / "python"), place),
         }
     _DATA.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
     _PAGE.write_text(page(data), "utf-8")

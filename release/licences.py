@@ -142,7 +142,10 @@ def page(parts: list[Part]) -> str:
     lines.append(_table(others))
     lines.append("## All parts\n")
     lines.append(_table(parts))
-    lines.append("The standard library of Rust (MIT OR Apache-2.0) is in every program in Rust.\n")
+    lines.append(
+        "The standard library of Rust (MIT OR Apache-2.0) is in every program in Rust. "
+        "[Dependencies](dependencies.md) lists the packages that `pip` installs beside the wheel.\n"
+    )
     return "\n".join(lines)
 
 

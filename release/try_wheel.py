@@ -41,7 +41,8 @@ class Trial:
         }
         (place / "home").mkdir()
         venv.create(place / "v", with_pip=True)
-        line = [place / "v" / "bin" / "python", "-m", "pip", "install", "--quiet", str(wheel)]
+        python = str(place / "v" / "bin" / "python")
+        line = [python, "-m", "pip", "install", "--quiet", str(wheel)]
         subprocess.run(line, check=True)
         for program in _ABSENT:
             if shutil.which(program, path=self.environment["PATH"]):
@@ -74,6 +75,17 @@ class Trial:
             self.report("refused by this machine", command, took_s, done.stderr)
         else:
             self.report("FAILED", command, took_s, said)
+
+    def python(self, code: str, expected: str) -> None:
+        """Run Python; its output must match `expected`."""
+        began = time.perf_counter()
+        line = [str(self.place / "v" / "bin" / "python"), "-c", code]
+        done = subprocess.run(
+            line, cwd=self.place / "home", env=self.environment, capture_output=True, text=True
+        )
+        said = done.stdout + done.stderr
+        outcome = "passed" if re.search(expected, said) else "FAILED"
+        self.report(outcome, f"(Python) {code}", time.perf_counter() - began, said)
 
     def serve(self, command: str, check: Callable[[str], bool], until: str) -> None:
         """Start a command, wait for a line, check it, and end the command by Ctrl-C."""
@@ -133,7 +145,8 @@ def main() -> int:
         # A user may lack the privilege or the kernel's features, and the message says which.
         trial.serve("kernel load dctcp", lambda _: True, "Loaded dctcp")
         refusals = "privilege|permitted|not allow|namespace|root"
-        trial.run("live capacity-drop --set duration=3s --control cubic", "Run dir", refusals)
+        live = "live bufferbloat --set duration=6s --control cubic"
+        trial.run(live, "Run directory", refusals)
         trial.run("sweep capacity-drop --control cubic --vary link.back.delay=5ms,25ms --out s")
         sobol = "sweep capacity-drop --vary link.bottleneck.delay=1ms..9ms --design sobol"
         trial.run(f"{sobol} --points 2 --dry-run", may_refuse=r"sojourn\[sweep\]")
@@ -141,7 +154,10 @@ def main() -> int:
         trial.run(
             "sweep capacity-drop --cluster tcp://127.0.0.1:1", may_refuse=r"sojourn\[cluster\]"
         )
-        trial.run("worst capacity-drop --control cubic", may_refuse=r"sojourn\[worst\]")
+        search = "worst capacity-drop --control cubic --rate 10Mbit..60Mbit --gap 1s"
+        trial.run(search, may_refuse=r"sojourn\[worst\]")
+        gym = "import sojourn.gym"
+        trial.python(gym, r"sojourn\[gym\]")
         print(f"{trial.failures} failed")
         return 1 if trial.failures else 0
 

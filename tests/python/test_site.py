@@ -89,7 +89,8 @@ def test_good_pages_have_no_faults(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_site_builds_with_search() -> None:
     pytest.importorskip("zensical")
-    line = [sys.executable, ROOT / "docs" / "site" / "build.py", "--no-rust", "--no-notebooks"]
+    build = str(ROOT / "docs" / "site" / "build.py")
+    line = [sys.executable, build, "--no-rust", "--no-notebooks"]
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     index = json.loads((ROOT / "target" / "site" / "search.json").read_text("utf-8"))
