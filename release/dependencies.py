@@ -136,7 +136,8 @@ def page(data: Mapping[str, Any]) -> str:
         "[dependencies.json](dependencies.json). Sizes are those of the installed files.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
-        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the cores.",
+        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "
+        "cores.",
         "",
         "## Installations",
         "",
