@@ -15,7 +15,8 @@ SCENARIO := scenarios/capacity-drop.toml
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print -o -name '*.o' -print) \
 	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*' \
-		-not -path 'python/sojourn/page/*' -not -path 'python/sojourn/shipped/*')
+		-not -path 'python/sojourn/page/*' -not -path 'python/sojourn/shipped/*') \
+	$(wildcard target/page/.built)
 
 # The page's inputs; the crates are those of the simulator.
 PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \

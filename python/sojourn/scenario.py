@@ -78,6 +78,9 @@ class Scenario(MutableMapping[str, Any]):
         jitter: Quantity | Mapping[str, Any] | None = None,
         reorder: float | Mapping[str, Any] | None = None,
         duplicate: float | Mapping[str, Any] | None = None,
+        ecn: str | Mapping[str, Any] | None = None,
+        ack_thinning: int | Mapping[str, Any] | None = None,
+        slots: Mapping[str, Any] | None = None,
         overhead: Quantity | None = None,
     ) -> "Scenario":
         """Add a link, or replace the one of this name; return the scenario."""

@@ -11,6 +11,7 @@
 
 mod config;
 mod delivery;
+mod ecn_path;
 mod f_rto;
 mod gro;
 mod handshake;
@@ -35,6 +36,7 @@ mod wire;
 
 pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer};
 pub use delivery::{Delivery, Stamp};
+pub use ecn_path::EcnFailure;
 pub use handshake::{Answered, Handshake, Repeat};
 pub use newly::Newest;
 pub use pacer::Pacer;
