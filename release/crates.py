@@ -54,10 +54,10 @@ def user(packages: dict[str, Path], place: Path) -> list[str]:
         folder = place / file.name.removesuffix(".crate")
         version = file.name.removesuffix(".crate").removeprefix(f"{name}-")
         patches.append(f'{name} = {{ path = "{folder}" }}')
-        extra = ', features = ["noq"]' if name == "sojourn-quic" else ""
+        extra = ', features = ["noq", "quinn"]' if name == "sojourn-quic" else ""
         dependencies.append(f'{name} = {{ version = "={version}"{extra} }}')
-    # The example of the crate for QUIC names types of the stack.
-    dependencies += [_workspace_line("noq-proto")]
+    # The example of the crate for QUIC names types of the stacks.
+    dependencies += [_workspace_line("noq-proto"), _workspace_line("quinn-proto")]
     project = place / "user"
     programs = _programs(packages, place, project / "src" / "bin")
     text = _MANIFEST.format(dependencies="\n".join(dependencies), patches="\n".join(patches))

@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 def found(given: Sequence[Path]) -> list[Item]:
-    """Return the run directories, sweeps and captures among these paths and directly within them."""
+    """Return the runs, sweeps and captures among these paths and directly within them."""
     items: list[Item] = []
     for place in given:
         own = _item(place)

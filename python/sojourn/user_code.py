@@ -12,17 +12,18 @@ import linecache
 import signal
 import sys
 import threading
+import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from sojourn import inputs
+from sojourn import inputs, user_modules
 from sojourn.errors import UsageError, UserCodeError
 
 _PREFIX = "sojourn_own_"
@@ -37,6 +38,10 @@ class Source:
     qualname: str
     file: str | None
     text: str | None
+    path: str | None = None
+    """The file as the user named it, if it was loaded by name."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the modules in its folder that it imports, by their relative paths."""
 
     @property
     def sha256(self) -> str | None:
@@ -44,6 +49,16 @@ class Source:
         import hashlib
 
         return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def identity(self) -> str:
+        """A hash of the code with its modules. Unknown code never has the same one again."""
+        import hashlib
+        import json
+
+        code = uuid.uuid4().hex if self.text is None else self.text
+        known = json.dumps([self.qualname, code, dict(self.modules)])
+        return hashlib.blake2b(known.encode(), digest_size=16).hexdigest()
 
     @classmethod
     def of(cls, thing: Callable[..., Any]) -> "Source":
@@ -64,10 +79,16 @@ class Loader:
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[ModuleType, str]] = {}
 
-    def load(self, file: str, name: str) -> tuple[Any, Source]:
-        """Run a file unless it has run; return its `name`, with the source text that ran."""
+    def load(self, file: str, name: str, text: str | None = None) -> tuple[Any, Source]:
+        """Run a file unless it has run; return its `name`, with the source text that ran.
+
+        `text` takes the place of the file's content.
+        """
         place = Path(file).resolve()
-        text = self._loaded[place][1] if place in self._loaded else inputs.text(file)
+        if place in self._loaded:
+            text = self._loaded[place][1]
+        elif text is None:
+            text = inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
             if place not in self._loaded:
                 self._loaded[place] = _executed(file, text), text
@@ -75,8 +96,11 @@ class Loader:
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
+        package = _package(place.parent)
+        modules = user_modules.beside(place.parent, text, lambda top: _is_in_folder(package, top))
         # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
-        return found, Source(name, Path(file).name if place.is_file() else None, text)
+        named = Path(file).name if place.is_file() else None
+        return found, Source(name, named, text, file, modules)
 
 
 @contextmanager

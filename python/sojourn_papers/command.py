@@ -13,7 +13,7 @@ from rich.table import Table
 from sojourn import output, shipped
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import positive
+from sojourn.cli.options import add_place, positive
 from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
@@ -61,7 +61,7 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         help="folder to write to (default: runs/paper-NAME, runs/paper-NAME-live or "
         "runs/paper-NAME-STACK; -2, -3, ...)",
     )
-    add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
+    add_place(parser)
     add(
         "--data",
         metavar="PATH",
@@ -237,6 +237,8 @@ def _run(
         quick=args.quick,
         data=data,
         jobs=args.jobs,
+        dataset=args.dataset,
+        cluster=args.cluster,
         progress=bar.simulating,
         drawn=Pictures(figures.report_missing),
         live_runs=LiveRuns(args.ipv6, args.runs) if args.live else None,

@@ -47,7 +47,7 @@ pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};
 pub use stack::{
-    Direction, Lacks, Stack, StackDatagram, StackInfo, StackSetup, StackState, Stacks,
+    Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
 

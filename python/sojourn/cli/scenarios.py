@@ -62,6 +62,26 @@ def folder_of(file: str) -> str:
     return str(Path(file if file == "-" else shipped.located(file)).parent)
 
 
+def note_replaced(scenario: _core.Scenario, control: Sequence[str] | None) -> None:
+    """Say which controllers of flows `--control` replaces, if they have parameters.
+
+    It replaces them if no flow is without a controller of its own.
+    """
+    if control is None:
+        return
+    flows = json.loads(scenario.to_json()).get("flow", {})
+    own = {name: flow.get("control") for name, flow in flows.items() if isinstance(flow, dict)}
+    if None in own.values():
+        return
+    for name, table in own.items():
+        params = [key for key in table if key != "kind"] if isinstance(table, dict) else []
+        if params and table.get("kind") != "none":
+            terminal.say(
+                f"note: --control replaces the controller {table.get('kind')} of flow {name} with "
+                f"its {', '.join(params)}; --set flow.{name}.control.kind=NAME keeps them"
+            )
+
+
 def declare_check(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn check`."""
     parser.add_argument(

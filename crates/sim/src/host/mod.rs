@@ -193,7 +193,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// A host inside the simulation.
     fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyHost {
-        if let Some(stack) = stack::StackHost::new(setup) {
+        if let Some(stack) = stack::StackHost::new(setup, T::LISTENS) {
             return AnyHost::Outside(Outside::of_stack(stack));
         }
         match (setup.spec.source.carrier(), setup.control) {

@@ -1,26 +1,28 @@
-//! A connection of noq, as the simulator drives it.
+//! A connection, as the simulator drives it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
 use bytes::BytesMut;
-use noq_proto::{
-    AckFrequencyConfig, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple,
-    ServerConfig, TransportConfig, ValidationTokenConfig, VarInt,
-};
-use sojourn_cc::Pacing;
-use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup, StackState};
-use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
+use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackSetup, StackState};
+use sojourn_units::{Duration, Ecn, Instant};
 
+use super::crypto;
+use super::dialect::{self, proto};
 use super::end::{End, Leaving};
-use super::keys::{NoTokens, Random, ResetKey};
-use super::payloads::Payloads;
+use super::keys::{Random, ResetKey};
+use super::kit::Kit;
 use super::tls::SERVER_NAME;
-use super::{crypto, other};
+use crate::host::payloads::Payloads;
+use crate::host::{Exposed, keylog, other};
 #[cfg(test)]
 use crate::ledger::Ledger;
-use crate::noq::{Kit, lock};
+use crate::lock::lock;
+use proto::{
+    AckFrequencyConfig, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, ServerConfig,
+    TransportConfig, ValidationTokenConfig, VarInt,
+};
 
 /// Headers of IPv4 and UDP.
 const HEADERS: u64 = 28;
@@ -31,7 +33,7 @@ const WINDOW: u32 = 64 << 20;
 const TICK: Duration = Duration::from_nanos(1);
 
 /// Both ends of a connection.
-pub(super) struct NoqStack {
+pub(crate) struct Connection {
     /// By the direction of their data: the flow's sender, and its receiver.
     ends: [End; 2],
     configs: Configs,
@@ -41,6 +43,9 @@ pub(super) struct NoqStack {
     payloads: Payloads,
     leaving: Vec<StackDatagram>,
     acted_at: Instant,
+    /// Whether secrets are kept, and those not taken yet.
+    is_observed: bool,
+    secrets: String,
 }
 
 /// The configuration of the end that opens the connection, and of the other.
@@ -49,8 +54,8 @@ struct Configs {
     server: Arc<ServerConfig>,
 }
 
-impl NoqStack {
-    pub(super) fn new(setup: &StackSetup<'_>) -> NoqStack {
+impl Connection {
+    pub(crate) fn new(setup: &StackSetup<'_>) -> Connection {
         // Only differences from this moment matter.
         #[expect(clippy::disallowed_methods, reason = "the stack's times have no other origin")]
         let epoch = StdInstant::now();
@@ -62,12 +67,13 @@ impl NoqStack {
         let (server_kit, server_link) = kit.linked(epoch);
         let transport = |kit: &Kit| Arc::new(transport(setup, kit));
         let random = Random::new(setup.seed);
-        let crypto = crypto::named(setup.params.choice("crypto"));
+        let crypto = crypto::cryptography(setup.params.choice("crypto"));
         let mut client = ClientConfig::new(client_kit.client(crypto.client));
         client.transport_config(transport(&client_kit));
         let ids = random.clone();
         client.initial_dst_cid_provider(Arc::new(move || ids.connection_id()));
-        let mut server = ServerConfig::new(server_kit.server(crypto.server), Arc::new(NoTokens));
+        let mut server =
+            ServerConfig::new(server_kit.server(crypto.server), Arc::new(dialect::NoTokens));
         server.transport_config(transport(&server_kit)).migration(false);
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
@@ -80,7 +86,7 @@ impl NoqStack {
             Direction::Forward => [client_end, server_end],
             Direction::Backward => [server_end, client_end],
         };
-        NoqStack {
+        Connection {
             ends,
             configs: Configs { client, server },
             opening: setup.opening,
@@ -89,6 +95,8 @@ impl NoqStack {
             payloads: Payloads::default(),
             leaving: Vec::new(),
             acted_at: Instant::ZERO,
+            is_observed: false,
+            secrets: String::new(),
         }
     }
 
@@ -96,12 +104,6 @@ impl NoqStack {
     #[cfg(test)]
     pub(super) fn ledger(&self, direction: Direction) -> Option<&std::sync::Mutex<Ledger>> {
         self.ends[direction.index()].ledger()
-    }
-
-    /// The bytes of a datagram in flight.
-    #[cfg(test)]
-    pub(super) fn bytes(&self, handle: u32) -> &[u8] {
-        self.payloads.bytes(handle)
     }
 
     fn open(&mut self, now: Instant) {
@@ -115,7 +117,7 @@ impl NoqStack {
 
     /// Lets one end act and send.
     fn drive(&mut self, now: Instant, direction: Direction) {
-        let NoqStack { ends, payloads, leaving, codepoint, .. } = self;
+        let Connection { ends, payloads, leaving, codepoint, .. } = self;
         ends[direction.index()].drive(now, &mut |datagram: Leaving| {
             let size = datagram.bytes.len() as u32 + HEADERS as u32;
             let ecn = if datagram.is_ecn_capable { *codepoint } else { Ecn::NotEct };
@@ -127,8 +129,7 @@ impl NoqStack {
     fn deliver(&mut self, now: Instant, direction: Direction, bytes: BytesMut, ecn: Ecn) {
         let to = other(direction);
         let end = &mut self.ends[to.index()];
-        let from = FourTuple::new(address(direction), None);
-        match end.receive(now, from, bytes, ecn) {
+        match end.receive(now, address(direction), bytes, ecn) {
             Some(DatagramEvent::NewConnection(incoming)) if end.connection.is_none() => {
                 let (time, config) = (end.time(now), Some(Arc::clone(&self.configs.server)));
                 match end.endpoint.accept(incoming, time, &mut Vec::new(), config) {
@@ -156,11 +157,10 @@ fn endpoint(
 ) -> Endpoint {
     let mut config = EndpointConfig::new(Arc::new(ResetKey(setup.seed)));
     config.rng_seed(Some(random.bytes()));
-    let ids = random.clone();
-    config.cid_generator(Arc::new(move || Box::new(ids.clone())));
+    dialect::draw_ids_from(&mut config, random.clone());
     let payload = setup.params.data("mtu").0 - HEADERS;
     config.max_udp_payload_size(payload as u16).expect("the scenario was validated");
-    Endpoint::new(Arc::new(config), server, false)
+    dialect::endpoint(config, server)
 }
 
 fn transport(setup: &StackSetup<'_>, kit: &Kit) -> TransportConfig {
@@ -180,7 +180,13 @@ fn transport(setup: &StackSetup<'_>, kit: &Kit) -> TransportConfig {
     config
 }
 
-impl Stack for NoqStack {
+impl Exposed for Connection {
+    fn inject(&mut self, now: Instant, direction: Direction, bytes: &[u8], ecn: Ecn) {
+        self.deliver(now, direction, BytesMut::from(bytes), ecn);
+    }
+}
+
+impl Stack for Connection {
     fn write(&mut self, now: Instant, direction: Direction, bytes: u64) {
         self.ends[direction.index()].write(bytes);
         if !std::mem::replace(&mut self.is_open, true) {
@@ -211,7 +217,12 @@ impl Stack for NoqStack {
 
     fn receive(&mut self, now: Instant, direction: Direction, handle: u32, ecn: Ecn) {
         let bytes = self.payloads.take(handle);
+        if !self.is_observed {
+            return self.deliver(now, direction, bytes, ecn);
+        }
+        keylog::begin();
         self.deliver(now, direction, bytes, ecn);
+        self.secrets += &keylog::end();
     }
 
     fn on_gone(&mut self, handle: u32) {
@@ -235,25 +246,32 @@ impl Stack for NoqStack {
         let Some(ledger) = self.ends[Direction::Forward.index()].ledger() else {
             return StackState { closed, ..StackState::default() };
         };
-        let ledger = lock(ledger);
-        let limits = ledger.limits();
-        let (lost, marked) = ledger.counts();
-        let probe = ledger.probe();
-        StackState {
-            cwnd: limits.cwnd,
-            pacing: match limits.pacing {
-                Pacing::Rate(rate) => Some(rate),
-                Pacing::Gap(_) => probe.rate,
-                Pacing::Unpaced => None,
+        StackState { closed, ..lock(ledger).state() }
+    }
+
+    fn observe(&mut self) {
+        self.is_observed = true;
+        self.ends.iter().for_each(|end| end.link.tally().observe());
+    }
+
+    fn take_events(&mut self, take: &mut dyn FnMut(Direction, StackEvent)) {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let end = &self.ends[direction.index()];
+            let events = end.link.tally().take_log();
+            let is_changed = !events.is_empty();
+            events.into_iter().for_each(|event| take(direction, event));
+            if is_changed && let Some(ledger) = end.ledger() {
+                take(direction, StackEvent::State(lock(ledger).vitals()));
             }
-            .filter(|rate| *rate < Rate::MAX),
-            in_flight: Bytes(ledger.in_flight().0),
-            rtts: ledger.rtts(),
-            probe,
-            lost,
-            marked,
-            closed,
         }
+    }
+
+    fn take_secrets(&mut self) -> String {
+        std::mem::take(&mut self.secrets)
+    }
+
+    fn bytes(&self, handle: u32) -> &[u8] {
+        self.payloads.bytes(handle)
     }
 
     fn take_rtts(&mut self, take: &mut dyn FnMut(Duration)) {

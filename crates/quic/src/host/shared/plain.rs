@@ -8,14 +8,16 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use noq_proto::crypto::{
+
+use super::cipher::{Cipher, Key};
+use super::crypto::Crypto;
+use super::dialect::{self, Cid, Config, Path, proto};
+use proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
     ServerConfig, Session, UnsupportedVersion,
 };
-use noq_proto::transport_parameters::TransportParameters;
-use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError, TransportErrorCode};
-
-use super::crypto::Crypto;
+use proto::transport_parameters::TransportParameters;
+use proto::{ConnectError, Side, TransportError, TransportErrorCode};
 
 /// Length of an AEAD tag, as AES-128-GCM has (RFC 9001 section 5.3).
 const TAG: usize = 16;
@@ -37,7 +39,7 @@ struct Plain;
 
 impl ClientConfig for Plain {
     fn start_session(
-        &self,
+        self: Config<'_, Self>,
         _: u32,
         _: &str,
         params: &TransportParameters,
@@ -47,15 +49,19 @@ impl ClientConfig for Plain {
 }
 
 impl ServerConfig for Plain {
-    fn initial_keys(&self, _: u32, _: ConnectionId) -> Result<Keys, UnsupportedVersion> {
+    fn initial_keys(&self, _: u32, _: Cid<'_>) -> Result<Keys, UnsupportedVersion> {
         Ok(keys())
     }
 
-    fn retry_tag(&self, _: u32, _: ConnectionId, _: &[u8]) -> [u8; 16] {
+    fn retry_tag(&self, _: u32, _: Cid<'_>, _: &[u8]) -> [u8; 16] {
         [0; 16]
     }
 
-    fn start_session(&self, _: u32, params: &TransportParameters) -> Box<dyn Session> {
+    fn start_session(
+        self: Config<'_, Self>,
+        _: u32,
+        params: &TransportParameters,
+    ) -> Box<dyn Session> {
         PlainSession::boxed(Side::Server, params)
     }
 }
@@ -133,11 +139,11 @@ impl PlainSession {
 }
 
 fn malformed() -> TransportError {
-    TransportError::new(TransportErrorCode::PROTOCOL_VIOLATION, "malformed handshake".to_owned())
+    dialect::error(TransportErrorCode::PROTOCOL_VIOLATION, "malformed handshake".to_owned())
 }
 
 impl Session for PlainSession {
-    fn initial_keys(&self, _: ConnectionId, _: Side) -> Keys {
+    fn initial_keys(&self, _: Cid<'_>, _: Side) -> Keys {
         keys()
     }
 
@@ -210,7 +216,7 @@ impl Session for PlainSession {
         Some(keys().packet)
     }
 
-    fn is_valid_retry(&self, _: ConnectionId, _: &[u8], _: &[u8]) -> bool {
+    fn is_valid_retry(&self, _: Cid<'_>, _: &[u8], _: &[u8]) -> bool {
         false
     }
 
@@ -227,7 +233,7 @@ impl Session for PlainSession {
 fn keys() -> Keys {
     Keys {
         header: KeyPair { local: Box::new(PlainKey), remote: Box::new(PlainKey) },
-        packet: KeyPair { local: Box::new(PlainKey), remote: Box::new(PlainKey) },
+        packet: KeyPair { local: Box::new(Key(PlainKey)), remote: Box::new(Key(PlainKey)) },
     }
 }
 
@@ -243,15 +249,15 @@ impl HeaderKey for PlainKey {
     }
 }
 
-impl PacketKey for PlainKey {
-    fn encrypt(&self, _: PathId, _: u64, buf: &mut [u8], _: usize) {
+impl Cipher for PlainKey {
+    fn encrypt(&self, _: Path, _: u64, buf: &mut [u8], _: usize) {
         let tag = buf.len() - TAG;
         buf[tag..].fill(0);
     }
 
     fn decrypt(
         &self,
-        _: PathId,
+        _: Path,
         _: u64,
         _: &[u8],
         payload: &mut BytesMut,
@@ -265,11 +271,7 @@ impl PacketKey for PlainKey {
         TAG
     }
 
-    fn confidentiality_limit(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn integrity_limit(&self) -> u64 {
-        u64::MAX
+    fn limits(&self) -> (u64, u64) {
+        (u64::MAX, u64::MAX)
     }
 }

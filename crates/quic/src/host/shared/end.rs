@@ -1,18 +1,19 @@
-//! One end of a connection of noq.
+//! One end of a connection.
 
-use std::num::NonZeroUsize;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Instant as StdInstant;
 
-use bytes::{Bytes, BytesMut};
-use noq_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, FourTuple,
-    StreamEvent, StreamId,
-};
+use bytes::BytesMut;
 use sojourn_units::{Ecn, Instant};
 
-use crate::ledger::Ledger;
-use crate::noq::{Link, lock};
+use super::dialect::{self, proto};
+use super::kit::{Link, codepoint};
+use crate::ledger::{Clock, Ledger};
+use crate::lock::lock;
+use proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId,
+};
 
 /// Data that the application writes at once.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -36,6 +37,8 @@ pub(super) struct End {
     stream: Option<StreamId>,
     /// Bytes that the application has not yet passed to the stack.
     unwritten: u64,
+    /// Time of the stack's next timer.
+    timer: Instant,
     /// Bytes that the application has read.
     pub(super) read: u64,
     buffer: Vec<u8>,
@@ -53,6 +56,7 @@ impl End {
             is_connected: false,
             stream: None,
             unwritten: 0,
+            timer: Instant::MAX,
             read: 0,
             buffer: Vec::new(),
             closed: None,
@@ -85,20 +89,15 @@ impl End {
 
     /// Time of the next timer or departure.
     pub(super) fn next_at(&self) -> Instant {
-        let Some((_, connection)) = &self.connection else { return Instant::MAX };
-        let timer = connection.poll_timeout().map_or(Instant::MAX, |at| {
-            let span = at.saturating_duration_since(self.epoch).as_nanos();
-            Instant(u64::try_from(span).unwrap_or(u64::MAX))
-        });
         let departure = self.ledger().and_then(|ledger| lock(ledger).gate().open_at());
-        timer.min(departure.unwrap_or(Instant::MAX))
+        self.timer.min(departure.unwrap_or(Instant::MAX))
     }
 
     /// Runs the timers that are due.
     pub(super) fn on_timer(&mut self, now: Instant) {
         let time = self.time(now);
         if let Some((_, connection)) = &mut self.connection
-            && connection.poll_timeout().is_some_and(|at| at <= time)
+            && self.timer <= now
         {
             connection.handle_timeout(time);
         }
@@ -108,20 +107,15 @@ impl End {
     pub(super) fn receive(
         &mut self,
         now: Instant,
-        from: FourTuple,
+        from: SocketAddr,
         bytes: BytesMut,
         ecn: Ecn,
     ) -> Option<DatagramEvent> {
-        let ecn = match ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
+        let ecn = codepoint(ecn);
         let time = self.time(now);
         let mut answer = std::mem::take(&mut self.buffer);
         answer.clear();
-        let event = self.endpoint.handle(time, from, ecn, bytes, &mut answer);
+        let event = dialect::handle(&mut self.endpoint, time, from, ecn, bytes, &mut answer);
         self.buffer = answer;
         match (event?, &mut self.connection) {
             (DatagramEvent::ConnectionEvent(_, event), Some((_, connection))) => {
@@ -138,6 +132,10 @@ impl End {
         self.run_application();
         self.transmit(now, send);
         self.exchange_events();
+        if let Some((_, connection)) = &mut self.connection {
+            let timer = connection.poll_timeout();
+            self.timer = timer.map_or(Instant::MAX, |at| Clock(self.epoch).time(at));
+        }
     }
 
     fn exchange_events(&mut self) {
@@ -194,10 +192,8 @@ impl End {
         let Some(id) = self.stream else { return };
         while self.unwritten > 0 {
             let len = self.unwritten.min(ZEROS.len() as u64) as usize;
-            let mut chunk = [Bytes::from_static(&ZEROS[..len])];
-            let Ok(written) = connection.send_stream(id).write_chunks(&mut &mut chunk[..]) else {
-                return;
-            };
+            let mut stream = connection.send_stream(id);
+            let Some(written) = dialect::write(&mut stream, &ZEROS[..len]) else { return };
             self.unwritten -= written as u64;
         }
     }
@@ -209,7 +205,7 @@ impl End {
         loop {
             lock(ledger).gate().open(now);
             self.buffer.clear();
-            let transmit = connection.poll_transmit(time, NonZeroUsize::MIN, &mut self.buffer);
+            let transmit = dialect::poll_transmit(connection, time, &mut self.buffer);
             let Some(transmit) = transmit else { break };
             let bytes = BytesMut::from(&self.buffer[..transmit.size]);
             send(Leaving { bytes, is_ecn_capable: transmit.ecn.is_some() });

@@ -10,9 +10,9 @@ use sojourn_params::{Params, Value};
 use sojourn_transport::{Direction, Stack, StackSetup};
 use sojourn_units::{Duration, Ecn, Instant};
 
-use super::stack::NoqStack;
-use super::{NOQ, other};
-use crate::noq::lock;
+use super::stack::Connection;
+use crate::host::{PARAMS, other};
+use crate::lock::lock;
 
 /// Packets of the handshake, of which the stack reports those alone that were acknowledged before
 /// it discarded their keys.
@@ -44,7 +44,7 @@ impl Path {
         Path { random, lost, wire, sent: 0, hash: 0, clears_ecn: false, last }
     }
 
-    fn carry(&mut self, now: Instant, stack: &mut NoqStack) {
+    fn carry(&mut self, now: Instant, stack: &mut Connection) {
         let mut out = Vec::new();
         stack.take_datagrams(&mut out);
         for datagram in out {
@@ -80,7 +80,7 @@ struct Audited {
 
 /// Compares both ends' ledgers with the stack. `is_confirmed`: the stack has discarded the keys of
 /// the handshake.
-fn audit(stack: &NoqStack, audited: &mut [Audited; 2], is_confirmed: bool) {
+fn audit(stack: &Connection, audited: &mut [Audited; 2], is_confirmed: bool) {
     for direction in [Direction::Forward, Direction::Backward] {
         let Some(ledger) = stack.ledger(direction) else { continue };
         let ledger = lock(ledger);
@@ -101,9 +101,9 @@ fn audit(stack: &NoqStack, audited: &mut [Audited; 2], is_confirmed: bool) {
 fn download(control: &str, crypto: &str, mut path: Path) -> Path {
     let controllers = Catalogue::shipped();
     let control_params = Params::defaults(controllers.find(control).expect("shipped").params);
-    let mut params = Params::defaults(NOQ.params);
-    params.set(NOQ.params, "crypto", Value::Choice(crypto.to_owned())).expect("a choice");
-    let mut stack = NoqStack::new(&StackSetup {
+    let mut params = Params::defaults(PARAMS);
+    params.set(PARAMS, "crypto", Value::Choice(crypto.to_owned())).expect("a choice");
+    let mut stack = Connection::new(&StackSetup {
         params: &params,
         controllers: &controllers,
         control: (control, &control_params),
@@ -159,7 +159,7 @@ proptest! {
     /// After every event, the ledger has as many bytes in flight as the stack, and remembers no
     /// more packets than the window holds.
     #[test]
-    fn bytes_in_flight_are_those_of_noq(
+    fn bytes_in_flight_are_those_of_the_stack(
         lost in 0..100_u32,
         seed: u64,
         name in prop_oneof![Just("prague"), Just("cubic"), Just("bbr3"), Just("reno")],

@@ -5,20 +5,21 @@
 
 use std::sync::{Arc, OnceLock};
 
-use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq_proto::crypto::{ClientConfig, ServerConfig};
-use noq_proto::rustls;
+use super::crypto::Crypto;
+use super::dialect::proto;
+use crate::host::keylog;
+use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use proto::crypto::{ClientConfig, ServerConfig};
+use proto::rustls;
 use rustls::DigitallySignedStruct;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 
-use super::crypto::Crypto;
-
-const CERTIFICATE: &[u8] = include_bytes!("laboratory.crt.der");
-const KEY: &[u8] = include_bytes!("laboratory.key.der");
+const CERTIFICATE: &[u8] = include_bytes!("../laboratory.crt.der");
+const KEY: &[u8] = include_bytes!("../laboratory.key.der");
 /// The server's name in the certificate.
-pub(super) const SERVER_NAME: &str = "sojourn.test";
+pub const SERVER_NAME: &str = "sojourn.test";
 const ALPN: &[u8] = b"sojourn";
 
 /// The configuration, shared by all connections.
@@ -58,9 +59,25 @@ fn server(provider: Arc<CryptoProvider>) -> Arc<dyn ServerConfig> {
         .with_single_cert(chain, key.into())
         .expect(VALID);
     config.alpn_protocols = vec![ALPN.to_vec()];
+    config.key_log = Arc::new(Log);
     // Tickets have a length that depends on the clock's digits, and no connection resumes.
     config.send_tls13_tickets = 0;
     Arc::new(QuicServerConfig::try_from(config).expect(VALID))
+}
+
+/// Keeps the secrets of the connection that this thread drives, for captures. The server has all of
+/// them before it sends a packet that they protect.
+#[derive(Debug)]
+struct Log;
+
+impl rustls::KeyLog for Log {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        keylog::add(label, client_random, secret);
+    }
+
+    fn will_log(&self, _: &str) -> bool {
+        keylog::is_kept()
+    }
 }
 
 /// Accepts the certificate of the laboratory alone, at any date.

@@ -1,15 +1,16 @@
-//! Connection IDs, reset tokens and address validation tokens that a seed decides.
+//! Connection IDs and reset tokens that a seed decides.
 
 use std::sync::{Arc, Mutex};
 
-use noq_proto::crypto::{CryptoError, HandshakeTokenKey, HmacKey};
-use noq_proto::{ConnectionId, ConnectionIdGenerator};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::noq::lock;
+use super::dialect::proto;
+use crate::lock::lock;
+use proto::crypto::{CryptoError, HmacKey};
+use proto::{ConnectionId, ConnectionIdGenerator};
 
-/// Length of connection IDs, which noq has by default.
+/// Length of connection IDs, which the stacks have by default.
 const ID_LEN: usize = 8;
 
 /// A source of random numbers, shared by the parts of one end.
@@ -66,18 +67,5 @@ impl HmacKey for ResetKey {
         let mut own = [0; 32];
         self.sign(data, &mut own);
         if own == signature { Ok(()) } else { Err(CryptoError) }
-    }
-}
-
-/// No address validation tokens (RFC 9000 section 8.1): the server sends none.
-pub(super) struct NoTokens;
-
-impl HandshakeTokenKey for NoTokens {
-    fn seal(&self, _: u128, _: &mut Vec<u8>) -> Result<(), CryptoError> {
-        Err(CryptoError)
-    }
-
-    fn open<'a>(&self, _: u128, _: &'a mut [u8]) -> Result<&'a [u8], CryptoError> {
-        Err(CryptoError)
     }
 }
