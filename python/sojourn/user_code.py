@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from sojourn import inputs, user_modules
@@ -29,6 +29,8 @@ from sojourn.errors import UsageError, UserCodeError
 _PREFIX = "sojourn_own_"
 _NEVER = {"sojourn", *sys.stdlib_module_names}
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+# The content of each imported module.
+_read: dict[str, bytes] = {}
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Loader:
             text = inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
             if place not in self._loaded:
+                _forget_changed(_package(place.parent))
                 self._loaded[place] = _executed(file, text), text
             module, _ = self._loaded[place]
             found = getattr(module, name, None)
@@ -116,6 +119,24 @@ def running(fault: str) -> Iterator[None]:
             if arrived:
                 raise
             raise UserCodeError(fault) from error
+
+
+def _forget_changed(package: str) -> None:
+    """Load the modules of a folder anew if one of them was edited after it had been imported.
+
+    A running process may load a controller again, as a notebook does.
+    """
+    loaded = [name for name in _read if name.startswith(f"{package}.") and name in sys.modules]
+    if any(_is_changed(sys.modules[name].__file__, _read[name]) for name in loaded):
+        for name in loaded:
+            del sys.modules[name]
+
+
+def _is_changed(file: str | None, content: bytes) -> bool:
+    try:
+        return file is None or Path(file).read_bytes() != content
+    except OSError:
+        return True
 
 
 def _executed(file: str, text: str) -> ModuleType:
@@ -253,6 +274,11 @@ class _Finder(MetaPathFinder):
 
 
 class _FolderLoader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the file: cached code of the same second and size may be of another text."""
+        _read[fullname] = self.get_data(self.path)
+        return self.source_to_code(_read[fullname], self.path)
+
     def exec_module(self, module: ModuleType) -> None:
         _give_imports(module)
         super().exec_module(module)

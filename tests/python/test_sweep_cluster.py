@@ -115,20 +115,28 @@ os.killpg(int(sys.argv[1]), signal.SIGTERM)
 """
 
 
+@pytest.mark.parametrize(
+    ("system", "submit", "cancel"), [("slurm", "sbatch", "scancel"), ("pbs", "qsub", "qdel")]
+)
 def test_jobs_of_a_batch_system_execute_a_sweep(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: str,
+    submit: str,
+    cancel: str,
+    small: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("dask_jobqueue")
     import dask
 
-    # Stand-ins for Slurm's commands, which start and end the job at once.
-    for name, text in (("sbatch", _SBATCH), ("scancel", _SCANCEL)):
+    # Stand-ins for the commands, which start and end the job at once.
+    for name, text in ((submit, _SBATCH), (cancel, _SCANCEL)):
         (tmp_path / name).write_text(text.format(python=sys.executable), "utf-8")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     asked = {"cores": 1, "memory": "1GB", "interface": "lo", "log-directory": str(tmp_path)}
-    with dask.config.set({f"jobqueue.slurm.{key}": value for key, value in asked.items()}):
-        found = sojourn.sweep(small, VARY, tmp_path / "out", control="cubic", cluster="slurm")
+    with dask.config.set({f"jobqueue.{system}.{key}": value for key, value in asked.items()}):
+        found = sojourn.sweep(small, VARY, tmp_path / "out", control="cubic", cluster=system)
     assert_same(found, sojourn.sweep(small, VARY, tmp_path / "here", control="cubic", jobs=1))
 
 

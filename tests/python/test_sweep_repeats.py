@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -14,11 +15,12 @@ from sojourn.errors import UsageError
 from sojourn.sweeps import controllers
 from sojourn.sweeps.batch import Batch, Part, Worker
 from sojourn.sweeps.store import Folder
+from sojourn.sweeps.tables import Table
 from sojourn.user_code import Loader
 from sojourn.user_controllers import UserControllers
 
 VARY = {"link.bottleneck.queue": ["droptail", "codel"]}
-TABLES = ("runs", "flows", "links", "spikes")
+TABLES: tuple[Table, ...] = get_args(Table)
 
 
 def raw(out: Path, table: str) -> pl.DataFrame:
@@ -45,7 +47,7 @@ def late_batch(small: Path, out: Path, name: str, *queues: str) -> None:
 def test_a_run_in_several_batches_counts_once(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     whole = sojourn.sweep(small, VARY, out, control="cubic")
-    expected = {name: whole.table(name) for name in ("runs", "flows", "links", "spikes")}
+    expected = {name: whole.table(name) for name in TABLES}
     # The first sorts before every other batch, the second after it; one has one of both runs.
     late_batch(small, out, "0", "codel")
     late_batch(small, out, "z", "droptail", "codel")
@@ -115,7 +117,7 @@ def test_queries_count_each_run_once(small: Path, capsys: pytest.CaptureFixture[
     for table in TABLES:
         assert main(["sweep", "query", str(out), f"select count(*) from {table}", "--csv"]) == 0
         count = int(capsys.readouterr().out.splitlines()[1])
-        assert count == sojourn.Dataset(out).table(table).height  # type: ignore[arg-type]
+        assert count == sojourn.Dataset(out).table(table).height
 
 
 CONTROLLER = """

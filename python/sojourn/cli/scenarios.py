@@ -70,7 +70,9 @@ def note_replaced(scenario: _core.Scenario, control: Sequence[str] | None) -> No
     if control is None:
         return
     flows = json.loads(scenario.to_json()).get("flow", {})
-    own = {name: flow.get("control") for name, flow in flows.items() if isinstance(flow, dict)}
+    own: dict[str, Any] = {
+        name: flow.get("control") for name, flow in flows.items() if isinstance(flow, dict)
+    }
     if None in own.values():
         return
     for name, table in own.items():
