@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _PAGE = ROOT / "docs" / "dependencies.md"
 _DATA = ROOT / "docs" / "dependencies.json"
 # The part without extras comes first; the others are those of pyproject.toml for users.
-EXTRAS = ("", "sweep", "cluster", "gym", "worst")
+EXTRAS = ("", "sweep", "cluster", "kubernetes", "gym", "worst")
 # Why a package is needed. Packages without a line are needed by those that name them.
 REASONS = {
     "altair": "builds the charts as Vega-Lite documents; imported when one is drawn",
@@ -35,6 +35,7 @@ REASONS = {
     "duckdb": "SQL over the datasets of sweeps",
     "scipy": "Latin-hypercube and Sobol designs",
     "dask-jobqueue": "jobs of Slurm and PBS",
+    "dask-kubernetes": "clusters of Dask on Kubernetes",
     "distributed": "the scheduler and workers of a cluster",
     "fsspec": "datasets on remote file systems",
     "s3fs": "datasets on S3",

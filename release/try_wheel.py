@@ -151,9 +151,8 @@ def main() -> int:
         sobol = "sweep capacity-drop --vary link.bottleneck.delay=1ms..9ms --design sobol"
         trial.run(f"{sobol} --points 2 --dry-run", may_refuse=r"sojourn\[sweep\]")
         trial.run("sweep query s SELECT", may_refuse=r"sojourn\[sweep\]")
-        trial.run(
-            "sweep capacity-drop --cluster tcp://127.0.0.1:1", may_refuse=r"sojourn\[cluster\]"
-        )
+        cluster = "sweep capacity-drop --vary link.back.delay=5ms,9ms --cluster tcp://127.0.0.1:1"
+        trial.run(f"{cluster} --out c", may_refuse=r"sojourn\[cluster\]")
         search = "worst capacity-drop --control cubic --rate 10Mbit..60Mbit --gap 1s"
         trial.run(search, may_refuse=r"sojourn\[worst\]")
         gym = "import sojourn.gym"

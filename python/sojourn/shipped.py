@@ -29,8 +29,8 @@ def names() -> list[str]:
 def located(name: str | PathLike[str]) -> str:
     """Return the path of a scenario: the file of this name, or else the shipped scenario.
 
-    Raises `FileNotFoundError` for a path without a file that ends in the name of a shipped
-    scenario. The message has the name that is valid everywhere.
+    Raises `FileNotFoundError` for a missing file whose path ends in the name of a shipped scenario,
+    or resembles one. The message has the name that is valid everywhere.
     """
     file = os.fspath(name)
     if Path(file).exists():
