@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sojourn import _core, api, experiment, output, real_time, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_scenario_options, pictures_of
-from sojourn.cli.scenarios import read
+from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
 from sojourn.progress import Bar
@@ -102,8 +102,10 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
+    scenario = read(args.file)
+    note_replaced(scenario, args.control)
     core = experiment.prepare(
-        read(args.file),
+        scenario,
         assignments=args.set,
         control=args.control,
         seed=args.seed,

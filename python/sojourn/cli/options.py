@@ -158,7 +158,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=file_name,
-        help="the scenario, a TOML file; - for standard input",
+        help="the scenario: a TOML file, or a name of `sojourn scenarios`; - for standard input",
     )
     parser.add_argument(
         "--set",
@@ -199,3 +199,24 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     add_live_option(parser)
     add("--csv", action="store_true", help="write the data as CSV as well")
     add("--json", action="store_true", help=_RUN_JSON)
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the engine and of the dataset of a command with many runs."""
+    add = parser.add_argument
+    add(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        help="number of threads, or of processes with --dataset (default: one a core)",
+    )
+    add(
+        "--dataset",
+        metavar="DIR",
+        help="keep the runs in this folder or URL, and repeat none that it holds (docs/sweeps.md)",
+    )
+    add(
+        "--cluster",
+        metavar="ADDRESS",
+        help="with --dataset: a Dask scheduler, slurm, pbs or kubernetes, as for sweep",
+    )
