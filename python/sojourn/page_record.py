@@ -23,7 +23,8 @@ _COLUMNS: dict[What, tuple[str, ...]] = {
 def encoded(value: object) -> bytes:
     """Return compact JSON; raise `UsageError` for a number that JSON does not have."""
     try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        # In the order of the keys, so that a report drawn from the data again is the same.
+        return json.dumps(value, allow_nan=False, separators=(",", ":"), sort_keys=True).encode()
     except ValueError as error:
         raise _infinite() from error
 

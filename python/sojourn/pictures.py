@@ -78,12 +78,11 @@ class Pictures:
                 faults[one] = self._fault(file.name, partial(self._save, figure, file))
 
     def _save(self, figure: "Drawing", file: Path) -> None:
-        if file.suffix != f".{PAGE[0]}":
-            figure.save(file, self._dark)
-        elif self._simulator:
+        is_page = file.suffix == f".{PAGE[0]}"
+        if is_page and self._simulator:
             output.write_file(file, figure.live_html(self._simulator))
         else:
-            figure.save(file)
+            figure.save(file, self._dark and not is_page)
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
         """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
