@@ -356,9 +356,6 @@ impl Scenario {
         pcapng: Option<&str>,
         qlog: Option<&str>,
     ) -> PyResult<Simulation> {
-        if pcapng.is_some() || qlog.is_some() {
-            self.refuse_stacks(py, "a capture")?;
-        }
         let failure = Failure::default();
         let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;

@@ -120,7 +120,7 @@ def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
     title, link = Path(args.file).name, core.bottleneck()
     runs = len(core.controls()) * args.runs
     if args.page:
-        from sojourn.page_server import page_folder
+        from sojourn.live_report import page_folder
         from sojourn.page_view import PageView
 
         real_time.require_linux(core)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, schema_reference, terminal
+from sojourn import _core, api, inputs, schema_reference, shipped, terminal
 from sojourn.cli.options import add_controller_option, file_name
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
@@ -50,10 +50,16 @@ def _parts(argument: str) -> tuple[str, str, str]:
 def read(file: str) -> _core.Scenario:
     """Read a scenario file without checking it; errors name the file as the user typed it.
 
-    Traces of a scenario from standard input are relative to the current folder.
+    A scenario of the package may be named instead (`sojourn scenarios`). Traces of a scenario from
+    standard input are relative to the current folder.
     """
-    text = inputs.text(inputs.opened_as(file))
-    return _core.Scenario.from_toml(file, text, str(Path(file).parent))
+    text = inputs.text(inputs.opened_as(file) if file == "-" else shipped.located(file))
+    return _core.Scenario.from_toml(file, text, folder_of(file))
+
+
+def folder_of(file: str) -> str:
+    """Return the folder at which the relative paths of a scenario file start."""
+    return str(Path(file if file == "-" else shipped.located(file)).parent)
 
 
 def note_replaced(scenario: _core.Scenario, control: Sequence[str] | None) -> None:

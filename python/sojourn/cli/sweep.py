@@ -13,7 +13,13 @@ from sojourn.cli.options import (
     positive,
     whole,
 )
-from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read
+from sojourn.cli.scenarios import (
+    folder_of,
+    load_controllers,
+    note_replaced,
+    prints_aside,
+    read,
+)
 from sojourn.sweeps import api as sweeps
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.plan import Plan
@@ -87,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
     controllers = load_controllers(args.controller)
     plan = _plan(args, controllers)
     setup = sweeps.Setup(
-        str(Path(args.file).parent),
+        folder_of(args.file),
         sweeps.detail_of(args.series),
         args.jobs,
         controllers,

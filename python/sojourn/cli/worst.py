@@ -11,7 +11,13 @@ from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
 from sojourn.cli.pictures import free_picture, write_picture
-from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read
+from sojourn.cli.scenarios import (
+    folder_of,
+    load_controllers,
+    note_replaced,
+    prints_aside,
+    read,
+)
 from sojourn.sweeps import api as sweeps
 from sojourn.user_controllers import UserControllers
 
@@ -68,7 +74,7 @@ def execute(args: argparse.Namespace) -> int:
     out = args.out if args.out is not None else f"runs/{stem}-worst"
     controllers = load_controllers(args.controller)
     setup = sweeps.Setup(
-        str(Path(args.file).parent),
+        folder_of(args.file),
         jobs=args.jobs,
         controllers=controllers,
         cluster=args.cluster,

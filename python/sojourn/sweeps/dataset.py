@@ -139,6 +139,11 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<sojourn.Dataset {self.folder}: {', '.join(self.axes)}>"
 
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
+
+        return notebook.of_dataset(str(self.folder), self.axes, self.points)
+
 
 @contextmanager
 def opened(
