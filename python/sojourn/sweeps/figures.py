@@ -71,8 +71,8 @@ def by(
 ) -> "pl.DataFrame":
     """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
 
-    `names` selects flows and links, and a table without any of them has its default: the bottleneck,
-    which is the link with the greatest median delay, and all flows. `subject` says how several are
+    `names` selects flows and links, and a table without any of them has its default: all flows, and
+    the bottleneck, which is the link with the greatest median delay. `subject` says how several are
     taken together.
     """
     import polars as pl

@@ -10,7 +10,7 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, socket,
     sockopt,
 };
-use sojourn_kernel::{Ect1, Error, kernel_name, load, names, registered, unload};
+use sojourn_kernel::{Error, kernel_name, load, names, registered, unload};
 use sojourn_params::Value;
 use sojourn_units::Duration;
 
@@ -114,9 +114,10 @@ fn a_controller_that_needs_ecn_leaves_connections_without_it_to_reno() {
 }
 
 /// A program at the device's egress, which sees every packet of a device.
+#[cfg(feature = "libbpf")]
 #[test]
 fn ect1_needs_a_device_of_the_namespace() {
-    let program = match Ect1::load() {
+    let program = match sojourn_kernel::Ect1::load() {
         Ok(program) => program,
         Err(error) => return skip(&error),
     };

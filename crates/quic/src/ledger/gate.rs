@@ -6,12 +6,16 @@
 
 use sojourn_cc::{Limits, Pacing};
 use sojourn_transport::Pacer;
-use sojourn_units::{Bytes, Instant, Rate};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::INITIAL_WINDOW;
 
 /// The window of a closed gate. Stacks reject a window of zero.
 pub(super) const CLOSED: u64 = 1;
+
+/// A window that stops no packet. Beyond 4 GB, quinn's own pacer is off.
+#[cfg(feature = "quinn")]
+pub(super) const OPEN: u64 = 1 << 40;
 
 /// The gate of a connection.
 #[derive(Debug)]
@@ -48,6 +52,11 @@ impl Gate {
     /// The time at which the gate opens for data that wait now; `None` if none wait for it.
     pub(crate) fn open_at(&self) -> Option<Instant> {
         (self.blocked == Some(false)).then(|| self.pacer.next()).filter(|at| *at < Instant::MAX)
+    }
+
+    /// Keeps the schedule if a packet leaves up to `span` late.
+    pub(crate) fn catch_up(&mut self, span: Duration) {
+        self.pacer.catch_up(span);
     }
 
     /// Whether the stack had data to send since the last [`Gate::open`].

@@ -3,6 +3,7 @@
 
 use sojourn_source::Transfers;
 use sojourn_trace::Histogram;
+use sojourn_transport::StackState;
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
 use super::stack::StackHost;
@@ -60,6 +61,28 @@ pub struct EndpointState {
     pub retransmitted: u64,
     /// Packets that the sender knows to have been marked.
     pub marked: u64,
+}
+
+/// The state of a stack's sending end, without the payload delivered.
+impl From<&StackState> for EndpointState {
+    fn from(state: &StackState) -> EndpointState {
+        EndpointState {
+            phase: state.probe.phase,
+            cwnd: Some(state.cwnd),
+            ssthresh: state.probe.ssthresh,
+            srtt: state.rtts.map(|(smoothed, _)| smoothed),
+            min_rtt: state.rtts.map(|(_, min)| min),
+            pacing: state.pacing,
+            alpha: state.probe.alpha,
+            bandwidth: state.probe.bandwidth,
+            in_flight: state.in_flight,
+            lost: state.lost,
+            // A QUIC packet is not repeated; its data leave in another one.
+            retransmitted: state.lost,
+            marked: state.marked,
+            ..EndpointState::default()
+        }
+    }
 }
 
 /// The two ends of such a flow.

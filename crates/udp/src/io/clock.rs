@@ -38,20 +38,21 @@ impl Clock {
     }
 
     /// Converts times of `CLOCK_REALTIME`, by the difference between the clocks at present.
-    pub(super) fn realtime(&self) -> Realtime {
+    pub fn realtime(&self) -> Realtime {
         Realtime { clock: *self, ahead_ns: nanoseconds(ClockId::CLOCK_REALTIME) - monotonic() }
     }
 }
 
 /// Converts the kernel's timestamps, which follow `CLOCK_REALTIME`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Realtime {
+pub struct Realtime {
     clock: Clock,
     ahead_ns: i64,
 }
 
 impl Realtime {
-    pub(super) fn now(&self) -> Instant {
+    /// The time now.
+    pub fn now(&self) -> Instant {
         self.clock.now()
     }
 

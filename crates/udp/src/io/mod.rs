@@ -19,13 +19,15 @@ mod stop;
 mod transfer;
 mod writer;
 
-pub use clock::Clock;
+pub use clock::{Clock, Realtime};
 pub use departures::{Departures, Timing};
 pub use endpoint::Endpoint;
 pub use load::Load;
 pub use plan::{Observer, Plan};
 pub use server::{Server, ServerObserver};
-pub use socket::{Opener, open_here};
+pub use socket::{
+    Opener, Received, Route, Socket, lacks_ipv6, least_timer_slack, open_dual, open_here,
+};
 pub use spin::SpinAllowance;
-pub use stop::StopHandle;
+pub use stop::{CHECK, StopHandle};
 pub use writer::Writer;

@@ -159,7 +159,7 @@ impl Server {
 
     /// Datagrams that the kernel dropped because the socket's buffer was full.
     pub fn overflows(&self) -> u32 {
-        self.socket.overflows
+        self.socket.overflows()
     }
 
     /// Datagrams that the socket did not take. A lost acknowledgement does no harm.

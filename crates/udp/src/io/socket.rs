@@ -39,7 +39,10 @@ pub fn open_here(address: SocketAddr) -> io::Result<UdpSocket> {
 
 /// Opens a socket whose IPv6 address also receives IPv4, whatever the system's default
 /// (`net.ipv6.bindv6only`).
-pub(super) fn open_dual(address: SocketAddr) -> io::Result<UdpSocket> {
+///
+/// # Errors
+/// Those of the system.
+pub fn open_dual(address: SocketAddr) -> io::Result<UdpSocket> {
     if address.is_ipv4() {
         return open_here(address);
     }
@@ -51,54 +54,62 @@ pub(super) fn open_dual(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// Whether a socket could not be opened because the machine has no IPv6.
-pub(super) fn lacks_ipv6(error: &io::Error) -> bool {
+pub fn lacks_ipv6(error: &io::Error) -> bool {
     let unavailable = [libc::EAFNOSUPPORT, libc::EADDRNOTAVAIL];
     error.raw_os_error().is_some_and(|number| unavailable.contains(&number))
 }
 
 /// Lets sleeps of this thread end in time: by default they end up to 50 us late
 /// (proc_pid_timerslack_ns(5)).
-pub(super) fn least_timer_slack() {
+pub fn least_timer_slack() {
     // The default works too.
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-/// A socket.
-pub(super) struct Socket {
+/// A UDP socket.
+pub struct Socket {
     socket: UdpSocket,
     is_ipv6: bool,
     buffer: Vec<u8>,
     control: Vec<u8>,
     /// Datagrams that the kernel dropped because the socket's buffer was full.
-    pub(super) overflows: u32,
+    overflows: u32,
 }
 
 /// A datagram that has arrived, in [`Socket::datagram`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Received {
-    pub(super) from: SocketAddr,
-    pub(super) len: usize,
-    pub(super) ecn: Ecn,
+pub struct Received {
+    /// Its sender.
+    pub from: SocketAddr,
+    /// Its length in octets.
+    pub len: usize,
+    /// The ECN field.
+    pub ecn: Ecn,
     /// The address of this machine to which it was sent; `None` unless the socket has several.
-    pub(super) local: Option<IpAddr>,
+    pub local: Option<IpAddr>,
     /// The kernel's receive time.
-    pub(super) at: Instant,
+    pub at: Instant,
 }
 
 /// The way of a datagram out of the socket.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Route {
-    pub(super) to: Option<SocketAddr>,
+pub struct Route {
+    /// The receiver; `None` for that of a connected socket.
+    pub to: Option<SocketAddr>,
     /// The address of this machine from which it leaves.
-    pub(super) from: Option<IpAddr>,
-    pub(super) ecn: Ecn,
+    pub from: Option<IpAddr>,
+    /// The ECN field.
+    pub ecn: Ecn,
     /// Departure time, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub(super) departure_ns: Option<u64>,
+    pub departure_ns: Option<u64>,
 }
 
 impl Socket {
     /// Opens a socket bound to `address`.
-    pub(super) fn bind(address: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
+    ///
+    /// # Errors
+    /// If it cannot be opened, or lacks an option.
+    pub fn bind(address: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
         let fault = |source| Error::Bind { address, source };
         let socket = opener(address).map_err(fault)?;
         socket.set_nonblocking(true).map_err(fault)?;
@@ -116,7 +127,10 @@ impl Socket {
     }
 
     /// Opens a socket that exchanges datagrams with `remote` only.
-    pub(super) fn connect(remote: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
+    ///
+    /// # Errors
+    /// As [`Socket::bind`]; or if no route leads to `remote`.
+    pub fn connect(remote: SocketAddr, opener: &Opener) -> Result<Socket, Error> {
         let any: IpAddr = match remote {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -149,17 +163,24 @@ impl Socket {
     }
 
     /// Lets datagrams have departure times.
-    pub(super) fn enable_departure_times(&self) -> nix::Result<()> {
+    ///
+    /// # Errors
+    /// If the kernel has none.
+    pub fn enable_departure_times(&self) -> nix::Result<()> {
         let clock = libc::sock_txtime { clockid: libc::CLOCK_MONOTONIC, flags: 0 };
         setsockopt(&self.socket, sockopt::TxTime, &clock)
     }
 
-    pub(super) fn local_addr(&self) -> Result<SocketAddr, Error> {
+    /// Its address.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
         self.socket.local_addr().map_err(|source| Error::socket("read the address", source))
     }
 
     /// The greatest IP packet that the path carries, as far as the kernel knows.
-    pub(super) fn path_mtu(&self) -> Option<u64> {
+    pub fn path_mtu(&self) -> Option<u64> {
         if self.is_ipv6 {
             return None;
         }
@@ -168,7 +189,10 @@ impl Socket {
     }
 
     /// Sends one datagram: `head`, then `payload`.
-    pub(super) fn send(&self, route: &Route, head: &[u8], payload: &[u8]) -> Result<(), Errno> {
+    ///
+    /// # Errors
+    /// Those of sendmsg(2), `EAGAIN` if there is no room.
+    pub fn send(&self, route: &Route, head: &[u8], payload: &[u8]) -> Result<(), Errno> {
         let parts = [IoSlice::new(head), IoSlice::new(payload)];
         let parts = if payload.is_empty() { &parts[..1] } else { &parts[..] };
         let tos = route.ecn as u8;
@@ -195,7 +219,10 @@ impl Socket {
     }
 
     /// Receives one datagram, if there is one.
-    pub(super) fn receive(&mut self, times: &Realtime) -> Result<Option<Received>, Errno> {
+    ///
+    /// # Errors
+    /// Those of recvmsg(2), ICMP errors of datagrams that were sent among them.
+    pub fn receive(&mut self, times: &Realtime) -> Result<Option<Received>, Errno> {
         let fd = self.socket.as_raw_fd();
         let mut parts = [IoSliceMut::new(&mut self.buffer)];
         let flags = MsgFlags::MSG_DONTWAIT;
@@ -226,14 +253,22 @@ impl Socket {
         Ok(Some(Received { from, len, ecn, local, at: at.unwrap_or_else(|| times.now()) }))
     }
 
+    /// Datagrams that the kernel dropped because the socket's buffer was full.
+    pub fn overflows(&self) -> u32 {
+        self.overflows
+    }
+
     /// The octets of the last datagram, of this length.
-    pub(super) fn datagram(&self, len: usize) -> &[u8] {
+    pub fn datagram(&self, len: usize) -> &[u8] {
         &self.buffer[..len]
     }
 
     /// Waits until a datagram arrives, or there is room for one to leave if `for_room`, or `wake` is
     /// readable, or the time `until` comes.
-    pub(super) fn wait(
+    ///
+    /// # Errors
+    /// Those of ppoll(2).
+    pub fn wait(
         &self,
         clock: &Clock,
         until: Instant,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sojourn_units::Duration;
 
 /// An endpoint looks at its handle at least this often.
-pub(super) const CHECK: Duration = Duration::from_millis(50);
+pub const CHECK: Duration = Duration::from_millis(50);
 
 /// Ends an endpoint within tens of milliseconds. Copies end the same endpoint.
 #[derive(Clone, Debug, Default)]

@@ -366,7 +366,7 @@ impl Transfer {
             sent: self.sent,
             mss: Bytes::ZERO,
             punctuality: self.punctuality,
-            overflows: self.socket.overflows,
+            overflows: self.socket.overflows(),
             notes,
         }
     }
@@ -379,7 +379,7 @@ impl Transfer {
             }
         };
         note(self.rejected, "packets were dropped by this machine's own queue");
-        note(u64::from(self.socket.overflows), "acknowledgements overflowed the receive buffer");
+        note(u64::from(self.socket.overflows()), "acknowledgements overflowed the receive buffer");
         note(self.unreachable, "ICMP errors arrived");
         note(self.client.ignored(), "datagrams were ignored");
         let capable = self.sent.ect0 + self.sent.ect1;

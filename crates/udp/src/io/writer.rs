@@ -38,24 +38,24 @@ impl Writer {
     }
 
     /// Whether there are bytes to take.
-    pub(super) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         self.0.due.load(Ordering::Acquire) > 0
     }
 
     /// Takes the bytes since the last call.
-    pub(super) fn take(&self) -> u64 {
+    pub fn take(&self) -> u64 {
         self.0.due.swap(0, Ordering::AcqRel)
     }
 
     /// Makes the descriptor wait for the next write. To be called before [`Writer::is_due`], so that
     /// bytes written meanwhile wake the thread again, and without bytes too: the thread may have
     /// taken them before their wake-up.
-    pub(super) fn wait_again(&self) {
+    pub fn wait_again(&self) {
         let _ = self.0.wake.read();
     }
 
     /// Readable once bytes were written.
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.0.wake.as_fd()
     }
 }

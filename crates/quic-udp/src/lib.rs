@@ -1,0 +1,24 @@
+//! Connections of the QUIC stack noq over UDP, with Sojourn's congestion controllers.
+//!
+//! A [`Driver`] runs an endpoint of noq on a socket, in the thread that calls it: it sends the ECN
+//! codepoint of the controller, reads the ECN field of each received datagram, and paces by the gate
+//! of [`sojourn_quic`]. An [`Application`] reads and writes the streams of a connection.
+
+mod driver;
+mod error;
+mod fetch;
+mod figures;
+pub mod h3;
+mod peer;
+mod pipe;
+mod serve;
+mod settings;
+pub mod tls;
+
+pub use driver::{Application, Closing, Driver, Service, Strays};
+pub use error::Error;
+pub use fetch::{Fetch, Fetched};
+pub use figures::{Datagrams, Ending, Figures};
+pub use pipe::{Pipe, PipeObserver};
+pub use serve::{HttpServer, Serve, ServeObserver};
+pub use settings::{Limits, Settings};

@@ -1,0 +1,161 @@
+//! One connection of an endpoint.
+
+use std::num::NonZeroUsize;
+use std::time::Instant as StdInstant;
+
+use bytes::Bytes;
+use noq_proto::{Connection, ConnectionError, ConnectionHandle, Endpoint, Event, Transmit};
+use sojourn_quic::noq::Gated;
+use sojourn_units::{Duration, Ecn, Instant};
+
+use crate::driver::{Application, Closing};
+use crate::figures::{Ending, Figures};
+
+/// A connection, its application and its figures.
+pub(crate) struct Peer<A> {
+    pub(crate) handle: ConnectionHandle,
+    pub(crate) connection: Connection,
+    pub(crate) gate: Gated,
+    pub(crate) app: A,
+    pub(crate) figures: Figures,
+    /// The client proved its address by a token, or by completing the handshake.
+    pub(crate) is_proved: bool,
+    /// The time at which the peer is due in the driver's list of timers.
+    pub(crate) scheduled: Instant,
+    /// The departure of the next packet, if it waits for the gate.
+    paced_at: Option<Instant>,
+    epoch: StdInstant,
+}
+
+impl<A: Application> Peer<A> {
+    pub(crate) fn new(
+        (handle, connection): (ConnectionHandle, Connection),
+        gate: Gated,
+        app: A,
+        figures: Figures,
+        epoch: StdInstant,
+    ) -> Peer<A> {
+        Peer {
+            handle,
+            connection,
+            gate,
+            app,
+            figures,
+            is_proved: false,
+            scheduled: Instant::MAX,
+            paced_at: None,
+            epoch,
+        }
+    }
+
+    /// Exchanges events between connection and endpoint. Returns whether the connection is gone.
+    pub(crate) fn exchange(&mut self, endpoint: &mut Endpoint) -> bool {
+        let mut is_gone = false;
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            is_gone |= event.is_drained();
+            if let Some(event) = endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+        is_gone
+    }
+
+    /// Lets the application act.
+    pub(crate) fn run(&mut self, now: Instant) {
+        while let Some(event) = self.connection.poll() {
+            match &event {
+                Event::Connected => self.is_proved = true,
+                Event::ConnectionLost { reason } => self.end(now, ending(reason)),
+                _ => {}
+            }
+            self.app.on_event(now, event, &mut self.connection);
+        }
+        if self.figures.ending == Ending::Open {
+            let closing = self.app.run(now, &mut self.connection);
+            if let Some(Closing { code, reason }) = closing {
+                self.close(now, code, reason);
+            }
+        }
+    }
+
+    /// Closes the connection.
+    pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &'static str) {
+        if self.figures.ending == Ending::Open {
+            let reason = Bytes::from_static(reason.as_bytes());
+            self.connection.close(self.time(now), code.into(), reason);
+            self.end(now, Ending::Closed);
+        }
+    }
+
+    /// Notes the end of the connection.
+    fn end(&mut self, now: Instant, ending: Ending) {
+        if self.figures.ending == Ending::Open {
+            self.figures.ending = ending;
+            self.note_state(now, &mut |_| {});
+        }
+    }
+
+    /// Updates the figures.
+    pub(crate) fn note_state(&mut self, now: Instant, on_rtt: &mut dyn FnMut(Duration)) {
+        let rtts = &mut self.figures.rtts;
+        self.gate.take_rtts(&mut |rtt| {
+            rtts.record(rtt.0);
+            on_rtt(rtt);
+        });
+        self.figures.state = self.gate.state();
+        self.figures.ended_at = now;
+    }
+
+    /// The next datagram that may leave now, in `out`.
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
+        self.gate.open(now);
+        out.clear();
+        let time = self.time(now);
+        let transmit = self.connection.poll_transmit(time, NonZeroUsize::MIN, out);
+        if transmit.is_some() {
+            if let Some(due) = self.paced_at.take_if(|due| *due <= now) {
+                self.figures.lateness.record(now.since(due).0);
+            }
+        } else {
+            if self.app.is_app_limited() && !self.gate.was_blocked() {
+                self.gate.on_app_limited();
+            }
+            self.paced_at = self.gate.open_at();
+        }
+        transmit
+    }
+
+    pub(crate) fn note_sent(&mut self, ecn: Ecn, size: usize) {
+        self.figures.sent.count(ecn, size);
+    }
+
+    /// Time of the next timer or departure, or of the application.
+    pub(crate) fn next_at(&self) -> Instant {
+        let timer = self.connection.poll_timeout().map_or(Instant::MAX, |at| self.instant(at));
+        timer.min(self.paced_at.unwrap_or(Instant::MAX)).min(self.app.next_at())
+    }
+
+    /// Runs the timers that are due.
+    pub(crate) fn on_timer(&mut self, now: Instant) {
+        if self.connection.poll_timeout().is_some_and(|at| self.instant(at) <= now) {
+            self.connection.handle_timeout(self.time(now));
+        }
+    }
+
+    fn time(&self, now: Instant) -> StdInstant {
+        self.epoch + std::time::Duration::from_nanos(now.0)
+    }
+
+    fn instant(&self, at: StdInstant) -> Instant {
+        let span = at.saturating_duration_since(self.epoch).as_nanos();
+        Instant(u64::try_from(span).unwrap_or(u64::MAX))
+    }
+}
+
+fn ending(reason: &ConnectionError) -> Ending {
+    match reason {
+        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => Ending::Closed,
+        ConnectionError::TimedOut => Ending::Vanished,
+        other => Ending::Failed(other.to_string()),
+    }
+}
