@@ -1,7 +1,8 @@
 //! CUBIC: RFC 9438. The window is a cubic function of the time since the last congestion
 //! event, and never grows slower than Reno's.
 //!
-//! Windows are in bytes, and the cubic function counts segments, as in the RFC.
+//! Windows are in bytes, and the cubic function counts segments, as in the RFC. With
+//! `arithmetic = "linux"`, windows are in whole packets, as in [`linux`].
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -13,6 +14,10 @@ use crate::contract::{
 use crate::hystart::{self, SlowStart};
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
+
+mod linux;
+
+use linux::Linux;
 
 /// The CUBIC controller.
 pub struct Cubic {
@@ -34,6 +39,8 @@ pub struct Cubic {
     cwnd_prior: f64,
     /// The congestion avoidance stage; `None` in slow start and recovery.
     epoch: Option<Epoch>,
+    /// Replaces `fraction`, `w_max`, `cwnd_prior` and `epoch` with `arithmetic = "linux"`.
+    linux: Option<Linux>,
     undo: Undo<SavedState>,
 }
 
@@ -134,6 +141,13 @@ impl Cubic {
             },
             hystart::DETECT,
             hystart::TRAIN,
+            Param {
+                name: "arithmetic",
+                kind: Kind::Choice("exact", &["exact", "linux"]),
+                doc: "windows in bytes and floats, or in Linux's whole packets and ticks of 4 ms, \
+                      with Linux's growth where RFC 9438 differs",
+                source: "RFC 9438; Linux tcp_cubic.c",
+            },
         ],
         ordered: &[],
         needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
@@ -156,6 +170,7 @@ impl Cubic {
             w_max: None,
             cwnd_prior: 0.0,
             epoch: None,
+            linux: (p.choice("arithmetic") == "linux").then(|| Linux::new(setup)),
             undo: Undo::default(),
         }
     }
@@ -169,12 +184,17 @@ impl Cubic {
     /// the data in flight. Section 4.6 allows this if, as here, the window grows only while
     /// it limits the sender.
     fn on_congestion(&mut self, ecn_only: bool) {
+        let beta = if ecn_only { self.beta_ecn } else { self.beta };
+        let packets = self.window.packets();
+        if let Some(linux) = &mut self.linux {
+            self.window.reduce_to(self.window.mss * linux.reduced(packets, beta));
+            return;
+        }
         let cwnd = self.cwnd();
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
         let keep = if shrinking && self.fast_convergence { (1.0 + self.beta) / 2.0 } else { 1.0 };
         self.w_max = Some(cwnd * keep);
         self.end_epoch();
-        let beta = if ecn_only { self.beta_ecn } else { self.beta };
         let reduced = self.window.cwnd.mul_f64(beta);
         self.window.reduce_to(reduced);
         if ecn_only {
@@ -219,7 +239,15 @@ impl Cubic {
     }
 
     /// Sections 4.2 to 4.5.
-    fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, srtt: Duration) {
+    fn congestion_avoidance(&mut self, now: Instant, acked: Bytes, feedback: &Feedback<'_>) {
+        let mss = self.window.mss;
+        let packets = self.window.packets();
+        if let Some(linux) = &mut self.linux {
+            let acked = acked.0 / mss.0.max(1);
+            self.window.cwnd += mss * linux.growth(now, packets, acked, feedback.min_rtt);
+            return;
+        }
+        let srtt = feedback.srtt;
         let (cwnd, c) = (self.cwnd(), self.c);
         // At most a window per round trip, however much one ACK acknowledges.
         let share_acked = (float(acked.0) * self.per_byte / cwnd).min(1.0);
@@ -288,6 +316,9 @@ impl Controller for Cubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.exclude(now, sent.idle);
         }
+        if let Some(linux) = &mut self.linux {
+            linux.exclude(now, sent.idle);
+        }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
@@ -306,7 +337,7 @@ impl Controller for Cubic {
         }
         if self.window.may_grow(feedback) {
             if let Some(rest) = self.slow_start(feedback.acked) {
-                self.congestion_avoidance(now, rest, feedback.srtt);
+                self.congestion_avoidance(now, rest, feedback);
             }
         } else if let Some(epoch) = self.epoch.as_mut().filter(|_| !feedback.cwnd_limited) {
             epoch.exclude(now, now.since(epoch.updated));
@@ -318,7 +349,13 @@ impl Controller for Cubic {
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
         self.w_max = None;
-        self.window.on_timeout(in_flight.mul_f64(self.beta));
+        let packets = self.window.packets();
+        let ssthresh = match &mut self.linux {
+            Some(linux) => self.window.mss * linux.reduced(packets, self.beta),
+            None => in_flight.mul_f64(self.beta),
+        };
+        self.linux.iter_mut().for_each(Linux::reset);
+        self.window.on_timeout(ssthresh);
         self.slow_start.on_timeout();
     }
 
@@ -327,12 +364,13 @@ impl Controller for Cubic {
     }
 
     fn probe(&self) -> Probe {
-        let phase = match &self.epoch {
+        let phase = match (&self.epoch, &self.linux) {
             _ if self.window.in_slow_start() => self.slow_start.phase(),
-            None => "recovery",
-            Some(epoch) if epoch.reno_friendly => "reno_friendly",
-            Some(epoch) if self.cwnd() < epoch.w_max => "concave",
-            Some(_) => "convex",
+            (_, Some(linux)) => linux.phase(self.window.packets()),
+            (None, _) => "recovery",
+            (Some(epoch), _) if epoch.reno_friendly => "reno_friendly",
+            (Some(epoch), _) if self.cwnd() < epoch.w_max => "concave",
+            (Some(_), _) => "convex",
         };
         Probe { ssthresh: self.window.known_ssthresh(), phase, ..Probe::default() }
     }
