@@ -3,7 +3,7 @@
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};
 use sojourn_transport::{Data, LossCause, Vitals};
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::Instant;
 
 use crate::packet;
 use crate::slab::Slab;
