@@ -9,6 +9,7 @@ mod heap;
 mod json;
 mod mutate;
 mod pieces;
+mod quic;
 mod random;
 mod scenario;
 mod set;
@@ -20,6 +21,7 @@ pub use capacity::capacity;
 pub use capture::capture;
 pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
+pub use quic::{mutate_quic, quic};
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
 pub use udp::{mutate_udp, udp};
@@ -28,13 +30,14 @@ pub use udp::{mutate_udp, udp};
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its directory of seeds.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("scenario", scenario),
     ("json", json),
     ("set", set),
     ("capture", capture),
     ("capacity", capacity),
     ("udp", udp),
+    ("quic", quic),
 ];
 
 /// Copies a mutated input into libFuzzer's buffer, truncated to `max_size`; returns its length.

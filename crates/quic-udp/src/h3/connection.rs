@@ -92,7 +92,8 @@ impl Common {
         let mut rest = &bytes[..];
         if let Incoming::Typed(head) = &mut incoming {
             while let Some((byte, after)) = rest.split_first() {
-                (head.push(*byte), rest = after);
+                head.push(*byte);
+                rest = after;
                 let Some(kind) = varint(&mut &head[..]) else { continue };
                 match self.typed(kind)? {
                     Some(known) => incoming = known,
