@@ -6,10 +6,10 @@ mod capture;
 mod document;
 mod grammar;
 mod heap;
+mod http3;
 mod json;
 mod mutate;
 mod pieces;
-mod quic;
 mod random;
 mod scenario;
 mod set;
@@ -19,9 +19,9 @@ mod udp;
 
 pub use capacity::capacity;
 pub use capture::capture;
+pub use http3::{http3, mutate_http3};
 pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
-pub use quic::{mutate_quic, quic};
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
 pub use udp::{mutate_udp, udp};
@@ -37,7 +37,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("capture", capture),
     ("capacity", capacity),
     ("udp", udp),
-    ("quic", quic),
+    ("http3", http3),
 ];
 
 /// Copies a mutated input into libFuzzer's buffer, truncated to `max_size`; returns its length.

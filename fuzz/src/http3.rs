@@ -30,7 +30,7 @@ const TURN: usize = 64;
 const CHANGE: usize = 4;
 
 /// Passes the changes in `data` to a download, and `data` to the reader of field sections.
-pub fn quic(data: &[u8]) {
+pub fn http3(data: &[u8]) {
     let _ = decode_fields(data);
     heap::within(FIXED_BYTES + 8 * data.len() as u64, || download(data));
 }
@@ -164,7 +164,7 @@ fn changed(mut datagram: Vec<u8>, change: Option<&[u8]>) -> Vec<Vec<u8>> {
 }
 
 /// Adds, removes and damages changes.
-pub fn mutate_quic(data: &[u8], seed: u32) -> Vec<u8> {
+pub fn mutate_http3(data: &[u8], seed: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut all: Vec<Vec<u8>> = data.chunks_exact(CHANGE).map(<[u8]>::to_vec).collect();
     for _ in 0..=random.below(6) {
