@@ -14,7 +14,9 @@ SCENARIO := scenarios/capacity-drop.toml
 # next build includes changes made meanwhile.
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find crates benches -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print -o -name '*.o' -print) \
-	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*' -not -path 'python/sojourn/page/*')
+	$(shell find python -type f -not -name '*.pyc' -not -path '*/__pycache__*' \
+		-not -path 'python/sojourn/page/*' -not -path 'python/sojourn/shipped/*') \
+	$(wildcard target/page/.built)
 
 # The page's inputs; the crates are those of the simulator.
 PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \
@@ -31,7 +33,7 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
-.PHONY: bpf page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
+.PHONY: bpf wheel sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
@@ -50,7 +52,7 @@ test:  ## set up, and run the tests but for the long ones
 
 test-all: lint tshark  ## set up, and run every test, the long ones and the page's too
 	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
-		'dask-jobqueue>=0.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
+		'dask-jobqueue>=0.9' 'dask-kubernetes>=2024.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
 		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0'  # the optional extras
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
@@ -78,6 +80,46 @@ target/page/.built: $(PAGE_SOURCES)
 test-page: page $(TEST_VENV)/.installed  ## build the page, and test it in node and in Chromium
 	@web/install chromium
 	cd web && npm run --silent check && npm run --silent test
+
+# The package has only files below `python`, so these are copied there; git ignores the copies.
+target/shipped: $(shell find scenarios papers -type f -not -name '*.pyc')
+	rm -rf python/sojourn/shipped
+	mkdir -p python/sojourn/shipped $(@D)
+	cp -r scenarios papers python/sojourn/shipped
+	find python/sojourn/shipped -name __pycache__ -prune -exec rm -rf {} +
+	@touch $@
+
+# The site needs its generator and the programs that execute the tutorials, beside the package.
+PUBLIC := units params ring cc queue transport theory quic
+SITE_TOOLS := zensical==0.0.73 'mkdocstrings[python]>=1.0,<2'
+
+docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in target/site
+	$(TEST_BIN)/python $(PIP) install $(SITE_TOOLS)
+	$(CARGO) doc --quiet --no-deps --lib $(addprefix --package sojourn-,$(PUBLIC))
+	$(TEST_BIN)/python docs/site/build.py
+
+crates:  ## package the public crates, and build their examples outside the workspace
+	$(PYTHON) release/crates.py
+
+licences:  ## write docs/licences.md anew
+	$(PYTHON) release/licences.py
+
+try-wheel:  ## try the wheel of `make wheel` without Rust, compiler or checkout
+	$(PYTHON) release/try_wheel.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+
+dependencies:  ## install the wheel of `make wheel`, and write docs/dependencies.md anew
+	$(PYTHON) release/dependencies.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+
+MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
+WHEEL_FLAGS ?=
+
+wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
+	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+
+sdist: page target/shipped $(VENV)/.made  ## build the source package, in target/wheels
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
+	$(MATURIN) sdist --out target/wheels
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
@@ -107,8 +149,8 @@ lint-rust: $(TEST_VENV)/.made
 	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
 lint-python: $(TEST_VENV)/.installed
-	$(TEST_BIN)/ruff check python tests/python docs benches papers fuzz web/test
-	$(TEST_BIN)/ruff format --check python tests/python docs benches papers fuzz web/test
+	$(TEST_BIN)/ruff check python tests/python docs release benches papers fuzz web/test
+	$(TEST_BIN)/ruff format --check python tests/python docs release benches papers fuzz web/test
 	$(TEST_BIN)/mypy
 
 # Clippy comes after the build of the package, which the tests in Python wait for.
@@ -173,7 +215,7 @@ $(TEST_VENV)/.installed: EXTRA := [test]
 
 # `sojourn bench` compares with the bare loop's program, which is no part of the package. Cargo puts
 # the profile `dev` into target/debug.
-%/.installed: %/.made $(SOURCES)
+%/.installed: %/.made $(SOURCES) target/shipped
 	@echo "Building Sojourn with the profile $(PROFILE); the first time takes a few minutes."
 	@touch $@.begun
 	MATURIN_PEP517_ARGS="--profile $(PROFILE) $$(bpf/features)" PATH="$(CURDIR)/$*/bin:$$PATH" \
@@ -183,5 +225,5 @@ $(TEST_VENV)/.installed: EXTRA := [test]
 	@mv $@.begun $@
 
 clean:  ## remove everything built and installed, except runs/
-	rm -rf $(VENV) target web/node_modules python/sojourn/page .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target web/node_modules python/sojourn/page python/sojourn/shipped .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,8 +3,9 @@
     sudo .venv/bin/python benches/kernel_live.py lola --runs 5
     sudo .venv/bin/python benches/kernel_live.py prague-two --simulated
 
-It prints one line of JSON for each run. With `--simulated` there is one run without bursts and one
-with those of Linux 6.18 for each seed. `--from 2s` leaves the start out of the figures.
+It prints one line of JSON for each run; `slow_start_exits` has the time in s and the window in
+packets with which each flow left slow start. With `--simulated` there is one run without bursts and
+one with those of Linux 6.18 for each seed. `--from 2s` leaves the start out of the figures.
 """
 
 import argparse
@@ -12,11 +13,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
 import sojourn
 
+MSS_BYTES = 1448
 SCENARIO = """
 duration = "30s"
 measure.from = "{begin}"
+record.interval = "1ms"
 [link.there]
 rate = "100Mbit"
 delay = "{delay}"
@@ -31,12 +35,25 @@ path = ["there"]
 back = ["back{number}"]
 {more}
 """
-BURSTS = 'transport = { tso = "64KiB", tso_defer = "linux-6.18", burst_acks = true }'
+BURSTS = (
+    'transport = { tso = "64KiB", tso_defer = "linux-6.18", burst_acks = true, quick_acks = 62 }'
+)
 STEP = '{ kind = "step", k = 20 }'
+# 50 kB at 40 ms raise the round-trip times of both flows in slow start by 4 ms.
+BURST = """
+[flow.burst]
+path = ["there"]
+back = ["back0"]
+control = "none"
+start = "40ms"
+source = { kind = "on-off", rate = "1Gbit", on = "400us", off = "100s" }
+"""
 EQUAL, DIFFERENT = ("10ms", ["10ms", "10ms"]), ("5ms", ["16ms", "96ms"])
 # Controller, arithmetic of its simulation, queue, and the delays of the link and of each way back.
 CASES = {
     "lola": ("lola", "integer", '"droptail"', *EQUAL),
+    # Both flows leave slow start early.
+    "lola-burst": ("lola", "integer", '"droptail"', *EQUAL),
     "lola-rtts": ("lola", "integer", '"droptail"', *DIFFERENT),
     "copa": ("copa", "integer", '"droptail"', *EQUAL),
     "prague": ("prague", "integer", '"dualpi2"', "10ms", ["10ms"]),
@@ -50,11 +67,24 @@ def _scenario(case: str, begin: str, more: str = "") -> str:
     _, _, queue, delay, delays = CASES[case]
     text = SCENARIO.format(begin=begin, queue=queue, delay=delay)
     flows = (FLOW.format(number=i, delay=back, more=more) for i, back in enumerate(delays))
-    return text + "".join(flows)
+    return text + "".join(flows) + (BURST if case == "lola-burst" else "")
+
+
+def _exits(found: sojourn.Run, seed: int) -> list[list[float]]:
+    """Return the time in s and the window in packets with which each flow left slow start."""
+    exits = []
+    for flow in sorted({flow["name"] for flow in found.runs[0]["flows"]} - {"burst"}):
+        series = found.flow(flow, seed=seed).series
+        known = series.filter(pl.col("ssthresh_bytes").is_between(1, 2**30))
+        if not known.is_empty():
+            first = known.row(0, named=True)
+            exits.append([round(first["t_s"], 3), round(first["ssthresh_bytes"] / MSS_BYTES, 1)])
+    return exits
 
 
 def _figures(run: Mapping[str, Any]) -> dict[str, Any]:
-    link, goodputs = run["links"][0], [flow["goodput_bps"] for flow in run["flows"]]
+    link = run["links"][0]
+    goodputs = [flow["goodput_bps"] for flow in run["flows"] if flow["name"] != "burst"]
     jain = sum(goodputs) ** 2 / len(goodputs) / sum(one * one for one in goodputs)
     return {
         "utilisation": round(link["utilisation"], 4),
@@ -65,18 +95,15 @@ def _figures(run: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _runs(args: argparse.Namespace) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _runs(args: argparse.Namespace) -> Iterator[tuple[str, sojourn.Run]]:
     control, arithmetic, *_ = CASES[args.case]
     if not args.simulated:
         for _ in range(args.runs):
-            (run,) = sojourn.live(_scenario(args.case, args.begin), control).runs
-            yield "live", run
+            yield "live", sojourn.live(_scenario(args.case, args.begin), control)
         return
     flow = f'control = {{ kind = "{control}", arithmetic = "{arithmetic}" }}\n'
     for name, more in (("simulated", ""), ("simulated with bursts", BURSTS)):
-        text = _scenario(args.case, args.begin, flow + more)
-        for run in sojourn.run(text, runs=args.runs).runs:
-            yield name, run
+        yield name, sojourn.run(_scenario(args.case, args.begin, flow + more), runs=args.runs)
 
 
 def main() -> None:
@@ -87,8 +114,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1, help="number of runs")
     parser.add_argument("--from", dest="begin", default="0s", help="end of the warm-up")
     args = parser.parse_args()
-    for name, run in _runs(args):
-        print(json.dumps({"case": args.case, "from": args.begin, "run": name} | _figures(run)))
+    for name, found in _runs(args):
+        for run in found.runs:
+            figures = _figures(run) | {"slow_start_exits": _exits(found, run["seed"])}
+            print(json.dumps({"case": args.case, "from": args.begin, "run": name} | figures))
 
 
 if __name__ == "__main__":

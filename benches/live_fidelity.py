@@ -1,13 +1,17 @@
 """Compare live runs with simulations: the matrix of docs/fidelity.md.
 
     sudo .venv/bin/python benches/live_fidelity.py measure [--only kernel/cubic] [--time 50]
+    sudo .venv/bin/python benches/live_fidelity.py measure --missed --runs 5
     .venv/bin/python benches/live_fidelity.py simulate
     .venv/bin/python benches/live_fidelity.py publish
+    .venv/bin/python benches/live_fidelity.py delays --missed --only udp
 
-`measure` runs every cell live for six seconds, half an hour in total, and writes each result to
-`runs/live-fidelity.json`. A later call goes on with the cells that are missing; with `--again`, it
-measures once more those that do not agree. `simulate` simulates the cells, and `publish` writes
-docs/live-fidelity.json, its tables in docs/fidelity.md and the picture.
+`measure` runs every cell live for six seconds, half an hour in total, and adds each run to
+`runs/live-fidelity.json`. A later call goes on with the runs that are missing; with `--missed`, it
+measures the published cells that do not agree. `simulate` simulates the cells, and `publish` writes
+docs/live-fidelity.json, its tables in docs/fidelity.md and the picture. Cells without a new run or
+a new simulation keep their published values. `delays` prints cells simulated with other delays of
+the hosts.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import live_matrix as matrix
@@ -42,31 +47,25 @@ def write(file: Path, results: dict[str, Any]) -> None:
     new.replace(file)
 
 
-def is_missed(cell: matrix.Cell, live: dict[str, Any], simulated: dict[str, Any]) -> bool:
-    """Whether the first measurement of a cell does not agree with the simulation."""
-    if cell.name not in live or live[cell.name]["is_repeated"]:
-        return False
-    return not live_tables.agrees(row_of(cell, live, simulated))
+def published() -> dict[str, dict[str, Any]]:
+    """Return the published cells by name."""
+    rows = json.loads((DOCS / "live-fidelity.json").read_text())
+    return {
+        matrix.Cell(
+            row["stack"],
+            row["control"],
+            round(row["rate_bps"] / 1e6),
+            round(row["rtt_s"] * 1e3),
+            row["queue"],
+        ).name: row
+        for row in rows
+    }
 
 
-def row_of(cell: matrix.Cell, live: dict[str, Any], simulated: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell of docs/live-fidelity.json."""
-    runs = tuple(matrix.Figures(**one) for one in simulated[cell.name])
-    measured = matrix.Measured.from_json(live[cell.name])
-    return matrix.row(cell, measured, matrix.Simulated(runs))
-
-
-def measure(chosen: list[matrix.Cell], time_s: float, again: bool, jobs: int) -> int:
-    """Measure the missing cells for some time, or those that are missed again; return 3 if cells
-    are left.
-    """
+def measure(chosen: list[matrix.Cell], runs: int, time_s: float, jobs: int) -> int:
+    """Measure the missing runs of the cells for some time; return 3 if runs are left."""
     results, end = read(LIVE), time.monotonic() + time_s
-    simulated = read(SIMULATED) if again else {}
-    left = [
-        one
-        for one in chosen
-        if (is_missed(one, results, simulated) if again else one.name not in results)
-    ]
+    left = [cell for cell in chosen for _ in range(max(0, runs - len(results.get(cell.name, []))))]
     # Runs side by side have different rates: one of 100 Mbit/s over UDP takes a whole processor.
     left.sort(key=lambda cell: (cell.stack, cell.control, cell.rtt_ms, cell.queue, cell.rate_mbit))
 
@@ -79,13 +78,13 @@ def measure(chosen: list[matrix.Cell], time_s: float, again: bool, jobs: int) ->
             if found is None:
                 return 3
             cell, measured = found
-            results[cell.name] = {**measured.as_json(), "is_repeated": again}
+            results.setdefault(cell.name, []).append(measured.as_json())
             write(LIVE, results)
             figures = measured.figures
             show(
                 f"{place}/{len(left)} {cell.name}: {figures.goodput_bps / 1e6:.2f} Mbit/s, "
                 f"{1e3 * figures.delay_p50_s:.2f} ms, late {1e3 * measured.lateness_p99_s:.2f} ms, "
-                f"stolen {measured.stolen_s:.2f} s, {measured.tries} runs"
+                f"stolen {measured.stolen_s:.2f} s, {measured.tries} tries"
             )
     return 0
 
@@ -95,16 +94,35 @@ def simulate(chosen: list[matrix.Cell]) -> int:
     results = read(SIMULATED)
     for place, cell in enumerate(chosen, 1):
         results[cell.name] = [vars(one) for one in matrix.simulate(cell).runs]
+        write(SIMULATED, results)
         show(f"{place}/{len(chosen)} {cell.name}")
-    write(SIMULATED, results)
+    return 0
+
+
+def delays(chosen: list[matrix.Cell]) -> int:
+    """Print medians of five simulations with each delay of the hosts: Mbit/s and ms."""
+    for cell in chosen:
+        found = []
+        for delay in ("0us", "50us", "150us", "300us", "600us"):
+            runs = matrix.simulate(cell, delay, 5)
+            goodput, queue = (median(runs.values(key)) for key in matrix.JUDGED)
+            found.append(f"{goodput / 1e6:.2f}, {1e3 * queue:.2f}")
+        sys.stdout.write(f"| {cell.name} | {' | '.join(found)} |\n")
     return 0
 
 
 def publish() -> int:
     """Write the JSON, the tables and the picture of all measured cells into docs/."""
-    live, simulated = read(LIVE), read(SIMULATED)
-    measured = [cell for cell in matrix.cells() if cell.name in live and cell.name in simulated]
-    rows = [row_of(cell, live, simulated) for cell in measured]
+    live, simulated, earlier = read(LIVE), read(SIMULATED), published()
+    rows = []
+    for cell in matrix.cells():
+        row = matrix.empty_row(cell) | earlier.get(cell.name, {})
+        if cell.name in live:
+            row |= matrix.live_part([matrix.Measured.from_json(one) for one in live[cell.name]])
+        if cell.name in simulated:
+            row |= matrix.simulated_part([matrix.Figures(**one) for one in simulated[cell.name]])
+        if "live" in row and "simulated" in row:
+            rows.append(matrix.judged(row))
     lines = ",\n".join(json.dumps(row) for row in rows)
     (DOCS / "live-fidelity.json").write_text(f"[\n{lines}\n]\n")
     page = DOCS / "fidelity.md"
@@ -120,19 +138,23 @@ def show(line: str) -> None:
 
 
 def main() -> int:
-    """Carry out one of the three steps."""
+    """Carry out one of the steps."""
     parser = argparse.ArgumentParser(description="Compare live runs with simulations.")
-    parser.add_argument("step", choices=["measure", "simulate", "publish"])
+    parser.add_argument("step", choices=["measure", "simulate", "publish", "delays"])
     parser.add_argument("--only", default="", help="cells whose names contain this text")
     parser.add_argument("--time", type=float, default=float("inf"), help="end after this time, s")
-    parser.add_argument(
-        "--again", action="store_true", help="measure cells that do not agree once more"
-    )
+    parser.add_argument("--missed", action="store_true", help="published cells that do not agree")
+    parser.add_argument("--runs", type=int, default=1, help="live runs of each cell")
     parser.add_argument("--jobs", type=int, default=1, help="live runs at a time")
     args = parser.parse_args()
     chosen = [cell for cell in matrix.cells() if args.only in cell.name]
+    if args.missed:
+        missed = {name for name, row in published().items() if not live_tables.agrees(row)}
+        chosen = [cell for cell in chosen if cell.name in missed]
     if args.step == "measure":
-        return measure(chosen, args.time, args.again, args.jobs)
+        return measure(chosen, args.runs, args.time, args.jobs)
+    if args.step == "delays":
+        return delays(chosen)
     return publish() if args.step == "publish" else simulate(chosen)
 
 

@@ -22,8 +22,8 @@ def tables(rows: Sequence[Row]) -> str:
     return f"Cells that agree:\n\n{counts(rows)}\n{_MISSES}\n\n{misses(rows)}"
 
 
-_MISSES = """The others. Simulated values are medians, and in brackets the least and the greatest of
-all runs. A live value in bold is outside the target; "in the range" is between these."""
+_MISSES = """The others. Values are medians, and in brackets the least and the greatest of all runs.
+A live median in bold is outside the target; "in the range" is between the simulated extremes."""
 
 
 def counts(rows: Sequence[Row]) -> str:
@@ -60,29 +60,35 @@ def is_in_range(row: Row) -> bool:
 def misses(rows: Sequence[Row]) -> str:
     """Return the cells outside a target, with the values of both sides."""
     lines = [
-        "| hosts | controller | Mbit/s | RTT, ms | queue | goodput: live | simulated "
+        "| hosts | controller | Mbit/s | RTT, ms | queue | runs | goodput: live | simulated "
         "| median delay, ms: live | simulated | in the range |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         if agrees(row):
             continue
-        live, simulated = row["live"], row["simulated"]
-        goodput = _beside(live, simulated, "goodput_bps", 1e-6, row["goodput_agrees"])
-        delay = _beside(live, simulated, "delay_p50_s", 1e3, row["delay_agrees"])
+        goodput = _beside(row, "goodput_bps", 1e-6, row["goodput_agrees"])
+        delay = _beside(row, "delay_p50_s", 1e3, row["delay_agrees"])
         lines.append(
             f"| {HOSTS[row['stack']]} | {row['control']} | {row['rate_bps'] / 1e6:.0f} "
-            f"| {1e3 * row['rtt_s']:.0f} | {row['queue']} | {goodput} | {delay} "
-            f"| {'yes' if is_in_range(row) else 'no'} |"
+            f"| {1e3 * row['rtt_s']:.0f} | {row['queue']} | {row['live_runs']} | {goodput} "
+            f"| {delay} | {'yes' if is_in_range(row) else 'no'} |"
         )
     return "\n".join(lines) + "\n"
 
 
-def _beside(live: Row, simulated: Row, key: str, scale: float, is_within: bool) -> str:
-    value, span = live[key] * scale, [bound * scale for bound in simulated[key].values()]
-    shown = f"{value:.2f}" if is_within else f"**{value:.2f}**"
-    middle, least, greatest = span
-    return f"{shown} | {middle:.2f} ({least:.2f} to {greatest:.2f})"
+def _beside(row: Row, key: str, scale: float, is_within: bool) -> str:
+    value = row["live"][key] * scale
+    live = f"{value:.2f}" if is_within else f"**{value:.2f}**"
+    if row["live_runs"] > 1:
+        live += " " + _span(row["live_range"][key], scale)
+    middle, *extremes = row["simulated"][key].values()
+    return f"{live} | {middle * scale:.2f} {_span(extremes, scale)}"
+
+
+def _span(extremes: Sequence[float], scale: float) -> str:
+    least, greatest = (bound * scale for bound in extremes)
+    return f"({least:.2f} to {greatest:.2f})"
 
 
 def replaced(text: str, tables: str) -> str:

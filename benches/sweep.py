@@ -3,13 +3,14 @@
 `python benches/sweep.py overhead [RUNS]` compares the command with a loop of one process.
 `python benches/sweep.py kills [RUNS]` kills a sweep three times and compares the continued dataset.
 `python benches/sweep.py dask [RUNS]` compares one and two workers of a Dask scheduler on loopback,
-and batches with one task a run.
+in turns since the speed of a shared machine varies, and batches with one task a run.
 """
 
 import json
 import os
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -128,33 +129,45 @@ def kills(runs: int) -> None:
     print(json.dumps(found), flush=True)
 
 
-def dask(runs: int) -> None:
-    """Measure a sweep on one and on two workers, and one task a run on two."""
-    from distributed import LocalCluster
+ROUNDS = 5
 
+
+def dask(runs: int) -> None:
+    """Measure a sweep on one and on two workers in turns, and one task a run on two."""
     # The workers inherit it: the runs occupy the cores.
     os.environ["POLARS_MAX_THREADS"] = "1"
-    for workers in (1, 2):
-        asked = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-        with LocalCluster(**asked) as cluster, tempfile.TemporaryDirectory() as folder:
-            _warm(cluster)
-            given: dict[str, Any] = {"control": "cubic", "set": settings(CASES["minute"])}
-            queues = {"link.bottleneck.queue": list(QUEUES)}
-            began = time.perf_counter()
-            sojourn.sweep(
-                FILE,
-                queues,
-                Path(folder) / "out",
-                runs=runs // len(QUEUES),
-                cluster=cluster.scheduler_address,
-                **given,
-            )
-            found = {"workers": workers, "runs": runs, "sweep_s": time.perf_counter() - began}
-            found["plain_s"] = _loops_s(workers, runs)
-            if workers == 2:
-                found["task_a_run_s"] = _task_a_run_s(cluster, runs)
-                found["empty_task_ms"] = _empty_task_ms(cluster)
-        print(json.dumps(found), flush=True)
+    found = [_on_workers(workers, runs, place) for place in range(ROUNDS) for workers in (1, 2)]
+    summary: dict[str, float] = {"runs": runs}
+    for key in ("sweep_s", "plain_s"):
+        one, two = (statistics.median(row[key] for row in found[start::2]) for start in range(2))
+        summary |= {f"{key}_1": one, f"{key}_2": two, f"{key}_ratio": one / two}
+    print(json.dumps(summary), flush=True)
+
+
+def _on_workers(workers: int, runs: int, place: int) -> dict[str, Any]:
+    from distributed import LocalCluster
+
+    asked = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**asked) as cluster, tempfile.TemporaryDirectory() as folder:
+        _warm(cluster)
+        given: dict[str, Any] = {"control": "cubic", "set": settings(CASES["minute"])}
+        queues = {"link.bottleneck.queue": list(QUEUES)}
+        began = time.perf_counter()
+        sojourn.sweep(
+            FILE,
+            queues,
+            Path(folder) / "out",
+            runs=runs // len(QUEUES),
+            cluster=cluster.scheduler_address,
+            **given,
+        )
+        found = {"workers": workers, "runs": runs, "sweep_s": time.perf_counter() - began}
+        found["plain_s"] = _loops_s(workers, runs)
+        if workers == 2 and place == 0:
+            found["task_a_run_s"] = _task_a_run_s(cluster, runs)
+            found["empty_task_ms"] = _empty_task_ms(cluster)
+    print(json.dumps(found), flush=True)
+    return found
 
 
 def _loops_s(processes: int, runs: int) -> float:

@@ -1,7 +1,9 @@
 """The worst link of each controller: `python benches/worst.py MEASURE NAME...`.
 
-It prints rows of docs/worst.md: the damage that CMA-ES and random draws find, and that of a single
-drop from the greatest to the least capacity, for every named controller (default: all).
+It prints rows of docs/worst.md for every named controller (default: all): the damage that CMA-ES
+and random draws find, and that of known bad cases. These are a drop from the greatest to the least
+capacity at 10 s, the worst of such drops at other times, such as the peak of a sawtooth or a phase
+of probing, and, for the utilisation, a constant link with a small buffer.
 """
 
 import json
@@ -21,6 +23,10 @@ SETTINGS = {
     "link.bottleneck.queue": "droptail",
     "link.bottleneck.buffer": "750kB",
 }
+SMALL_BUFFER = "30kB"
+# Drops before 8 s have a mean capacity below that of the limits.
+# Earlier drops have a mean capacity below that of the limits.
+DROP_S, DROPS_S = 10.0, [8.0 + 0.2 * place for place in range(41)]
 # RAPID needs the arrival time of each packet.
 TIMES = {"flow.upload.transport": "{ receive_times = true }"}
 LIMITS = ("--rate", "10Mbit..60Mbit", "--mean-rate", "30Mbit", "--changes", "4", "--gap", "2s")
@@ -44,17 +50,20 @@ def searched(control: str, method: str, measure: str) -> dict[str, Any]:
     return found
 
 
-def one_drop(control: str, measure: str) -> float:
-    """Return the damage of a single drop half-way."""
-    changed = {
-        **settings(control),
-        "link.bottleneck.rate": '{ start = "60Mbit", steps = [{ at = "10s", rate = "10Mbit" }] }',
-        "record.spike_window": "2s",
-        "measure.from": "2s",
-    }
+def drop(control: str, measure: str, at_s: float) -> float:
+    """Return the damage of a single drop."""
+    steps = f'[{{ at = "{at_s:g}s", rate = "10Mbit" }}]'
+    rate = {"link.bottleneck.rate": f'{{ start = "60Mbit", steps = {steps} }}'}
+    return damage(control, measure, rate)
+
+
+def damage(control: str, measure: str, changes: dict[str, str]) -> float:
+    """Return the damage of a known bad case."""
+    measured = {"record.spike_window": "2s", "measure.from": "2s", "record.interval": "0s"}
+    changed = settings(control) | measured | changes
     run = sojourn.run(FILE, control=control, set=changed).runs[0]
     if measure == "excess":
-        return max(spike["excess_s"] or 0.0 for spike in run["spikes"])
+        return max((spike["excess_s"] or 0.0 for spike in run["spikes"]), default=0.0)
     return 1 - next(one["utilisation"] or 0.0 for one in run["links"] if one["capacity_bps"])
 
 
@@ -66,8 +75,18 @@ def row(control: str, measure: str) -> str:
     rates = [world["rates_bps"][0], *world["rates_bps"][1:]]
     steps = zip(world["times_s"], rates[1:], strict=True)
     shown = ", ".join([f"{rates[0] / 1e6:g}", *(f"{at:g} s: {r / 1e6:g}" for at, r in steps)])
-    figures = (cmaes["damage"], random["damage"], one_drop(control, measure))
-    cells = [f"{factor * figure:.0f}" for figure in (*figures, cmaes["simple_damage"])]
+    found = (cmaes["damage"], random["damage"])
+    if measure == "excess":
+        small = None
+    else:
+        small = damage(control, measure, {"link.bottleneck.buffer": SMALL_BUFFER})
+    worst = max(drop(control, measure, at_s) for at_s in DROPS_S)
+    known = (drop(control, measure, DROP_S), worst, small)
+    cells = [
+        f"{factor * figure:.0f}"
+        for figure in (*found, *known, cmaes["simple_damage"])
+        if figure is not None
+    ]
     return f"| `{control}` | {' | '.join(cells)} | {shown} |"
 
 

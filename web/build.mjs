@@ -41,12 +41,28 @@ const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("ba
 /** Data in an element, which no text in it can end. */
 const data = (id, text) => `<script type="text/plain" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 
+/** The page that loads the parts of its script at once, and not one after the other. */
+async function startPage(outputs) {
+  const of = (name) => Object.entries(outputs).find(([path]) => path.endsWith(`/${name}`))?.[1];
+  const needed = of("page.js").imports.filter(({ kind }) => kind === "import-statement");
+  const links = needed.map(({ path }) => `<link rel="modulepreload" href="${path.replace(/.*\//, "")}">\n`);
+  const html = await readFile(`${root}web/src/index.html`, "utf8");
+  return html.replace("</head>", () => `${links.join("")}</head>`);
+}
+
+/** The page's script without parts that are loaded later. */
+async function bundled() {
+  const { outputFiles } = await build({ ...shared, entryPoints: ["src/main.ts"], write: false });
+  return outputFiles[0].text;
+}
+
 /** The page in one file, which needs no server. `sojourn view --save` puts a record into it. */
 async function oneFile() {
   const read = (name) => readFile(`${out}/${name}`, "utf8");
-  const [html, style, worker] = await Promise.all(["index.html", "style.css", "worker.js"].map(read));
+  const html = await readFile(`${root}web/src/index.html`, "utf8");
+  const [style, worker] = await Promise.all(["style.css", "worker.js"].map(read));
   // "</script" occurs in strings only, in which the escape has no effect.
-  const script = (await read("page.js")).replaceAll("</script", "<\\/script");
+  const script = (await bundled()).replaceAll("</script", "<\\/script");
   const packed = gzipSync(await readFile(`${out}/sojourn.wasm`), { level: 9 }).toString("base64");
   const policy =
     `default-src 'none'; script-src ${hashOf(script)} 'wasm-unsafe-eval'; worker-src blob:; ` +
@@ -60,6 +76,7 @@ async function oneFile() {
   ];
   return html
     .replace(/(Content-Security-Policy" content=")[^"]*/, (_, head) => head + policy)
+    .replace(/<link rel="preload"[^>]*>\n/, "")
     .replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
     .replace(/<script type="module"[^>]*><\/script>\n/, "")
     .replace("</body>", () => `${parts.join("\n")}\n</body>`);
@@ -67,7 +84,7 @@ async function oneFile() {
 
 /** Modules that tests in node import. */
 const TESTED = [
-  ...["capacity", "completion", "explore-state", "permalink", "pool"],
+  ...["capacity", "completion", "explore-state", "parquet", "permalink", "pool"],
   ...["shipped", "simulator", "stories", "verdicts"],
 ];
 
@@ -89,6 +106,8 @@ const { metafile } = await build({
   metafile: true,
   entryPoints: { page: "src/main.ts", style: "src/style.css" },
   outdir: out,
+  splitting: true,
+  chunkNames: "part-[hash]",
 });
 // A plain script, since a page that was opened as a file may start no worker that is a module.
 await build({ ...shared, format: "iife", entryPoints: ["src/worker.ts"], outdir: out });
@@ -101,7 +120,7 @@ await build({
   outdir: `${out}-modules`,
   platform: "neutral",
 });
-await copyFile(`${root}web/src/index.html`, `${out}/index.html`);
+await writeFile(`${out}/index.html`, await startPage(metafile.outputs));
 await copyFile(`${root}target/wasm/sojourn.wasm`, `${out}/sojourn.wasm`);
-await writeFile(`${out}/live.html`, await oneFile());
+await writeFile(`${out}/live.html.gz`, gzipSync(await oneFile(), { level: 9 }));
 await writeFile(`${out}-modules/package.json`, '{ "type": "module" }\n');

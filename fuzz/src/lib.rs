@@ -10,6 +10,7 @@ mod http3;
 mod json;
 mod mutate;
 mod pieces;
+mod quic;
 mod random;
 mod scenario;
 mod set;
@@ -22,6 +23,7 @@ pub use capture::capture;
 pub use http3::{http3, mutate_http3};
 pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
+pub use quic::quic;
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
 pub use udp::{mutate_udp, udp};
@@ -30,7 +32,7 @@ pub use udp::{mutate_udp, udp};
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its directory of seeds.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("scenario", scenario),
     ("json", json),
     ("set", set),
@@ -38,6 +40,7 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("capacity", capacity),
     ("udp", udp),
     ("http3", http3),
+    ("quic", quic),
 ];
 
 /// Copies a mutated input into libFuzzer's buffer, truncated to `max_size`; returns its length.

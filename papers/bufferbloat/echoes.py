@@ -34,7 +34,7 @@ def in_links(folder: Path, address: str) -> Points:
     of the record; the second is in ms.
     """
     sent, received = (
-        dict(_echoes(next(folder.glob(f"*.{end}.pcapng")))) for end in ("sender", "receiver")
+        dict(echoes(next(folder.glob(f"*.{end}.pcapng")))) for end in ("sender", "receiver")
     )
     host = ip_address(address)
     found = []
@@ -50,7 +50,7 @@ def in_links(folder: Path, address: str) -> Points:
     return found
 
 
-def _echoes(file: Path) -> Iterator[tuple[Echo, float]]:
+def echoes(file: Path) -> Iterator[tuple[Echo, float]]:
     """Return each request and reply with its time at the capturing host."""
     data = file.read_bytes()
     place = 0

@@ -259,13 +259,26 @@ def _recorded(
     outcomes: list[_core.Outcome],
     user_controllers: UserControllers | None = None,
 ) -> Run:
-    summary = _summary(core, name, runs, [json.loads(one.summary_json()) for one in outcomes])
     series: dict[File, bytes] = {
         "flows": _core.series_parquet(outcomes, "flows"),
         "links": _core.series_parquet(outcomes, "links"),
     }
     if transfers := _core.transfers_parquet(outcomes):
         series["transfers"] = transfers
+    done = [json.loads(one.summary_json()) for one in outcomes]
+    return assembled(core, name, runs, done, series, user_controllers)
+
+
+def assembled(
+    core: _core.Scenario,
+    name: str,
+    runs: int,
+    done: list[RunSummary],
+    series: dict[File, bytes],
+    user_controllers: UserControllers | None = None,
+) -> Run:
+    """Combine the summaries and series of a scenario's simulations."""
+    summary = _summary(core, name, runs, done)
     scenario, files = _as_run(core, runs)
     sources = user_controllers.record(summary) if user_controllers else {}
     return Run(summary, scenario, core.title(), series, {**files, **sources})

@@ -1,33 +1,68 @@
-"""The page within a report: its reader changes a value, and sees the changed run."""
+"""The page and a record in one file, alone or within a report (docs/page.md)."""
 
 import base64
 import gzip
+from pathlib import Path
+from typing import NamedTuple
 
-_SECTION = """<details class="card" id="live">
-<summary>Change a value: simulate this scenario anew, beside the recorded run</summary>
-<iframe title="Sojourn's page with this run" style="width: 100%; height: 90vh; border: 0"></iframe>
-</details>
-"""
-_SCRIPT = """<script type="text/plain" id="live-page">{page}</script>
-<script type="module">
-const live = document.getElementById("live");
-const open = async () => {{
-  const packed = atob(document.getElementById("live-page").textContent);
-  const bytes = Uint8Array.from(packed, (sign) => sign.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const page = new Blob([await new Response(stream).arrayBuffer()], {{ type: "text/html" }});
-  live.querySelector("iframe").src = URL.createObjectURL(page);
-}};
-live.addEventListener("toggle", open, {{ once: true }});
-</script>
-"""
+from sojourn import page_record
+from sojourn.errors import UsageError
+from sojourn.record import Record
+
+# The page in one file, packed, with an empty place for a record.
+_PACKED = "live.html.gz"
+_EMPTY = '<script type="text/plain" id="sojourn-record"></script>'
+# Rows of a record in a report: some 2 MB.
+_MOST_ROWS = 300_000
+# The fastest level makes records a third larger than the slowest, in a tenth of its time.
+_LEVEL = 1
 
 
-def with_page(report: str, page: str) -> str:
-    """Return a report in HTML that contains the page of `page_server.live_page`.
+class Live(NamedTuple):
+    """The page and a record for a report, each packed by gzip and in base64."""
 
-    The page starts when the reader opens its section.
+    page: str
+    record: str
+
+
+def own_folder() -> Path | None:
+    """Return the folder of the page in this package, if it was built with the page."""
+    folder = Path(__file__).parent / "page"
+    return folder if (folder / _PACKED).is_file() else None
+
+
+def page_folder() -> Path:
+    """Return the folder of the built page: the package's, or that of `make page` here."""
+    places = (own_folder(), Path("target/page").absolute())
+    found = next((place for place in places if place and (place / "sojourn.wasm").is_file()), None)
+    if found is None:
+        raise UsageError(
+            "this package was built without the page; in a checkout of Sojourn, run `make page`, "
+            "and then `make install`"
+        )
+    return found
+
+
+def of(record: Record, folder: Path) -> Live | None:
+    """Return the parts of a live report; None if the page cannot simulate the record.
+
+    The page has neither the scenario of other programs' records nor controllers in Python, and a
+    record of more than 300,000 samples would make the report too large.
     """
-    packed = base64.b64encode(gzip.compress(page.encode(), mtime=0)).decode()
-    before, end, after = report.rpartition("</main>")
-    return f"{before}{_SECTION}{end}\n{_SCRIPT.format(page=packed)}{after}"
+    series = record.flows.height + record.links.height
+    # Runs of further seeds are left out of the page.
+    rows = series * len(page_record.first_runs(record)) / len(record.runs)
+    if not record.scenario or record.summary.get("controllers") or rows > _MOST_ROWS:
+        return None
+    packed = base64.b64encode((folder / _PACKED).read_bytes()).decode()
+    return Live(packed, _packed(record))
+
+
+def page(folder: Path, record: Record) -> str:
+    """Return the page and a record as one file, which runs the simulator without a server."""
+    text = gzip.decompress((folder / _PACKED).read_bytes()).decode()
+    return text.replace(_EMPTY, _EMPTY.replace("><", f">{_packed(record)}<", 1), 1)
+
+
+def _packed(record: Record) -> str:
+    return base64.b64encode(gzip.compress(page_record.to_json(record), _LEVEL, mtime=0)).decode()

@@ -1,9 +1,6 @@
-"""Serves the page, run directories and captures on loopback, read-only; or writes one file."""
+"""Serves the page, run directories and captures on loopback, read-only."""
 
-import base64
-import gzip
 import hmac
-import json
 import secrets
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -12,8 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from sojourn import page_items
+from sojourn import page_items, page_sweep
 from sojourn.errors import UsageError
+from sojourn.page_record import encoded
 from sojourn.record import Record
 
 _TYPES = {
@@ -31,23 +29,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-
-
-def page_folder() -> Path:
-    """Return the folder of the built page: the package's, or that of `make page` here."""
-    places = (Path(__file__).parent / "page", Path("target/page"))
-    found = next((place for place in places if (place / "sojourn.wasm").is_file()), None)
-    if found is None:
-        raise UsageError("the page is not built; run `make page` in a checkout of Sojourn")
-    return found.absolute()
-
-
-def live_page(page: Path, record: Record) -> str:
-    """Return the page and a record as one file, which runs the simulator without a server."""
-    empty = '<script type="text/plain" id="sojourn-record"></script>'
-    data = base64.b64encode(gzip.compress(_json(page_items.recorded(record)), mtime=0)).decode()
-    text = (page / "live.html").read_text("utf-8")
-    return text.replace(empty, empty.replace("><", f">{data}<", 1), 1)
 
 
 class PageServer(ThreadingHTTPServer):
@@ -89,16 +70,21 @@ class PageServer(ThreadingHTTPServer):
         Raises FileNotFoundError, or the error of a run or capture that cannot be read.
         """
         if name == "now.json" and self.now is not None:
-            return _TYPES[".json"], _json(self.now())
+            return _TYPES[".json"], encoded(self.now())
         if name == "items.json":
-            return _TYPES[".json"], _json(page_items.listed(page_items.found(self.given)))
+            return _TYPES[".json"], encoded(page_items.listed(page_items.found(self.given)))
         if name.startswith("item-") and name.endswith(".json"):
-            key = name.removeprefix("item-").removesuffix(".json")
-            item = next((one for one in page_items.found(self.given) if one.key == key), None)
-            if item is None:
-                raise FileNotFoundError(name)
-            return _TYPES[".json"], _json(page_items.content(item, self.load))
+            return _TYPES[".json"], self._item(*name[len("item-") : -len(".json")].split("-"))
         return self._file(name or "index.html")
+
+    def _item(self, key: str, *run: str) -> bytes:
+        """Return the data of an item, or the scenario of a run of a sweep."""
+        item = next((one for one in page_items.found(self.given) if one.key == key), None)
+        if item is None or len(run) > (item.kind == "sweep"):
+            raise FileNotFoundError(key)
+        if run:
+            return page_sweep.scenario_of(item.path, *run)
+        return page_items.content(item, self.load)
 
     def _file(self, name: str) -> tuple[str, bytes]:
         # Names of files in one folder: no path can leave it.
@@ -130,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         except FileNotFoundError:
             return self._answer(HTTPStatus.NOT_FOUND, _TYPES[".txt"], b"unknown address")
         except (UsageError, MemoryError, OSError) as error:
-            text = _json({"error": str(error)})
+            text = encoded({"error": str(error)})
             return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, _TYPES[".json"], text)
         return self._answer(HTTPStatus.OK, kind, content)
 
@@ -144,11 +130,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print no log: its lines would contain the token."""
-
-
-def _json(value: object) -> bytes:
-    try:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError as error:
-        reason = "the run has a value that is infinite or not a number; write null instead"
-        raise UsageError(reason) from error

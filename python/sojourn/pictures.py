@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import memory, output
+from sojourn import live_report, memory, output
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
@@ -32,17 +32,25 @@ class Pictures:
     """The pictures of one folder, and those that could not be drawn."""
 
     def __init__(
-        self, report_missing: ReportMissing, formats: Collection[str] = PAGE, dark: bool = False
+        self,
+        report_missing: ReportMissing,
+        formats: Collection[str] = PAGE,
+        dark: bool = False,
+        live: bool | None = None,
     ) -> None:
         """Take the formats of the report, from `FORMATS`; raise `ValueError` for another one.
 
-        With `dark`, pictures have a dark ground.
+        With `dark`, pictures have a dark ground. With `live`, the page contains the simulator, and
+        a package without it raises `UsageError`; by default it does if the package has it.
         """
         if unknown := set(formats) - set(FORMATS):
             known = ", ".join(FORMATS)
             raise ValueError(f"no report as {', '.join(sorted(unknown))}; the formats are {known}")
         self._formats = [one for one in FORMATS if one in formats]
         self._dark = dark
+        self._simulator = live_report.own_folder() if live is None else None
+        if live:
+            self._simulator = live_report.page_folder()
         self._report_missing = report_missing
         self._missing: dict[str, list[str]] = {}
 
@@ -67,8 +75,14 @@ class Pictures:
             if one == "png" and (fault := faults.get("svg")):
                 self._missing[fault].append(file.name)
             else:
-                on_dark = self._dark and one not in PAGE
-                faults[one] = self._fault(file.name, partial(figure.save, file, on_dark))
+                faults[one] = self._fault(file.name, partial(self._save, figure, file))
+
+    def _save(self, figure: "Drawing", file: Path) -> None:
+        is_page = file.suffix == f".{PAGE[0]}"
+        if is_page and self._simulator:
+            output.write_file(file, figure.live_html(self._simulator))
+        else:
+            figure.save(file, self._dark and not is_page)
 
     def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
         """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""

@@ -136,6 +136,11 @@ class Selection(Generic[S]):
         where = ", ".join(f"{name}={value}" for name, value in self._where.items())
         return f"<sojourn.Selection {where}>"
 
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
+
+        return notebook.of_selection(cast(Mapping[str, Any], self.summary), self.series.height)
+
 
 def _only(runs: Sequence[RunSummary], control: str | None, seed: int | None) -> RunSummary:
     found = [

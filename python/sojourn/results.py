@@ -94,9 +94,10 @@ class Run(Record):
         return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
 
     def _repr_html_(self) -> str:
+        from sojourn.report import notebook
         from sojourn.report.table_html import to_html
 
-        return to_html(self.summary)
+        return notebook.of_run(to_html(self.summary), lambda: self.plot().svg)
 
 
 def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:

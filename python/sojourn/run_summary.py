@@ -42,6 +42,7 @@ class SizeClass(_Slowdowns):
 class _Optional(TypedDict, total=False):
     transfers_by_size: list[SizeClass]
     closed: str
+    ecn_failure: str
 
 
 class FlowSummary(_Optional):
@@ -49,6 +50,7 @@ class FlowSummary(_Optional):
 
     `transfers_by_size` is present if the sizes of its transfers are drawn: all of them first, then
     those of each class of sizes. `closed` is the reason if a stack has ended the connection.
+    `ecn_failure` is the damage to ECN for which the sender stopped its use (docs/damage.md).
     """
 
     name: str

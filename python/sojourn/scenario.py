@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, inputs
+from sojourn import _core, inputs, shipped
 from sojourn.errors import OutputExistsError
 
 Quantity = str | int | float
@@ -50,9 +50,9 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Scenario":
-        """Read a TOML file."""
-        file = Path(path)
-        return cls.parse(inputs.text(path), origin=str(path), base_dir=file.parent)
+        """Read a TOML file, or the scenario of the package with this name (`sojourn scenarios`)."""
+        file = shipped.located(path)
+        return cls.parse(inputs.text(file), origin=str(path), base_dir=Path(file).parent)
 
     @classmethod
     def parse(
@@ -78,6 +78,9 @@ class Scenario(MutableMapping[str, Any]):
         jitter: Quantity | Mapping[str, Any] | None = None,
         reorder: float | Mapping[str, Any] | None = None,
         duplicate: float | Mapping[str, Any] | None = None,
+        ecn: str | Mapping[str, Any] | None = None,
+        ack_thinning: int | Mapping[str, Any] | None = None,
+        slots: Mapping[str, Any] | None = None,
         overhead: Quantity | None = None,
     ) -> "Scenario":
         """Add a link, or replace the one of this name; return the scenario."""
@@ -170,6 +173,11 @@ class Scenario(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         title = self._document.get("title", "untitled")
         return f"<sojourn.Scenario {title!r} from {self._origin}>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
+
+        return notebook.of_scenario(self, self.to_toml)
 
 
 def _write_new(file: Path, text: str) -> None:

@@ -150,7 +150,7 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
             lists = [item[key] for item in items if item.get(key)]
             merged[key] = _merge_lists(lists, same=("from_bytes", "to_bytes"))
             continue
-        if key == "closed":
+        if key in ("closed", "ecn_failure"):
             merged[key] = items[0][key]
             continue
         values = [item[key] for item in items if item.get(key) is not None]

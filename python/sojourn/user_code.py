@@ -12,22 +12,25 @@ import linecache
 import signal
 import sys
 import threading
+import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from sojourn import inputs
+from sojourn import inputs, user_modules
 from sojourn.errors import UsageError, UserCodeError
 
 _PREFIX = "sojourn_own_"
 _NEVER = {"sojourn", *sys.stdlib_module_names}
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+# The content of each imported module.
+_read: dict[str, bytes] = {}
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Source:
     qualname: str
     file: str | None
     text: str | None
+    path: str | None = None
+    """The file as the user named it, if it was loaded by name."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the modules in its folder that it imports, by their relative paths."""
 
     @property
     def sha256(self) -> str | None:
@@ -44,6 +51,16 @@ class Source:
         import hashlib
 
         return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def identity(self) -> str:
+        """A hash of the code with its modules. Unknown code never has the same one again."""
+        import hashlib
+        import json
+
+        code = uuid.uuid4().hex if self.text is None else self.text
+        known = json.dumps([self.qualname, code, dict(self.modules)])
+        return hashlib.blake2b(known.encode(), digest_size=16).hexdigest()
 
     @classmethod
     def of(cls, thing: Callable[..., Any]) -> "Source":
@@ -64,19 +81,29 @@ class Loader:
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[ModuleType, str]] = {}
 
-    def load(self, file: str, name: str) -> tuple[Any, Source]:
-        """Run a file unless it has run; return its `name`, with the source text that ran."""
+    def load(self, file: str, name: str, text: str | None = None) -> tuple[Any, Source]:
+        """Run a file unless it has run; return its `name`, with the source text that ran.
+
+        `text` takes the place of the file's content.
+        """
         place = Path(file).resolve()
-        text = self._loaded[place][1] if place in self._loaded else inputs.text(file)
+        if place in self._loaded:
+            text = self._loaded[place][1]
+        elif text is None:
+            text = inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
             if place not in self._loaded:
+                _forget_changed(_package(place.parent))
                 self._loaded[place] = _executed(file, text), text
             module, _ = self._loaded[place]
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
+        package = _package(place.parent)
+        modules = user_modules.beside(place.parent, text, lambda top: _is_in_folder(package, top))
         # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
-        return found, Source(name, Path(file).name if place.is_file() else None, text)
+        named = Path(file).name if place.is_file() else None
+        return found, Source(name, named, text, file, modules)
 
 
 @contextmanager
@@ -92,6 +119,24 @@ def running(fault: str) -> Iterator[None]:
             if arrived:
                 raise
             raise UserCodeError(fault) from error
+
+
+def _forget_changed(package: str) -> None:
+    """Load the modules of a folder anew if one of them was edited after it had been imported.
+
+    A running process may load a controller again, as a notebook does.
+    """
+    loaded = [name for name in _read if name.startswith(f"{package}.") and name in sys.modules]
+    if any(_is_changed(sys.modules[name].__file__, _read[name]) for name in loaded):
+        for name in loaded:
+            del sys.modules[name]
+
+
+def _is_changed(file: str | None, content: bytes) -> bool:
+    try:
+        return file is None or Path(file).read_bytes() != content
+    except OSError:
+        return True
 
 
 def _executed(file: str, text: str) -> ModuleType:
@@ -229,6 +274,11 @@ class _Finder(MetaPathFinder):
 
 
 class _FolderLoader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the file: cached code of the same second and size may be of another text."""
+        _read[fullname] = self.get_data(self.path)
+        return self.source_to_code(_read[fullname], self.path)
+
     def exec_module(self, module: ModuleType) -> None:
         _give_imports(module)
         super().exec_module(module)

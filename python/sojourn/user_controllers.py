@@ -76,6 +76,8 @@ class Declaration:
     random: bool
     params: list[tuple[str, Param]]
     factory: Factory
+    code: str
+    """The identity of its code."""
 
 
 class UserControllers:
@@ -97,6 +99,11 @@ class UserControllers:
 
     def __bool__(self) -> bool:
         return bool(self.names)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """The source of each controller by its name."""
+        return {name: self._origins[name] for name in self.names}
 
     def used(self, runs: Iterable[RunSummary]) -> list[str]:
         """Return the names of the controllers that at least one flow used."""
@@ -161,6 +168,7 @@ def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
         random=_attribute(factory, "random", bool, False),
         params=_params(factory),
         factory=factory,
+        code=origin.identity,
     )
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from sojourn import output
+from sojourn import output, shipped
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import positive
+from sojourn.cli.options import add_place, positive
 from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
@@ -61,7 +61,7 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         help="folder to write to (default: runs/paper-NAME, runs/paper-NAME-live or "
         "runs/paper-NAME-STACK; -2, -3, ...)",
     )
-    add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
+    add_place(parser)
     add(
         "--data",
         metavar="PATH",
@@ -106,13 +106,15 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--papers", metavar="DIR", default="papers", help="folder of papers (default: papers)"
+        "--papers",
+        metavar="DIR",
+        help="folder of papers (default: papers, or those of the package)",
     )
 
 
 def show_list(args: argparse.Namespace) -> int:
     """List every paper with its figures."""
-    papers = {name: runner.load(one) for name, one in runner.find(Path(args.papers)).items()}
+    papers = {name: runner.load(one) for name, one in runner.find(_folder(args)).items()}
     if args.json:
         listed = [_listed(name, paper) for name, paper in papers.items()]
         print(json.dumps(listed, indent=1))
@@ -128,6 +130,14 @@ def show_list(args: argparse.Namespace) -> int:
         for figure, one in paper.stacks.items():
             out.print(name(f"  {figure:12} {one.title} (--stack)"))
     return 0
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    """Return the folder of papers: the named one, `papers` here, or that of the package."""
+    if args.papers is not None:
+        return Path(args.papers)
+    here = Path("papers")
+    return here if here.is_dir() or not shipped.PAPERS.is_dir() else shipped.PAPERS
 
 
 def _listed(name: str, paper: Paper) -> dict[str, object]:
@@ -158,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     kind = "-live" if args.live else f"-{args.stack}" if args.stack else ""
     out = output.choose(args.out, Path("runs") / f"paper-{args.name}{kind}")
     wanted = _wanted(args)
-    data = _data(args.data, Path(args.papers))
+    data = _data(args.data, _folder(args))
     done: list[PaperSummary] = []
     figures = Figures()
     with Bar() as bar, out.opened() as opened:
@@ -175,7 +185,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wanted(args: argparse.Namespace) -> list[_Wanted]:
-    place = Path(args.papers)
+    place = _folder(args)
     if args.name == _ALL and args.figure:
         raise UsageError("--figure is for one paper: name it instead of `all`")
     if not args.live and (args.ipv6 or args.runs is not None):
@@ -227,6 +237,8 @@ def _run(
         quick=args.quick,
         data=data,
         jobs=args.jobs,
+        dataset=args.dataset,
+        cluster=args.cluster,
         progress=bar.simulating,
         drawn=Pictures(figures.report_missing),
         live_runs=LiveRuns(args.ipv6, args.runs) if args.live else None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from sojourn import _core, api, experiment, inputs, run_directory
 from sojourn.exports import Captures
@@ -14,7 +14,9 @@ from sojourn.pictures import Pictures, warn
 from sojourn.real_time import Stack
 from sojourn.report.chart import Document
 from sojourn.results import Run
+from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary
+from sojourn.sweeps.jobs import Cells, Place, Result, simulate
 
 from sojourn_papers.form import Form
 from sojourn_papers.live_runs import LiveRuns
@@ -49,13 +51,13 @@ def paper_name(folder: Path) -> str:
 class Cell:
     """One simulation of a sweep. Its series are decoded on first use."""
 
-    def __init__(self, outcome: _core.Outcome) -> None:
-        self._outcome = outcome
+    def __init__(self, result: Result) -> None:
+        self._result = result
 
-    @cached_property
+    @property
     def summary(self) -> RunSummary:
         """Its figures, as an entry of `runs` in `sojourn run --json`."""
-        return cast(RunSummary, json.loads(self._outcome.summary_json()))
+        return self._result.summary
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
@@ -68,10 +70,23 @@ class Cell:
         return self._read("links")
 
     def _read(self, what: run_directory.What) -> "pl.DataFrame":
-        import polars as pl
+        return run_directory.complete_series(self._result.table(what), what)
 
-        series = _core.series_parquet([self._outcome], what)
-        return run_directory.complete_series(pl.read_parquet(io.BytesIO(series)), what)
+
+def _columns(results: Sequence[Result]) -> tuple[list[RunSummary], dict[File, bytes]]:
+    """Return the summaries of a run, and its tables as Parquet files."""
+    import polars as pl
+
+    tables: dict[File, bytes] = {}
+    for what in get_args(File):
+        frames = [frame for one in results if not (frame := one.table(what)).is_empty()]
+        if frames or what != "transfers":
+            every = pl.concat(frames or [pl.DataFrame()], how="diagonal")
+            order = [one.name for one in run_directory.COLUMNS[what] if one.name in every.columns]
+            content = io.BytesIO()
+            every.select(order).write_parquet(content)
+            tables[what] = content.getvalue()
+    return [one.summary for one in results], tables
 
 
 @dataclass
@@ -86,6 +101,10 @@ class Lab:
     data: Path | None = None
     """A folder or file of measurements that Sojourn does not include, if available."""
     jobs: int | None = None
+    dataset: str | None = None
+    """Folder or URL that keeps the simulations; absent if they are kept in memory."""
+    cluster: str | None = None
+    """The cluster that simulates into the dataset."""
     progress: experiment.Progress | None = None
     drawn: Pictures = field(default_factory=lambda: Pictures(warn))
     """Draws the pictures; a picture that fails does not end the run."""
@@ -180,11 +199,27 @@ class Lab:
         known = {key: self._made[key] for key in keys if key in self._made}
         if missing:
             prepared = [self._prepared(one) for one in missing.values()]
-            found = api.record_all(prepared, runs, self.jobs, self.progress)
+            found = self._recorded(prepared, runs)
             known.update(zip(missing, found, strict=True))
         if keep:
             self._made.update(known)
         return [known[key] for key in keys]
+
+    def _recorded(self, prepared: list[tuple[_core.Scenario, str]], runs: int) -> list[Run]:
+        if self.dataset is None:
+            return api.record_all(prepared, runs, self.jobs, self.progress)
+        plans = [experiment.jobs_of(core, runs) for core, _ in prepared]
+        found = iter(self._simulated([job for plan in plans for job in plan], lambda one: one))
+        return [
+            api.assembled(core, name, runs, *_columns([next(found) for _ in plan]))
+            for plan, (core, name) in zip(plans, prepared, strict=True)
+        ]
+
+    def _simulated(self, jobs: Sequence[experiment.Job], take: Callable[[Result], T]) -> list[T]:
+        """Simulate in threads here, or into the dataset."""
+        cells = Cells(jobs, ("job",), [(str(number),) for number in range(len(jobs))])
+        place = Place(self.jobs, self.dataset, self.cluster)
+        return simulate(cells, place, take, self.progress, str(self.folder))
 
     def _prepared(self, ask: "Ask", seed: int | None = None) -> tuple[_core.Scenario, str]:
         source = api.as_scenario(self.folder / ask.scenario)
@@ -228,12 +263,7 @@ class Lab:
         for cell in cells:
             core = experiment.prepare(source.compile(), assignments=cell)
             jobs.append(experiment.Job(core, 0, core.seed()))
-        return experiment.simulate(
-            jobs,
-            api.threads_of(self.jobs),
-            lambda outcome: take(Cell(outcome)),
-            self.progress,
-        )
+        return self._simulated(jobs, lambda result: take(Cell(result)))
 
     def draw(self, name: str, figure: Document) -> None:
         """Write a figure as `NAME.svg` and `NAME.png`."""

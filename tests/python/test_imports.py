@@ -13,8 +13,12 @@ PYTHON = ROOT / "python"
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Return every module below a folder by its dotted name."""
-    named = {file.relative_to(root).with_suffix(""): file for file in root.rglob("*.py*")}
+    """Return every module below a folder by its dotted name, without the copies of papers."""
+    named = {
+        file.relative_to(root).with_suffix(""): file
+        for file in root.rglob("*.py*")
+        if "shipped" not in file.relative_to(root).parts
+    }
     return {
         ".".join(path.parts).removesuffix(".__init__"): file
         for path, file in named.items()

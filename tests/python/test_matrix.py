@@ -51,6 +51,23 @@ def test_one_s_own_stands_among_them(sojourn: Sojourn) -> None:
     assert who == [["mine"], ["cubic"], ["mine", "mine"], ["mine", "cubic"], ["cubic", "cubic"]]
 
 
+def test_a_dataset_gives_the_same_table_and_resumes(sojourn: Sojourn, tmp_path: Path) -> None:
+    mine = ("--controller", f"{ROOT / 'docs' / 'own_controller.py'}:Mine")
+    axes = ("--controls", "mine,cubic", "--queues", "codel", "--rtts", "10ms")
+    line = ("matrix", *mine, *axes, "--duration", "3s", "--runs", "2", "--json")
+    memory = sojourn(*line)
+    kept = sojourn(*line, "--dataset", "kept", "--jobs", "2")
+    assert kept.stdout == memory.stdout != ""
+    batches = sorted((tmp_path / "kept" / "runs").iterdir())
+    assert sojourn(*line, "--dataset", "kept").stdout == memory.stdout
+    assert sorted((tmp_path / "kept" / "runs").iterdir()) == batches
+    shown = json.loads(sojourn("sweep", "show", "kept", "--json").stdout)
+    assert [(row["rtt_s"], row["n"]) for row in shown] == [(0.01, 2)] * 5
+    refused = sojourn(*line, "--cluster", "tcp://127.0.0.1:1")
+    assert refused.returncode == 2
+    assert "--dataset" in refused.stderr
+
+
 def test_threads_change_nothing(sojourn: Sojourn) -> None:
     one, two = (sojourn("matrix", *SMALL, "--duration", "2s", "--jobs", n) for n in ("1", "2"))
     assert one.stdout == two.stdout != ""

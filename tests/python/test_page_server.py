@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
+import polars as pl
 import pytest
 import sojourn
-from sojourn import results
+from sojourn import live_report, results
 from sojourn.cli import main, view
 from sojourn.errors import UsageError
-from sojourn.page_items import content, found, listed, recorded
-from sojourn.page_server import PageServer, page_folder
+from sojourn.live_report import page_folder
+from sojourn.page_items import content, found, listed
+from sojourn.page_record import to_json
+from sojourn.page_server import PageServer
+from sojourn.page_sweep import scenario_of
 from support import SMALL
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -67,8 +71,10 @@ def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
     run = fetched(server, f"item-{small['key']}.json")
     assert [one["control"] for one in run["runs"]] == ["cubic", "dctcp"]
     assert run["flows"][1]["names"] == ["upload"]
+    # The link back has no limit, and so no queue.
+    assert run["links"][0]["names"] == ["bottleneck"]
     times, delays = (run["links"][0]["columns"][name] for name in ("t_s", "queue_delay_s"))
-    assert len(times) == len(delays) == 600 * len(run["links"][0]["names"])
+    assert len(times) == len(delays) == 600
     assert (
         max(delay for delay in delays if delay) == run["runs"][0]["links"][0]["queue_delay_max_s"]
     )
@@ -110,34 +116,39 @@ def test_incomplete_records(server: PageServer, tmp_path: Path) -> None:
     shutil.copytree(server.given[0] / "small", tmp_path / "small")
     (tmp_path / "small" / "links.parquet").unlink()
     (item,) = found([tmp_path / "small"])
-    run = content(item, results.read)
+    run = json.loads(content(item, results.read))
     assert run["links"][0]["names"] == []
     assert len(run["flows"][0]["columns"]["t_s"]) == 600
 
 
-def test_a_number_that_json_has_not_gives_a_reason(
-    server: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sojourn.page_items.content", lambda *_: {"delay": float("nan")})
-    key = found(server.given)[1].key
-    status, reason = get(server, f"/{server.token}/item-{key}.json")
-    assert status == 422
-    assert "not a number" in json.loads(reason)["error"]
-
-
-def test_only_the_samples_of_the_first_seed_count(
-    server: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_that_json_has_not_gives_a_reason(server: PageServer) -> None:
     record = results.read(server.given[0] / "small")
-    rows = record.flows.height + record.links.height
-    monkeypatch.setattr("sojourn.page_items._MOST_ROWS", rows)
+    flows = record.flows
+    for value in ("inf", "-inf"):
+        record.flows = flows.with_columns(rtt_s=pl.lit(float(value)))
+        with pytest.raises(UsageError, match="not a number"):
+            to_json(record)
+    record.flows = flows.with_columns(rtt_s=pl.lit(float("nan")))
+    assert set(json.loads(to_json(record))["flows"][0]["columns"]["rtt_s"]) == {None}
+
+
+def test_samples_keep_their_digits(server: PageServer) -> None:
+    record = results.read(server.given[0] / "small")
+    run = json.loads(to_json(record))
+    own = record.flows.filter(pl.col("control") == "dctcp")
+    for name in ("t_s", "goodput_bps", "cwnd_bytes", "rtt_s"):
+        assert run["flows"][1]["columns"][name] == own[name].to_list()
+
+
+def test_only_the_samples_of_the_first_seed_count(server: PageServer) -> None:
+    record = results.read(server.given[0] / "small")
+    rows = len(record.flows) + len(record.links)
     for name in ("flows", "links"):
         frame = getattr(record, name)
         setattr(record, name, frame.vstack(frame.with_columns(seed=frame["seed"] + 1)))
-    assert len(recorded(record)["runs"]) == 2
-    monkeypatch.setattr("sojourn.page_items._MOST_ROWS", rows - 1)
+    assert len(json.loads(to_json(record, rows))["runs"]) == 2
     with pytest.raises(UsageError, match="too many"):
-        recorded(record)
+        to_json(record, 1800)
 
 
 def test_the_browser_is_given_a_private_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,40 +187,149 @@ def test_other_hosts_and_methods_are_refused(server: PageServer) -> None:
         assert get(server, page, method)[0] == 501
 
 
-def test_a_saved_page_holds_its_run(
-    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    empty = '<script type="text/plain" id="sojourn-record"></script>'
-    (tmp_path / "page").mkdir()
-    (tmp_path / "page" / "live.html").write_text(f"<body>{empty}</body>")
-    monkeypatch.setattr("sojourn.page_server.page_folder", lambda: tmp_path / "page")
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the dataset of a sweep, with a variable `share` beside the keys."""
+    folder = tmp_path_factory.mktemp("sweeps")
+    axes: dict[str, list[object]] = {
+        "link.bottleneck.queue": ["droptail", {"kind": "codel", "ecn": True}],
+        "share": [1, 2],
+    }
+    sojourn.sweep(
+        SMALL,
+        axes,
+        folder / "queues",
+        let={"link.bottleneck.buffer": "share * 30kB"},
+        set={"duration": "4s"},
+        runs=2,
+    )
+    return folder
+
+
+def test_a_sweep_is_served_with_the_scenarios_of_its_points(swept: Path) -> None:
+    (item,) = found([swept])
+    sweep = json.loads(content(item, results.read))
+    names = {axis["name"]: axis["values"] for axis in sweep["axes"]}
+    assert names["share"] == ["1", "2"]
+    assert names["control"] == ["cubic", "dctcp"]
+    assert len(sweep["points"]) == 8
+    # The medians are those of the dataset.
+    dataset = sojourn.Dataset(swept / "queues")
+    goodput = [figure["title"] for figure in sweep["figures"]].index("goodput (Mbit/s)")
+    axes = ["queue", "share", "control"]
+    medians = dataset.flows.group_by(axes).agg(pl.col("goodput_bps").median() / 1e6)
+    for point in sweep["points"]:
+        own = dataset.points.filter(pl.col("run") == point["run"]).join(medians, on=axes)
+        assert point["values"][goodput] == pytest.approx(own["goodput_bps"][0])
+    last = sweep["points"][-1]
+    scenario = json.loads(scenario_of(swept / "queues", last["run"]))["scenario"]
+    bottleneck = sojourn.Scenario.parse(scenario)["link"]["bottleneck"]
+    assert bottleneck["queue"] == {"kind": "codel", "ecn": True}
+    assert bottleneck["buffer"] == "60kB"
+    with pytest.raises(FileNotFoundError):
+        scenario_of(swept / "queues", "0123")
+    entries = listed([item])["items"]
+    assert (entries[0]["kind"], entries[0]["name"]) == ("sweep", "queues")
+    (swept / "queues" / "runs" / "later.parquet").write_bytes(b"")
+    assert listed([item])["items"][0]["changed"] > entries[0]["changed"]
+    (swept / "queues" / "runs" / "later.parquet").unlink()
+
+
+def test_only_runs_of_sweeps_have_scenarios(server: PageServer, swept: Path) -> None:
+    broken, small, capture = fetched(server, "items.json")["items"]
+    for key in (broken["key"], small["key"], capture["key"]):
+        assert get(server, f"/{server.token}/item-{key}-0123.json")[0] == 404
+    with PageServer(server.page, [swept], results.read) as made:
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread.start()
+        (item,) = fetched(made, "items.json")["items"]
+        point = fetched(made, f"item-{item['key']}.json")["points"][0]
+        served = fetched(made, f"item-{item['key']}-{point['run']}.json")
+        assert 'duration = "4s"' in served["scenario"]
+        for name in ("0123", "..", f"{point['run']}-1"):
+            assert get(made, f"/{made.token}/item-{item['key']}-{name}.json")[0] == 404
+        made.shutdown()
+
+
+EMPTY = '<script type="text/plain" id="sojourn-record"></script>'
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a built page, which the package has."""
+    folder = tmp_path / "page"
+    folder.mkdir()
+    (folder / "sojourn.wasm").write_bytes(b"\0asm")
+    (folder / "live.html.gz").write_bytes(gzip.compress(f"<body>{EMPTY}</body>".encode()))
+    monkeypatch.setattr(live_report, "own_folder", lambda: folder)
+    return folder
+
+
+def packed_in(text: str, element: str) -> bytes:
+    """Return the packed content of an element of a page."""
+    _, _, rest = text.partition(f'id="{element}">')
+    return gzip.decompress(base64.b64decode(rest.partition("</script>")[0]))
+
+
+@pytest.mark.usefixtures("built")
+def test_a_saved_page_holds_its_run(server: PageServer, tmp_path: Path) -> None:
     run, saved = server.given[0] / "small", tmp_path / "saved.html"
     assert main(["view", str(run), "--save", str(saved)]) == 0
-    text = saved.read_text()
-    data = text[text.index('record">') + 8 : text.index("</script>")]
-    runs = json.loads(gzip.decompress(base64.b64decode(data)))["runs"]
+    runs = json.loads(packed_in(saved.read_text(), "sojourn-record"))["runs"]
     assert [one["control"] for one in runs] == ["cubic", "dctcp"]
     assert main(["view", str(run), "--save", str(saved)]) == 2
     assert main(["view", str(run.parent), "--save", str(tmp_path / "other.html")]) == 2
 
 
-def test_a_live_report_holds_the_page(
-    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_reports_are_live_if_the_package_has_the_page(
+    server: PageServer, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(server.given[0] / "small", run)
-    assert main(["report", str(run)]) == 0
-    alone = (run / "report.html").read_text()
-    (tmp_path / "live.html").write_text("<title>The page</title>")
-    monkeypatch.setattr("sojourn.page_server.page_folder", lambda: tmp_path)
-    assert main(["report", str(run), "--live"]) == 0
-    live = (run / "report.html").read_text()
-    data = live[live.index('id="live-page">') + 15 :].partition("<")[0]
-    assert gzip.decompress(base64.b64decode(data)) == b"<title>The page</title>"
-    assert len(live) < len(alone) + 2000
-    # Without the option, the report is as before.
-    assert main(["report", str(run)]) == 0
-    assert (run / "report.html").read_text() == alone
+
+    def report(*options: str) -> str:
+        assert main(["report", str(run), *options]) == 0
+        return (run / "report.html").read_text()
+
+    live = report()
+    assert packed_in(live, "live-page").decode() == f"<body>{EMPTY}</body>"
+    assert json.loads(packed_in(live, "live-record"))["title"] == "A small drop"
+    assert report("--live") == live
+    alone = report("--no-live")
+    assert 'id="live' not in alone
+    assert len(live) < len(alone) + 100_000
+    # A package without the page writes the report alone, unless it is asked for the simulator.
+    monkeypatch.setattr(live_report, "own_folder", lambda: None)
+    assert report() == alone
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(run), "--live"]) == 2
+    assert built.is_dir()
+
+
+def test_runs_and_saved_records_have_live_reports(built: Path, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    assert main(["run", str(file), "--out", str(tmp_path / "run")]) == 0
+    assert 'id="live-record"' in (tmp_path / "run" / "report.html").read_text()
+    assert main(["run", str(file), "--out", str(tmp_path / "alone"), "--no-live"]) == 0
+    assert 'id="live-record"' not in (tmp_path / "alone" / "report.html").read_text()
+    folder = sojourn.run(SMALL).save(tmp_path / "saved")
+    assert 'id="live-record"' in (folder / "report.html").read_text()
+    # A notebook's output would grow by a megabyte.
+    assert 'id="live-record"' not in sojourn.load(folder).plot().html
+    assert built.is_dir()
+
+
+def test_records_that_the_page_cannot_simulate_have_no_live_reports(
+    server: PageServer, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = results.read(server.given[0] / "small")
+    assert live_report.of(record, built) is not None
+    monkeypatch.setattr(live_report, "_MOST_ROWS", 3)
+    assert live_report.of(record, built) is None
+    monkeypatch.undo()
+    record.scenario = ""
+    assert live_report.of(record, built) is None
 
 
 def test_missing_folders_and_pages_are_named(
@@ -220,6 +340,6 @@ def test_missing_folders_and_pages_are_named(
     with pytest.raises(UsageError, match="does not exist"):
         found([tmp_path / "absent"])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sojourn.page_server.__file__", str(tmp_path / "module.py"))
+    monkeypatch.setattr("sojourn.live_report.__file__", str(tmp_path / "module.py"))
     with pytest.raises(UsageError, match="make page"):
         page_folder()

@@ -1,10 +1,12 @@
 """`sojourn paper`: its list, its errors and its files, tested on a paper with one drop."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sojourn as package
+from polars.testing import assert_frame_equal
 from sojourn.report import chart, views
 from sojourn_papers import Ask, Lab
 from support import ROOT, SMALL, Sojourn
@@ -196,6 +198,33 @@ def test_several_scenarios_in_one_pool_are_what_each_is_alone(papers: Path, tmp_
     alone = package.run(papers / "a-drop" / "small.toml", "cubic", set=halves, runs=2)
     assert two.series == alone.series
     assert two.scenario == alone.scenario
+
+
+def test_a_dataset_gives_the_same_results(papers: Path, tmp_path: Path) -> None:
+    folder = papers / "a-drop"
+    (folder / "other.toml").write_text(f"seed = 3\n{SMALL}")
+    halves = {"link.bottleneck.rate.steps.0.rate": "3Mbit"}
+    asks = [Ask("small.toml"), Ask("other.toml", halves, "cubic")]
+    cells = [{"link.back.delay": "20ms", "controls": "['bbr']"}, {"controls": "['cubic']"}]
+
+    def measured(lab: Lab) -> list[object]:
+        return lab.measure("small.toml", cells, lambda cell: (cell.summary, cell.flows, cell.links))
+
+    memory = Lab(folder, tmp_path)
+    kept = Lab(folder, tmp_path, dataset=str(tmp_path / "kept"), jobs=2)
+    for one, two in zip(memory.runs(asks, 2), kept.runs(asks, 2), strict=True):
+        assert one.summary == two.summary
+        assert one.scenario == two.scenario
+        for what in ("flows", "links"):
+            assert_frame_equal(getattr(one, what), getattr(two, what), check_column_order=False)
+    for here, there in zip(measured(memory), measured(kept), strict=True):
+        assert here[0] == there[0]  # type: ignore[index]
+        assert_frame_equal(here[1], there[1], check_column_order=False)  # type: ignore[index]
+        assert_frame_equal(here[2], there[2], check_column_order=False)  # type: ignore[index]
+    batches = sorted((tmp_path / "kept" / "runs").iterdir())
+    again = replace(kept, _made={})
+    assert again.runs(asks, 2)[0].summary == memory.runs(asks, 2)[0].summary
+    assert sorted((tmp_path / "kept" / "runs").iterdir()) == batches
 
 
 def test_what_was_simulated_is_remembered_unless_told_not_to(papers: Path, tmp_path: Path) -> None:

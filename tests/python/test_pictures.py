@@ -219,7 +219,7 @@ def test_a_limit_on_addresses_is_blamed_only_for_its_own_deaths(
 
 def test_a_png_without_svg_has_the_reason_of_its_svg(tmp_path: Path) -> None:
     told: list[str] = []
-    drawn = Pictures(told.append, ("html", "svg", "png"))
+    drawn = Pictures(told.append, ("html", "svg", "png"), live=False)
 
     class Broken:
         def save(self, file: Path, dark: bool) -> None:

@@ -307,7 +307,7 @@ def test_a_lost_worker_is_retried_and_its_killer_found(small: Path, tmp_path: Pa
     queue.end(Done(queue.take(tally, 1).name, 1, 0, 0.1))
     assert not queue
     assert not queue.has_out
-    worker = Worker(found.base, Folder(tmp_path), series=False)
+    worker = Worker(found.base, Folder(tmp_path))
     assert worker.fail(last, "killed") == Done(last.name, 1, 1, 0.0)
     assert pl.read_parquet(tmp_path / "runs" / f"{last.name}.parquet")["error"].to_list() == [
         "killed"
@@ -317,7 +317,7 @@ def test_a_lost_worker_is_retried_and_its_killer_found(small: Path, tmp_path: Pa
 def test_a_batch_ends_in_time(small: Path, tmp_path: Path) -> None:
     core = sojourn.Scenario.load(small).compile()
     core.set_controls(["cubic"])
-    worker = Worker(core, Folder(tmp_path), series=False)
+    worker = Worker(core, Folder(tmp_path))
     part = Part((), (("a", 0, 1), ("b", 0, 2)))
     assert worker.execute(Batch("one", (part,), 0.0)).runs == 1
 
@@ -332,7 +332,7 @@ def test_threads_share_a_worker(
         raise ValueError(json.loads(own.to_json())["link"]["back"]["delay"])
 
     monkeypatch.setattr(batch, "_simulated", delay)
-    worker = Worker(core, Folder(tmp_path), series=False)
+    worker = Worker(core, Folder(tmp_path))
     batches = [
         Batch(name, tuple(Part((text,), ((text, 0, 1),) * 3) for text in texts), 60.0)
         for name, texts in (("up", delays), ("down", delays[::-1]))

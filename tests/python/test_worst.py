@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -85,6 +86,7 @@ def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     # A sampler that converges at once leaves the rest of the search to random worlds.
     converged = SimpleNamespace(ask=lambda count: [])
     monkeypatch.setattr("sojourn.adversary.search.CmaEs", lambda *_: converged)
+    monkeypatch.setattr("sojourn.adversary.search.require_library", lambda _: None)
     seen: list[World] = []
 
     class Recorder(_Evaluator):
@@ -95,6 +97,16 @@ def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator: Any = Recorder()
     search(evaluator, "cmaes", 40, 1)
     assert len(set(seen)) == len(seen) == 40
+
+
+@pytest.mark.parametrize(("method", "library"), [("cmaes", "cmaes"), ("tpe", "optuna")])
+def test_a_missing_library_is_refused_before_the_first_evaluation(
+    method: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    untouched: Any = SimpleNamespace()
+    with pytest.raises(UsageError, match="sojourn\\[worst\\]"):
+        search(untouched, method, 40, 1)
 
 
 def test_limits_without_a_world_are_refused(small: Path) -> None:

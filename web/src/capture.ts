@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
 import { coloursOf, dashesOf, swatch } from "./colours.ts";
-import { el, fill } from "./dom.ts";
+import { el, fill, scrolling } from "./dom.ts";
 import { MISSING, general } from "./formatting.ts";
 
 /** The round-trip times from one end of a flow, as `sojourn rtt --json` has them. */
@@ -31,7 +31,7 @@ export interface Capture {
 }
 
 const HEIGHT = 320;
-const HEADS = ["samples", "min ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "packets", "re-sent"];
+const HEADS = ["samples", "min ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "packets", "re\u2011sent"];
 
 const nameOf = ({ from, to }: Direction) => `${from} → ${to}`;
 const ms = (seconds: number | null) => (seconds === null ? MISSING : (1000 * seconds).toFixed(2));
@@ -123,5 +123,5 @@ function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElemen
   const head = el("thead", {}, el("tr", {}, ...heads));
   const caption = "Round-trip times from the place of the capture";
   const table = el("table", {}, el("caption", {}, caption), head, el("tbody", {}, ...rows));
-  return el("div", { class: "scroll" }, table);
+  return scrolling(caption, {}, table);
 }

@@ -2,18 +2,18 @@
 
 import uPlot from "uplot";
 import { axes } from "./axes.ts";
+import { drawBounds, drawUnavoidable } from "./bounds.ts";
+import { dataOf, unitOf } from "./chart-data.ts";
 import { coloursOf, dashesOf, ink, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
-import { brief } from "./formatting.ts";
-import { type Bound, PANELS, type Panel, RECORDED, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { type Bound, PANELS, type Panel, boundsOf, curvesOf, isBeside, labelsOf, timesOf } from "./panels.ts";
+import { zoom } from "./zoom.ts";
 
 const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
 /** From this width on, panels are side by side, and taller. */
 const WIDE = 1700;
 const SYNC = "time";
-/** Means of the goodput over the run. */
-const MEANS = 600;
 /** Share of the shown time that one key press moves or zooms. */
 const STEP = 0.2;
 
@@ -108,7 +108,8 @@ export class Charts {
     this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
     this.dashes = new Map(labels.map((label, place) => [label, dashes[place] ?? []]));
     // A zoom outlives a change of the lines.
-    const { min, max } = (duration === this.duration && this.shown[0]?.plot.scales["x"]) || {};
+    const before = duration === this.duration ? this.shown[0]?.plot.scales["x"] : undefined;
+    const { min, max } = zoom.take(duration) ?? before ?? {};
     this.duration = duration;
     for (const { plot } of this.shown) plot.destroy();
     this.shown = [];
@@ -141,7 +142,7 @@ export class Charts {
     const line = (label: string): uPlot.Series => ({
       label,
       stroke: () => this.colours.get(label) ?? "",
-      width: label.endsWith(RECORDED) ? 1 : 1.25,
+      width: isBeside(label) ? 1 : 1.25,
       dash: this.dashes.get(label) ?? [],
       points: { show: false },
       show: !this.hidden.has(label),
@@ -172,8 +173,8 @@ export class Charts {
       hooks: {
         setScale: [(plot, key) => key === "x" && this.zoom(plot)],
         setCursor: [(plot) => this.point(plot.cursor.idx ?? null)],
-        drawAxes: [(plot) => panel.key === "delay" && this.drawUnavoidable(plot)],
-        draw: [(plot) => panel.key === "delay" && this.drawBounds(plot)],
+        drawAxes: [(plot) => panel.key === "delay" && drawUnavoidable(plot, this.experiment?.unavoidable)],
+        draw: [(plot) => panel.key === "delay" && drawBounds(plot, this.bounds())],
       },
     };
   }
@@ -189,46 +190,6 @@ export class Charts {
     return this.experiment ? boundsOf(this.experiment) : [];
   }
 
-  private drawUnavoidable(plot: uPlot): void {
-    const series = this.experiment?.unavoidable?.series ?? [];
-    if (series.length === 0) return;
-    const { ctx } = plot;
-    const zero = plot.valToPos(0, "y", true);
-    let x = plot.valToPos(0, "x", true);
-    ctx.save();
-    clip(plot);
-    ctx.fillStyle = ink("--unavoidable");
-    for (const [end, , , draining] of series) {
-      const next = plot.valToPos(end, "x", true);
-      const y = plot.valToPos((draining ?? 0) / 1e-3, "y", true);
-      ctx.fillRect(x, y, Math.max(next - x, devicePixelRatio) + 0.5, zero - y);
-      x = next;
-    }
-    ctx.restore();
-  }
-
-  private drawBounds(plot: uPlot): void {
-    const { ctx } = plot;
-    ctx.save();
-    clip(plot);
-    ctx.strokeStyle = ctx.fillStyle = ink("--ink");
-    ctx.lineWidth = devicePixelRatio;
-    ctx.font = `${11 * devicePixelRatio}px sans-serif`;
-    ctx.textAlign = "right";
-    ctx.textBaseline = "alphabetic";
-    for (const { from, to, bound } of this.bounds()) {
-      const y = plot.valToPos(bound / 1e-3, "y", true);
-      const [left, right] = [from, to].map((time) => plot.valToPos(time, "x", true));
-      ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
-      ctx.beginPath();
-      ctx.moveTo(left ?? 0, y);
-      ctx.lineTo(right ?? 0, y);
-      ctx.stroke();
-      ctx.fillText(`bound ${brief(bound)}`, (right ?? 0) - 4, y - 4 * devicePixelRatio);
-    }
-    ctx.restore();
-  }
-
   /** Zooms all panels as one of them was. */
   private zoom(from: uPlot): void {
     const { min, max } = from.scales["x"] ?? {};
@@ -237,6 +198,7 @@ export class Charts {
       const own = plot.scales["x"];
       if (plot !== from && (own?.min !== min || own?.max !== max)) plot.setScale("x", { min, max });
     }
+    if (this.shown.length > 0) zoom.note(min, max, this.duration);
   }
 
   private point(index: number | null): void {
@@ -334,25 +296,10 @@ function heightOf(panel: Panel): number {
   return innerWidth < WIDE ? HEIGHT[panel.key] : 1.5 * HEIGHT.delay;
 }
 
-function clip(plot: uPlot): void {
-  const { left, top, width, height } = plot.bbox;
-  plot.ctx.beginPath();
-  plot.ctx.rect(left, top, width, height);
-  plot.ctx.clip();
-}
-
 /** Fits the height to new data, and keeps the zoom. */
 function rescale(plot: uPlot): void {
   const { min, max } = plot.scales["x"] ?? {};
   if (min !== undefined && max !== undefined) plot.setScale("x", { min, max });
-}
-
-function unitOf(panel: Panel, experiment: Experiment): [number, string] {
-  const all: Values[] = curvesOf(panel, experiment).map((curve) => curve.values);
-  if (panel.key === "rate") all.push(experiment.runs[0]?.link.capacity ?? []);
-  let largest = 0;
-  for (const values of all) for (const value of values) if ((value ?? 0) > largest) largest = value ?? 0;
-  return panel.scale(largest);
 }
 
 /** Gives a panel the values of an experiment, in their unit, and keeps the zoom. */
@@ -370,40 +317,4 @@ function describe(shown: Shown, experiment: Experiment): void {
   shown.curves = new Map(curvesOf(panel, experiment).map(({ label, values }) => [label, values]));
   shown.unit.textContent = unit;
   shown.head.textContent = `${panel.title}, ${unit}`;
-}
-
-function dataOf(panel: Panel, experiment: Experiment, scale: number): uPlot.AlignedData {
-  const times = timesOf(experiment);
-  const all = curvesOf(panel, experiment).map((curve) => curve.values);
-  if (panel.key !== "rate") return [times, ...all.map((values) => scaled(times, values, scale))];
-  // Rates of short intervals differ by whole packets, and would fill the panel.
-  const interval = (times[1] ?? 0) - (times[0] ?? 0);
-  const duration = experiment.described?.duration_s ?? 0;
-  const width = interval > 0 ? Math.max(1, Math.round(duration / MEANS / interval)) : 1;
-  const smooth = all.map((values) => scaled(times, means(values, width), scale));
-  return [times, scaled(times, furthest(experiment), scale), ...smooth];
-}
-
-/** The values in a unit, one for each time. */
-function scaled(times: number[], values: Values, scale: number): Values {
-  return times.map((_, row) => {
-    const value = values[row] ?? null;
-    return value === null ? null : value / scale;
-  });
-}
-
-/** The mean of each value and those before it, `width` in all. */
-function means(values: Values, width: number): Values {
-  let sum = 0;
-  return values.map((value, row) => {
-    sum += value ?? 0;
-    if (row >= width) sum -= values[row - width] ?? 0;
-    return value === null ? null : Math.max(0, sum) / Math.min(row + 1, width);
-  });
-}
-
-/** The capacity in the run that is furthest. */
-function furthest(experiment: Experiment): Values {
-  const all = experiment.runs.map((run) => run.link.capacity);
-  return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
 }

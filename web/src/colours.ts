@@ -1,7 +1,7 @@
 // The colour of each line: those of python/sojourn/legend.py, lighter on a dark page.
 
 import { el } from "./dom.ts";
-import { RECORDED } from "./panels.ts";
+import { isBeside, withoutMark } from "./panels.ts";
 
 const KNOWN: Record<string, string> = {
   reno: "#b9629a",
@@ -40,7 +40,7 @@ export function ink(role: string): string {
 export function coloursOf(labels: readonly string[]): string[] {
   const found = new Map<string, string>();
   return labels.map((label) => {
-    const name = label.replace(RECORDED, "");
+    const name = withoutMark(label);
     const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
     const colour = found.get(name) ?? known ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
     found.set(name, colour);
@@ -53,9 +53,9 @@ const CYCLES = [[], [10, 4], [10, 3, 2, 3]];
 
 /** The dashes of lines, in their order: empty for a solid line. */
 export function dashesOf(labels: readonly string[]): number[][] {
-  const names = [...new Set(labels.map((label) => label.replace(RECORDED, "")))];
+  const names = [...new Set(labels.map(withoutMark))];
   return labels.map((label) => {
-    if (label.endsWith(RECORDED)) return [3, 3];
+    if (isBeside(label)) return [3, 3];
     const cycle = Object.hasOwn(KNOWN, label) ? 0 : Math.floor(names.indexOf(label) / OTHERS.length);
     return CYCLES[cycle % CYCLES.length] ?? [];
   });

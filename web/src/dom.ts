@@ -25,6 +25,11 @@ export function button(text: string, onclick: () => void, given: Given = {}): HT
   return el("button", { type: "button", onclick, ...given }, text);
 }
 
+/** A part that scrolls sideways, which a keyboard can do while it has the focus. */
+export function scrolling(label: string, given: Given = {}, ...children: Child[]): HTMLElement {
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label, ...given }, ...children);
+}
+
 /** Replace the content of an element. */
 export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...children.filter((one) => one !== null && one !== undefined && one !== false));

@@ -1,6 +1,6 @@
 // Draw: a capacity over time, drawn by hand or read from a mahimahi trace.
 
-import { button, el, fill } from "./dom.ts";
+import { button, el, fill, scrolling } from "./dom.ts";
 import { Drawing } from "./drawing.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, brief, general, percent } from "./formatting.ts";
@@ -48,7 +48,7 @@ export class Draw implements View {
   readonly element: HTMLElement;
   private readonly drawing: Drawing;
   private readonly results: Results;
-  private readonly excess = el("div", { class: "scroll", "aria-live": "polite" });
+  private readonly excess = scrolling("Delay of each controller", { "aria-live": "polite" });
   private readonly status = el("p", { class: "fault", role: "status" });
   private trace: string | undefined;
   /** Raised by each newer capacity and by the end of the view: a file read for an earlier one is late. */

@@ -56,13 +56,19 @@ export class Drawing {
     this.canvas.setPointerCapture(event.pointerId);
     this.last = this.at(event);
     this.line(this.last, this.last);
+    this.onChange(true);
   }
 
   private move(event: PointerEvent): void {
     if (!this.last) return;
-    const here = this.at(event);
-    this.line(this.last, here);
-    this.last = here;
+    // A slow page gets several positions in one event.
+    const every = event.getCoalescedEvents?.() ?? [];
+    for (const one of every.length > 0 ? every : [event]) {
+      const here = this.at(one);
+      this.line(this.last, here);
+      this.last = here;
+    }
+    this.onChange(true);
   }
 
   private end(): void {
@@ -80,7 +86,6 @@ export class Drawing {
     }
     this.selected = to;
     this.draw();
-    this.onChange(true);
   }
 
   private onKey(event: KeyboardEvent): void {

@@ -77,7 +77,7 @@ export class Editor {
             ...lintKeymap,
             ...defaultKeymap,
           ]),
-          EditorView.contentAttributes.of({ "aria-label": "Scenario in TOML" }),
+          EditorView.contentAttributes.of({ "aria-label": "Scenario in TOML", tabindex: "0" }),
           EditorView.updateListener.of((update) => update.docChanged && onEdit()),
           EditorState.changeFilter.of((change) => change.newDoc.length <= MOST_TEXT),
         ],

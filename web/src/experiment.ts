@@ -32,7 +32,8 @@ export interface LinkLine {
   delay: Values;
 }
 
-interface Run {
+/** One run of an experiment. */
+export interface Run {
   now: number;
   lines: Line[];
   link: LinkLine;
@@ -48,7 +49,9 @@ export class Experiment {
   loop = 0;
   fault: Fault | undefined;
   isOver = false;
-  /** Recorded runs, which the charts and the table show beside these. */
+  /** Whether the runs were read, and not simulated. */
+  isRecord = false;
+  /** Recorded or earlier runs, which the charts and the table show beside these. */
   beside: Experiment | undefined;
   private timer = 0;
 
@@ -66,6 +69,7 @@ export class Experiment {
   ): Promise<Experiment> {
     const scenario = { text: record.scenario, files: record.files };
     const experiment = new Experiment(pool, scenario, onChange);
+    experiment.isRecord = true;
     pool.dropAll();
     const described = await pool.load(scenario).catch(() => undefined);
     experiment.begin(described ?? unknown(record));

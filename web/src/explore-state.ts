@@ -65,8 +65,12 @@ export const START: State = {
 export const SAMPLES = 1500;
 export const COARSE_SAMPLES = 300;
 
+/** Samples of all flows of a run: a chart shows their sum. */
+const MOST_FLOW_SAMPLES = 30_000;
+
 /** The scenario of a state, as a document. */
-export function documentOf(state: State, samples: number): object {
+export function documentOf(state: State, most: number): object {
+  const samples = Math.min(most, Math.max(COARSE_SAMPLES, MOST_FLOW_SAMPLES / state.flows));
   const mbit = (rate: number) => `${general(rate, 6)}Mbit`;
   const at = (state.duration * state.at) / 100;
   const steps = [{ at: `${at}s`, rate: mbit((state.rate * state.drop) / 100) }];

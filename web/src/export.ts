@@ -2,7 +2,7 @@
 
 import { coloursOf, dashesOf } from "./colours.ts";
 import { el } from "./dom.ts";
-import type { Experiment, Values } from "./experiment.ts";
+import type { Experiment, Line, Run, Values } from "./experiment.ts";
 import { brief, general } from "./formatting.ts";
 import { PANELS, type Panel, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
 
@@ -19,15 +19,38 @@ function quoted(text: string): string {
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+const NUMBERS = ["t_s", "goodput_bps", "cwnd_bytes", "rtt_s", "capacity_bps", "carried_bps", "queue_delay_s"];
+
+/** The columns of `NUMBERS` for a line of a run. */
+function numbersOf({ link }: Run, line: Line): Values[] {
+  return [line.time, line.rate, line.window, line.rtt, link.capacity, link.carried, link.delay];
+}
+
+/** The rows of `csvOf` as a Parquet file. */
+export async function parquetOfSamples(experiment: Experiment): Promise<Uint8Array<ArrayBuffer>> {
+  const { parquetOf } = await import("./parquet.ts");
+  const all = experiment.runs.flatMap((run) => run.lines.map((line) => ({ run, line })));
+  const texts = (of: (line: Line) => string) => all.flatMap(({ line }) => line.time.map(() => of(line)));
+  const numbers = NUMBERS.map((name, column) => ({
+    name,
+    numbers: all.flatMap(({ run, line }) => {
+      const values = numbersOf(run, line)[column] ?? [];
+      return line.time.map((_, row) => values[row] ?? null);
+    }),
+  }));
+  const names = [
+    { name: "run", texts: texts(({ run }) => run) },
+    { name: "line", texts: texts(({ label }) => label) },
+  ];
+  return parquetOf([...names, ...numbers]);
+}
+
 /** One row for each sample of each run's line. */
 export function csvOf(experiment: Experiment): string {
-  const heads = ["run", "line", "t_s", "goodput_bps", "cwnd_bytes", "rtt_s"];
-  const link = ["capacity_bps", "carried_bps", "queue_delay_s"];
-  const rows = [[...heads, ...link].join(",")];
+  const rows = [["run", "line", ...NUMBERS].join(",")];
   for (const run of experiment.runs) {
-    const { capacity, carried, delay } = run.link;
     for (const line of run.lines) {
-      const columns: Values[] = [line.time, line.rate, line.window, line.rtt, capacity, carried, delay];
+      const columns = numbersOf(run, line);
       const name = `${quoted(line.run)},${quoted(line.label)}`;
       line.time.forEach((_, row) => {
         rows.push(`${name},${columns.map((values) => values[row] ?? "").join(",")}`);

@@ -1,6 +1,6 @@
 // A heat map of Explore: one controller over two of its fields. A cell opens its own experiment.
 
-import { button, el, fill } from "./dom.ts";
+import { button, el, fill, scrolling } from "./dom.ts";
 import { FIELDS, type Field, type Numbers, type State, documentOf, within } from "./explore-state.ts";
 import { MISSING, general } from "./formatting.ts";
 import type { RunSummary } from "./model.ts";
@@ -39,7 +39,7 @@ export function valuesOf(field: Field): number[] {
 /** The map, below the sliders. */
 export class HeatMap {
   readonly element: HTMLElement;
-  private readonly table = el("div", { class: "scroll", "aria-live": "polite" });
+  private readonly table = scrolling("Heat map", { "aria-live": "polite" });
   private readonly control = el("select", { "aria-label": "Controller of the map" });
   private readonly across = fieldSelect("Across", "drop");
   private readonly down = fieldSelect("Down", "rtt");
@@ -116,7 +116,7 @@ export class HeatMap {
     });
     const caption = `${columns.label}, ${columns.unit} (across); ${rows.label}, ${rows.unit} (down); in ms`;
     const top = el("tr", {}, el("td", {}), ...head);
-    const table = el("table", { class: "map" }, el("caption", {}, caption), el("thead", {}, top), el("tbody", {}, ...body));
+    const table = el("table", { class: "map" }, el("caption", {}, el("span", { class: "wide" }, caption)), el("thead", {}, top), el("tbody", {}, ...body));
     fill(this.table, table);
   }
 

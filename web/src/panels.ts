@@ -35,17 +35,26 @@ export interface Curve {
   values: Values;
 }
 
-/** Marks the labels of recorded runs beside changed ones. */
+/** Marks the labels of recorded runs, and of earlier ones, beside changed ones. */
 export const RECORDED = " (recorded)";
+export const BEFORE = " (before)";
 
-/** The curves of a panel, with those of recorded runs beside them. */
+/** The label without such a mark. */
+export const withoutMark = (label: string) => label.replace(/ \((recorded|before)\)$/, "");
+/** Whether a label has such a mark. */
+export const isBeside = (label: string) => withoutMark(label) !== label;
+
+/** The mark of the runs beside an experiment. */
+export const markOf = (experiment: Experiment) => (experiment.beside?.isRecord ? RECORDED : BEFORE);
+
+/** The curves of a panel, with those of recorded or earlier runs beside them. */
 export function curvesOf(panel: Panel, experiment: Experiment): Curve[] {
   const { beside } = experiment;
   const own = ownCurves(panel, experiment);
   if (!beside) return own;
   const [to, from] = [timesOf(experiment), timesOf(beside)];
   const recorded = ownCurves(panel, beside).map(({ label, values }) => ({
-    label: label + RECORDED,
+    label: label + markOf(experiment),
     values: resampled(to, from, values),
   }));
   return [...own, ...recorded];

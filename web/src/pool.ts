@@ -40,15 +40,21 @@ class Hand {
   /** Whether the worker ever answered: else its script may be missing. */
   private isHeard = false;
   private isSecond = false;
+  private module: WebAssembly.Module | undefined;
   private worker: Worker;
   private timer = 0;
 
   constructor(
-    private readonly module: WebAssembly.Module,
     private readonly script: string,
     private readonly onFree: () => void,
   ) {
     this.worker = this.hired();
+  }
+
+  /** Give the worker the simulator, which it needs before its first request. */
+  equip(module: WebAssembly.Module): void {
+    this.module = module;
+    this.post({ module });
   }
 
   take(job: Job): void {
@@ -68,7 +74,7 @@ class Hand {
   private hired(): Worker {
     const worker = new Worker(this.script);
     this.isHeard = false;
-    worker.postMessage({ module: this.module } satisfies Request);
+    if (this.module) worker.postMessage({ module: this.module } satisfies Request);
     worker.onmessage = ({ data }: MessageEvent<Response>) => this.hear(data);
     worker.onerror = (event) => this.fail(event.message || "its script could not be loaded");
     return worker;
@@ -155,10 +161,22 @@ export class Pool {
   private readonly hands: Hand[];
   private waiting: Job[] = [];
   private lastId = 0;
+  private isEquipped = false;
 
-  constructor(module: WebAssembly.Module, script: string, count: number) {
-    const hand = () => new Hand(module, script, () => this.assign());
+  /** Start the workers. They serve requests once the module is there. */
+  constructor(module: Promise<WebAssembly.Module>, script: string, count: number) {
+    const hand = () => new Hand(script, () => this.assign());
     this.hands = Array.from({ length: count }, hand);
+    void module.then(
+      (own) => {
+        for (const one of this.hands) one.equip(own);
+        this.isEquipped = true;
+        this.assign();
+      },
+      () => {
+        // The owner of the promise reports its failure.
+      },
+    );
   }
 
   /** Check a scenario. */
@@ -202,6 +220,7 @@ export class Pool {
   }
 
   private assign(): void {
+    if (!this.isEquipped) return;
     const hands = this.hands.filter((hand) => hand.fault === undefined);
     const fault = this.hands[0]?.fault;
     if (hands.length === 0 && fault !== undefined) {

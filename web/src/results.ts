@@ -3,16 +3,20 @@
 import { Charts } from "./charts.ts";
 import { button, el, fill } from "./dom.ts";
 import { Experiment } from "./experiment.ts";
-import { csvOf, save, svgOf } from "./export.ts";
+import { csvOf, parquetOfSamples, save, svgOf } from "./export.ts";
 import type { Scenario } from "./messages.ts";
 import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
 import { tablesOf } from "./table.ts";
 
-/** Time between two drawings of runs that go on. */
-const DRAW_MS = 120;
+/** Least time between two drawings of runs that go on. */
+const DRAW_MS = 150;
+/** Of the time, at most this part goes to such drawings: those of long runs take long. */
+const DRAW_SHARE = 0.2;
 /** While a value is dragged, its runs go on this long, so that a steady drag draws some. */
 const STALE_MS = 500;
+
+const PARQUET = "application/vnd.apache.parquet";
 
 /** Shows one experiment after the other. */
 export class Results {
@@ -28,6 +32,7 @@ export class Results {
   private frame = 0;
   private began = 0;
   private drawn = 0;
+  private pause = DRAW_MS;
   private isDragging = false;
   private beside: Experiment | undefined;
   /** The newest scenario of a drag, whose runs begin when those before it are over or stale. */
@@ -115,11 +120,13 @@ export class Results {
 
   private onChange(experiment: Experiment): void {
     if (experiment !== this.experiment || this.frame !== 0) return;
-    if (!experiment.isOver && performance.now() - this.drawn < DRAW_MS) return;
+    if (!experiment.isOver && performance.now() - this.drawn < this.pause) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
+      const began = performance.now();
       this.draw(experiment);
       this.drawn = performance.now();
+      this.pause = Math.max(DRAW_MS, (this.drawn - began) / DRAW_SHARE);
       if (experiment.isOver) this.follow();
     });
   }
@@ -148,6 +155,7 @@ export class Results {
   private finish(): void {
     const taken = Math.round(performance.now() - this.began);
     this.status.textContent = `Done in ${taken} ms.`;
+    if (performance.getEntriesByName("drawn").length === 0) performance.mark("drawn");
     this.element.dataset["drawnMs"] = String(taken);
     this.element.dataset["memory"] = String(this.pool.memory());
   }
@@ -163,6 +171,7 @@ export class Results {
       el("span", {}, "Save as "),
       own("TOML", (experiment) => text(experiment.described?.toml ?? "", "application/toml")),
       own("CSV", (experiment) => text(csvOf(experiment), "text/csv")),
+      own("Parquet", async (experiment) => new Blob([await parquetOfSamples(experiment)], { type: PARQUET })),
       own("JSON", (experiment) => text(JSON.stringify(experiment.summaries()), "application/json")),
       own("PNG", () => pngOf(this.charts.picture())),
       own("SVG", (experiment) => text(svgOf(experiment), "image/svg+xml")),

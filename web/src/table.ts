@@ -1,10 +1,10 @@
 // The table below the charts: one row for each run or, for flows of several tables, for each flow.
 
-import { el } from "./dom.ts";
+import { el, scrolling } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
 import type { FlowSummary, RunSummary } from "./model.ts";
-import { RECORDED } from "./panels.ts";
+import { markOf } from "./panels.ts";
 
 /** Flows with rows of their own. */
 const MOST_FLOWS = 24;
@@ -42,7 +42,7 @@ function figuresOf(run: RunSummary, focus: string): Figure[] {
     ...spikes,
     ["drops", "packets dropped by the link", count(link?.dropped_packets)],
     ["marks", "packets marked CE by the link", count(link?.marked_packets)],
-    ["re-sent", "retransmitted packets", count(total(run.flows, (f) => f.retransmitted_packets))],
+    ["re\u2011sent", "retransmitted packets", count(total(run.flows, (f) => f.retransmitted_packets))],
   ];
 }
 
@@ -55,7 +55,7 @@ function flowFigures(flow: FlowSummary): Figure[] {
     ["RTT p99 ms", "99th percentile of round-trip times", ms(flow.rtt_p99_s)],
     ["drops", "packets dropped", count(flow.dropped_packets)],
     ["marks", "packets marked CE", count(flow.marked_packets)],
-    ["re-sent", "retransmitted packets", count(flow.retransmitted_packets)],
+    ["re\u2011sent", "retransmitted packets", count(flow.retransmitted_packets)],
   ];
 }
 
@@ -67,9 +67,9 @@ function drawn(caption: string, rows: [string, Figure[]][]): HTMLElement {
     const cells = figures.map(([, , text]) => el("td", {}, text));
     return el("tr", {}, el("th", { scope: "row" }, name), ...cells);
   });
-  return el(
-    "div",
-    { class: "scroll" },
+  return scrolling(
+    caption,
+    {},
     el(
       "table",
       {},
@@ -88,7 +88,7 @@ export function tablesOf(experiment: Experiment): HTMLElement[] {
   const caption = `Runs, with the queue of ${experiment.focus}`;
   const { focus, beside } = experiment;
   const row = (run: RunSummary, note = ""): [string, Figure[]] => [named(run) + note, figuresOf(run, focus)];
-  const recorded = beside?.summaries().map((run) => row(run, RECORDED)) ?? [];
+  const recorded = beside?.summaries().map((run) => row(run, markOf(experiment))) ?? [];
   const found = [drawn(caption, [...runs.map((run) => row(run)), ...recorded])];
   const flows = runs.flatMap((run) => run.flows);
   if (flows.length > runs.length && flows.length <= MOST_FLOWS) {

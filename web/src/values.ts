@@ -66,6 +66,8 @@ export class Values {
       this.document = changed(this.document, path, read(input.value, value));
       this.onChange(this.document);
     });
-    return el("label", {}, el("span", {}, path.join(".")), input);
+    // A long path breaks after its dots.
+    const parts = path.flatMap((key, place) => (place === 0 ? [key] : [".", el("wbr"), key]));
+    return el("label", {}, el("span", {}, ...parts), input);
   }
 }

@@ -3,6 +3,7 @@
 import type { Schema } from "./completion.ts";
 import { button, el, fill } from "./dom.ts";
 import { Editor } from "./editor.ts";
+import type { Experiment } from "./experiment.ts";
 import type { Scenario } from "./messages.ts";
 import { fragmentOf, scenarioOf } from "./permalink.ts";
 import { Fault, type Pool } from "./pool.ts";
@@ -21,7 +22,10 @@ export class Write implements View {
   private readonly results: Results;
   private readonly problems = el("ul", { class: "problems", "aria-live": "polite" });
   private readonly link = el("input", { type: "text", readonly: true, hidden: true });
+  private readonly keep = button("Compare with these results", () => this.toggleKept(), { "aria-pressed": "false" });
   private files = shippedFiles;
+  /** Results that the next ones are shown beside. */
+  private kept: Experiment | undefined;
   private checking = 0;
   private opened = "";
   /** Raised by each newer text and by the end of the view: earlier replies then come too late. */
@@ -42,6 +46,7 @@ export class Write implements View {
       button("Run (Ctrl-Enter)", () => this.run(), { class: "main" }),
       this.menu(),
       button("Link to this scenario", () => void this.showLink()),
+      this.keep,
     );
     const side = el("div", { class: "side" }, controls, this.link, host, this.problems);
     this.element = el("div", { class: "columns wide" }, side, this.results.element);
@@ -106,7 +111,17 @@ export class Write implements View {
     clearTimeout(this.checking);
     this.link.hidden = true;
     this.showProblems(undefined);
-    this.results.run(this.scenario());
+    this.results.run(this.scenario(), false, this.kept);
+  }
+
+  /** Keep the results for a comparison with those of other scenarios, or forget them. */
+  private toggleKept(): void {
+    const { experiment } = this.results;
+    if (this.kept) this.kept = undefined;
+    else if (experiment?.isOver && !experiment.fault) this.kept = experiment;
+    this.keep.setAttribute("aria-pressed", String(this.kept !== undefined));
+    // Without the kept results, those of the scenario stay alone.
+    if (!this.kept) this.run();
   }
 
   private onEdit(): void {

@@ -58,7 +58,7 @@ async function write(tab, text) {
 
 test("the first load is small", () => {
   const bytes = readdirSync(`${root}page`)
-    .filter((name) => !["licences.txt", "live.html"].includes(name))
+    .filter((name) => !["licences.txt", "live.html.gz"].includes(name))
     .reduce((sum, name) => sum + gzipSync(readFileSync(`${root}page/${name}`)).length, 0);
   console.log(`first load: ${mb(bytes)} MB compressed`);
   assert.ok(bytes < 1.5e6, `${bytes} bytes`);
@@ -212,13 +212,14 @@ test("results are saved as files", { skip }, async () => {
       return make.call(URL, blob);
     };
   });
-  for (const name of ["TOML", "CSV", "JSON", "PNG", "SVG"]) await press(tab, name);
-  await tab.waitForFunction(() => Object.keys(window.saved).length === 5);
+  for (const name of ["TOML", "CSV", "Parquet", "JSON", "PNG", "SVG"]) await press(tab, name);
+  await tab.waitForFunction(() => Object.keys(window.saved).length === 6);
   const saved = await tab.evaluate(async () =>
     Object.fromEntries(await Promise.all(Object.entries(window.saved).map(async ([k, v]) => [k, await v]))),
   );
   assert.match(saved["application/toml"], /^\[link.bottleneck/m);
   assert.ok(saved["text/csv"].split("\n").length > 5 * 1400);
+  assert.match(saved["application/vnd.apache.parquet"], /^PAR1.*queue_delay_s.*PAR1$/s);
   assert.equal(JSON.parse(saved["application/json"]).length, 5);
   assert.match(saved["image/png"], /PNG/);
   assert.match(saved["image/svg+xml"], /<svg.*Queueing delay.*bound 10\d ms/s);
@@ -285,6 +286,54 @@ test("Write shows errors at their place, and its link holds the scenario", { ski
   await again.tab.close();
 });
 
+test("Write compares two scenarios", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#write`);
+  await drawn(tab);
+  const rows = () => tab.$$eval(".tables tbody th", (all) => all.map((one) => one.textContent));
+  assert.equal((await rows()).length, 5);
+  await press(tab, "Compare with these results");
+  await write(tab, scenarios["capacity-drop.toml"].replace("20Mbit", "30Mbit"));
+  await tab.click("button.main");
+  await tab.waitForFunction(() => /cubic \(before\)/.test(document.querySelector(".tables").textContent));
+  await drawn(tab);
+  assert.deepEqual((await rows()).slice(4, 7), ["ideal", "reno (before)", "cubic (before)"]);
+  await tab.screenshot({ path: `${shots}/compare.png`, fullPage: true });
+  await press(tab, "Compare with these results");
+  await tab.waitForFunction(() => document.querySelectorAll(".tables tbody th").length === 5);
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
+
+test("the address keeps the shown part of the time", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#explore:controls=cubic`);
+  await drawn(tab);
+  await tab.focus("figure");
+  for (const key of "++") await tab.keyboard.press(key);
+  await tab.waitForFunction(() => /;t=19\.2-40\.8$/.test(location.hash));
+  const zoomed = tab.url();
+  await set(tab, "rate", 50);
+  assert.match(tab.url(), /rate=50.*;t=19\.2-40\.8$/);
+  const again = await open(browser, zoomed);
+  await drawn(again.tab);
+  const ticks = () => again.tab.$eval("figure canvas", (one) => one.toDataURL());
+  const shown = await ticks();
+  assert.equal(again.tab.url(), zoomed);
+  await again.tab.focus("figure");
+  await again.tab.keyboard.press("0");
+  await again.tab.waitForFunction(() => !location.hash.includes(";t="));
+  assert.notEqual(await ticks(), shown);
+  // Times that no run has are left out.
+  for (const time of ["40-20", "10-9999", "x-y"]) {
+    const other = await open(browser, `${server.address}#explore:controls=cubic;t=${time}`);
+    await drawn(other.tab);
+    assert.deepEqual(other.faults, []);
+    await other.tab.close();
+  }
+  assert.deepEqual([...faults, ...again.faults], []);
+  await tab.close();
+  await again.tab.close();
+});
+
 test("Draw shows the unavoidable delay of a drawing and of a trace", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#draw`);
   await drawn(tab);
@@ -335,6 +384,10 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
   const runs = mkdtempSync(`${tmpdir()}/sojourn-page-`);
   const sojourn = (...args) => [PYTHON, ["-m", "sojourn", ...args]];
   execFileSync(...sojourn("run", `${root}../scenarios/cellular.toml`, "--out", `${runs}/cellular`));
+  const axes = ["link.bottleneck.queue=droptail,codel", "link.back.delay=5ms,50ms"];
+  const vary = axes.flatMap((axis) => ["--vary", axis]);
+  const drop = `${root}../scenarios/capacity-drop.toml`;
+  execFileSync(...sojourn("sweep", drop, "--control", "cubic", ...vary, "--out", `${runs}/queues`));
   copyFileSync(`${root}../tests/captures/timestamps.pcapng`, `${runs}/upload.pcapng`);
   const child = spawn(...sojourn("view", runs), { cwd: `${root}..` });
   try {
@@ -353,6 +406,29 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
     await tab.waitForSelector(".editor");
     await drawn(tab);
     assert.match(await tab.$eval(".verdict", (one) => one.textContent), /follows a trace/);
+    // A cell of a sweep runs its point, and a changed value is drawn beside it.
+    await press(tab, "Runs");
+    await press(tab, "queues");
+    await tab.waitForSelector(".sweep .map button");
+    assert.match(await tab.$eval(".sweep caption", (one) => one.textContent), /queue delay p99/);
+    const cells = await tab.$$(".sweep .map button");
+    assert.equal(cells.length, 4);
+    assert.ok(Number(await cells[0].evaluate((one) => one.textContent)) > 0);
+    await cells[1].click();
+    await drawn(tab);
+    assert.match(await tab.$eval("h2 ~ h2, .sweep + h2", (one) => one.textContent), /queue codel/);
+    await tab.waitForSelector(".values label");
+    await tab.$$eval(".values label", (labels) => {
+      const input = labels.find((one) => one.textContent === "link.bottleneck.delay").querySelector("input");
+      input.value = "5ms";
+      input.dispatchEvent(new Event("change"));
+    });
+    await tab.waitForFunction(() => /cubic \(before\)/.test(document.querySelector(".tables").textContent));
+    await drawn(tab);
+    await tab.screenshot({ path: `${shots}/sweep.png`, fullPage: true });
+    await press(tab, "cellular");
+    await tab.waitForSelector("[aria-label=Results]");
+    await drawn(tab);
     // A reply that comes after a change of the view leaves the runs of the new one alone.
     await press(tab, "Runs");
     await drawn(tab);

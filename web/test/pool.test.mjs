@@ -28,7 +28,7 @@ const ids = (worker) => worker.got.flatMap((message) => message.id ?? []);
 
 test("a script that cannot be loaded is tried twice, and requests are refused", async () => {
   const hired = workers((worker) => setImmediate(() => worker.onerror({})));
-  const pool = new Pool({}, "missing.js", 2);
+  const pool = new Pool(Promise.resolve({}), "missing.js", 2);
   await assert.rejects(pool.schema(), /could not be loaded/);
   await tick();
   assert.equal(hired.length, 4);
@@ -39,7 +39,8 @@ test("a script that cannot be loaded is tried twice, and requests are refused", 
 test("a worker whose request was dropped gets the next one when it is free", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const hired = workers(() => {});
-  const pool = new Pool({}, "worker.js", 1);
+  const pool = new Pool(Promise.resolve({}), "worker.js", 1);
+  await tick();
   void pool.schema();
   pool.dropAll();
   const second = pool.schema();

@@ -128,7 +128,7 @@ impl Dctcp {
         match self.arithmetic {
             Arithmetic::Exact => cwnd.mul_f64(1.0 - self.alpha / 2.0),
             Arithmetic::Linux => {
-                let packets = cwnd.0 / mss.0.max(1);
+                let packets = self.window.packets();
                 let cut = packets * (self.alpha * LINUX_ONE) as u64 / (2 * LINUX_ONE as u64);
                 mss * (packets - cut)
             }

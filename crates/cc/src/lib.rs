@@ -64,3 +64,8 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
 pub fn all() -> &'static [Algorithm] {
     ALL
 }
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

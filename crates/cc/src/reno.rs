@@ -15,6 +15,8 @@ pub struct Reno {
     window: Window,
     beta: f64,
     beta_ecn: f64,
+    /// Whether a reduction leaves whole packets.
+    is_whole: bool,
     undo: Undo<Saved>,
 }
 
@@ -32,6 +34,12 @@ impl Reno {
                 source: "RFC 5681 section 3.1, equation 4",
             },
             abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.8"),
+            Param {
+                name: "arithmetic",
+                kind: Kind::Choice("exact", &["exact", "linux"]),
+                doc: "windows in bytes, or in whole packets, to which Linux rounds a reduction down",
+                source: "RFC 5681; Linux tcp_reno_ssthresh",
+            },
         ],
         ordered: &[],
         needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
@@ -44,7 +52,18 @@ impl Reno {
             window: Window::new(setup),
             beta: setup.params.number("beta"),
             beta_ecn: abe::mark_factor(setup),
+            is_whole: setup.params.choice("arithmetic") == "linux",
             undo: Undo::default(),
+        }
+    }
+
+    /// This share of the window.
+    fn reduced(&self, share: f64) -> Bytes {
+        let Window { cwnd, mss, .. } = self.window;
+        if self.is_whole {
+            mss * (self.window.packets() as f64 * share) as u64
+        } else {
+            cwnd.mul_f64(share)
         }
     }
 }
@@ -55,21 +74,20 @@ impl Controller for Reno {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
-        let w = &mut self.window;
         if let Some(before) = self.undo.on_feedback(feedback) {
-            w.restore(before);
+            self.window.restore(before);
         }
         if feedback.loss_event {
-            self.undo.on_loss(w.saved());
+            self.undo.on_loss(self.window.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
             // Linux halves the window, RFC 5681 equation 4 the flight size. The two differ
             // only while the application limits the sender.
             let beta = if feedback.loss_event { self.beta } else { self.beta_ecn };
-            w.reduce_to(w.cwnd.mul_f64(beta));
+            self.window.reduce_to(self.reduced(beta));
             return;
         }
-        w.grow(feedback);
+        self.window.grow(feedback);
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {

@@ -40,6 +40,11 @@ impl Window {
         }
     }
 
+    /// Whole packets in the window.
+    pub(crate) fn packets(&self) -> u64 {
+        self.cwnd.0 / self.mss.0.max(1)
+    }
+
     pub(crate) fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

@@ -221,7 +221,7 @@ impl Bottleneck {
             self.accounts.overflowed += device.overflowed()?;
         }
         self.accounts.inside = self.simulation.tap().slab.used() as u64;
-        self.timing.spun = self.waiter.spun;
+        self.timing.spun = self.waiter.spun();
         let Bottleneck { simulation, devices, timing, accounts, capture, .. } = self;
         let captured = capture.map(Capture::finish);
         Ok(Finished { simulation, timing, accounts, captured, _devices: Some(devices) })

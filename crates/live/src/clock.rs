@@ -8,16 +8,12 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
+use sojourn_udp::io::SpinAllowance;
 use sojourn_units::{Duration, Instant};
 
 /// Time before an event at which a wait ends, so that the rest is spun: longer than almost all
 /// wake-ups of a real-time thread take.
 const SPIN: Duration = Duration::from_micros(35);
-/// Greatest share of time that is spun, in 1/8. Beyond 95 % of a second the kernel stops a
-/// real-time thread (sched(7), `sched_rt_runtime_us`), and the hosts need the rest.
-const SPIN_EIGHTHS: u64 = 4;
-/// Spun time that may be saved up.
-const SAVED: Duration = Duration::from_millis(20);
 
 /// CLOCK_MONOTONIC since the start of a run; zero before it.
 #[derive(Clone, Copy, Debug)]
@@ -67,24 +63,12 @@ fn read(clock: ClockId) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Waiter {
     may_spin: bool,
-    /// Time that may be spun.
-    allowance: Duration,
-    /// Time of the last call, and whether it decided to spin.
-    last: Instant,
-    is_spinning: bool,
-    /// Time spun so far.
-    pub(crate) spun: Duration,
+    allowance: SpinAllowance,
 }
 
 impl Waiter {
     pub(crate) fn new(may_spin: bool) -> Waiter {
-        Waiter {
-            may_spin,
-            allowance: SAVED,
-            last: Instant::ZERO,
-            is_spinning: false,
-            spun: Duration::ZERO,
-        }
+        Waiter { may_spin, allowance: SpinAllowance::default() }
     }
 
     /// Waits for `event`, or until one of `devices` is readable. Returns at once if the event is so
@@ -95,11 +79,12 @@ impl Waiter {
         event: Instant,
         devices: [BorrowedFd<'_>; 2],
     ) -> io::Result<()> {
-        self.account(now);
         let left = event.since(now);
-        let spin = self.spin();
-        self.is_spinning = left <= spin;
-        if self.is_spinning {
+        self.allowance.account(now);
+        let spin =
+            if self.may_spin && self.allowance.permits(SPIN) { SPIN } else { Duration::ZERO };
+        if left <= spin {
+            self.allowance.begin();
             return Ok(());
         }
         let mut polled = devices.map(|device| PollFd::new(device, PollFlags::POLLIN));
@@ -111,42 +96,15 @@ impl Waiter {
         }
     }
 
-    /// Time before the next event that may be spun.
-    fn spin(&self) -> Duration {
-        if self.may_spin && self.allowance > SPIN { SPIN } else { Duration::ZERO }
-    }
-
-    /// Adds the allowance of the time since the last call, and takes off what was spun.
-    fn account(&mut self, now: Instant) {
-        let span = now.since(self.last);
-        self.last = now;
-        self.allowance = (self.allowance + span * SPIN_EIGHTHS / 8).min(SAVED);
-        if self.is_spinning {
-            self.spun += span;
-            self.allowance = self.allowance.saturating_sub(span);
-        }
+    /// Time spun so far.
+    pub(crate) fn spun(&self) -> Duration {
+        self.allowance.spun()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A thread that spins whenever it may does so for half of the time, after the saved part.
-    #[test]
-    fn spinning_has_a_capped_share() {
-        let mut waiter = Waiter::new(true);
-        let step = Duration::from_micros(10);
-        let mut now = Instant::ZERO;
-        for _ in 0..100_000 {
-            now += step;
-            waiter.account(now);
-            waiter.is_spinning = waiter.spin() > Duration::ZERO;
-        }
-        let cap = Duration(now.0 / 2) + SAVED + SPIN;
-        assert!(waiter.spun <= cap, "{} of {now}", waiter.spun);
-        assert!(waiter.spun.0 > now.0 / 4, "{} of {now}", waiter.spun);
-    }
 
     #[test]
     fn a_clock_shows_zero_until_its_start() {
@@ -155,10 +113,5 @@ mod tests {
         let clock = Clock::start_in(Duration::from_millis(2));
         clock.sleep_until(Instant::ZERO + Duration::from_millis(1));
         assert!(clock.now() >= Instant::ZERO + Duration::from_millis(1));
-    }
-
-    #[test]
-    fn a_waiter_that_may_not_spin_does_not() {
-        assert_eq!(Waiter::new(false).spin(), Duration::ZERO);
     }
 }

@@ -78,6 +78,16 @@ pub enum Error {
         /// The remedy.
         remedy: &'static str,
     },
+    /// A link has damage that needs the content of real packets.
+    #[error("link `{link}`: {what} cannot run live; {remedy}")]
+    UnsupportedLink {
+        /// The link.
+        link: String,
+        /// The damage.
+        what: &'static str,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// The kernel's queues cannot form a part of the scenario.
     #[error("{place}: `tc` cannot make {what}; {remedy}, or use Sojourn's own links")]
     NotInKernel {

@@ -110,11 +110,12 @@ impl Headers {
     }
 }
 
-/// Sets the ECN field to CE and repairs the checksum of IPv4.
-pub(crate) fn set_ce(packet: &mut [u8]) {
+/// Sets the ECN field and repairs the checksum of IPv4.
+pub(crate) fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     let Some(version) = packet.first().map(|first| first >> 4) else { return };
     let Some(old) = half(packet, 0) else { return };
-    let new = if version == 6 { old | 0x0030 } else { old | 0x0003 };
+    let shift = if version == 6 { 4 } else { 0 };
+    let new = old & !(3 << shift) | (ecn as u16) << shift;
     packet[..2].copy_from_slice(&new.to_be_bytes());
     if version == 4
         && let Some(sum) = half(packet, 10)

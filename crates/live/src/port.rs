@@ -28,10 +28,10 @@ pub(crate) struct Port {
 impl Port {
     fn arrive(&mut self, at: Instant, packet: &OutsidePacket) {
         let mut handle = packet.handle;
-        if packet.ecn == Ecn::Ce && self.slab.slot(handle).headers.ecn != Ecn::Ce {
+        if packet.ecn != self.slab.slot(handle).headers.ecn {
             handle = self.slab.own(handle);
-            packet::set_ce(self.slab.bytes_mut(handle));
-            self.slab.set_ecn(handle, Ecn::Ce);
+            packet::set_ecn(self.slab.bytes_mut(handle), packet.ecn);
+            self.slab.set_ecn(handle, packet.ecn);
         }
         self.arrivals.push(Arrival { at, handle, flow: packet.flow, is_reply: packet.is_reply });
     }

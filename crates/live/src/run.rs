@@ -6,7 +6,9 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use sojourn_params::Params;
-use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
+use sojourn_scenario::{
+    self as scenario, Capacity, Control, EcnFaultKind, Flow, Handshake, Scenario,
+};
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
 use sojourn_units::{Duration as Span, Instant, Rate};
@@ -130,6 +132,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     refuse_arrivals(scenario)?;
+    refuse_damage(scenario)?;
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &controls)?,
@@ -201,6 +204,23 @@ pub(crate) fn refuse_arrivals(scenario: &Scenario) -> Result<(), Error> {
             ),
             remedy: "simulate the scenario (sojourn run), or give the flow another source",
         })
+    })
+}
+
+/// Refuses damage for which a link must read the headers of TCP.
+fn refuse_damage(scenario: &Scenario) -> Result<(), Error> {
+    let damage = |link: &scenario::Link| match (link.ecn, link.slots) {
+        (Some(scenario::EcnFault { kind: EcnFaultKind::DropSyn, .. }), _) => {
+            Some(("the loss of SYNs that ask for ECN", "remove `ecn` from the link"))
+        }
+        (_, Some(slots)) if slots.filters_acks => {
+            Some(("a filter of acknowledgements", "remove `filter_acks` from its `slots`"))
+        }
+        _ => None,
+    };
+    let found = scenario.links.iter().find_map(|link| Some((link, damage(link)?)));
+    found.map_or(Ok(()), |(link, (what, remedy))| {
+        Err(Error::UnsupportedLink { link: link.name.clone(), what, remedy })
     })
 }
 

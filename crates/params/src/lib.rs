@@ -287,3 +287,8 @@ impl Params {
         }
     }
 }
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

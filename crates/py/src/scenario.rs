@@ -1,5 +1,6 @@
 //! Scenarios.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -154,10 +155,15 @@ impl Scenario {
         }
     }
 
-    /// The identity of the runs with a control, but for the seed, in hexadecimal.
+    /// The identity of the runs with a control, but for the seed. It ends with the code of every
+    /// controller in Python that they use.
     fn digest(&self, py: Python<'_>, control: usize) -> PyResult<String> {
         let scenario = self.resolve(py)?;
-        Ok(format!("{:032x}", scenario.digest(self::control(scenario, control)?)))
+        let control = self::control(scenario, control)?;
+        let chosen = scenario.flows.iter().map(|flow| flow.control.as_ref().or(control));
+        let used: BTreeSet<&str> = chosen.flatten().map(Control::name).collect();
+        let code: String = used.iter().filter_map(|name| self.controllers.code(name)).collect();
+        Ok(format!("{:032x}{code}", scenario.digest(control)))
     }
 
     /// Raises a fault in the value of a path of keys.
@@ -350,9 +356,6 @@ impl Scenario {
         pcapng: Option<&str>,
         qlog: Option<&str>,
     ) -> PyResult<Simulation> {
-        if pcapng.is_some() || qlog.is_some() {
-            self.refuse_stacks(py, "a capture")?;
-        }
         let failure = Failure::default();
         let scenario = self.resolve_for(py, &failure)?;
         let chosen = self::control(&scenario, control)?;

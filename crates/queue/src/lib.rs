@@ -50,3 +50,8 @@ pub fn infos() -> &'static [&'static Info] {
 pub fn find(name: &str) -> Option<&'static Info> {
     INFOS.iter().copied().find(|info| info.name == name)
 }
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

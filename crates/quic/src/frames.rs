@@ -1,50 +1,93 @@
 //! The ACK frames of a decrypted QUIC packet (RFC 9000 section 19.3).
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use sojourn_transport::EcnCounts;
 
-/// An ACK frame with ECN counts.
+/// An ACK frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AckEcn {
+pub(crate) struct Ack {
     /// The largest acknowledged packet number.
     pub(crate) largest: u64,
-    /// The counts, as the peer wrote them.
-    pub(crate) counts: EcnCounts,
+    /// The byte of the frame's number of ranges.
+    ranges: usize,
+    ecn: Option<Counts>,
+}
+
+/// The ECN counts of an ACK frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Counts {
+    /// As the peer wrote them.
+    counts: EcnCounts,
     /// The bytes of ECT(0)'s count, which those of ECT(1)'s follow.
     ect0: Range<usize>,
     ect1: Range<usize>,
 }
 
-impl AckEcn {
+impl Ack {
+    /// The ECN counts, if the frame has them.
+    pub(crate) fn counts(&self) -> Option<&EcnCounts> {
+        self.ecn.as_ref().map(|ecn| &ecn.counts)
+    }
+
     /// Exchanges the two counts of ECT in the packet. Neither its length nor another field changes.
     pub(crate) fn swap(&self, payload: &mut [u8]) {
-        payload[self.ect0.start..self.ect1.end].rotate_left(self.ect0.len());
+        if let Some(Counts { ect0, ect1, .. }) = &self.ecn {
+            payload[ect0.start..ect1.end].rotate_left(ect0.len());
+        }
+    }
+
+    /// Calls `found` for each range of acknowledged packet numbers, the largest first. Stops at a
+    /// range below zero (RFC 9000 section 19.3.1).
+    pub(crate) fn for_each_range(&self, payload: &[u8], found: impl FnMut(RangeInclusive<u64>)) {
+        let _ = Reader { bytes: payload, at: self.ranges }.ranges(self.largest, found);
     }
 }
 
-/// Calls `found` for each ACK frame with ECN counts. Stops at the first malformed or unknown frame,
-/// behind which frames cannot be found; the stack itself judges the packet.
-pub(crate) fn for_each_ack(payload: &mut [u8], mut found: impl FnMut(AckEcn, &mut [u8])) {
+/// Calls `found` for each ACK frame. Stops at the first malformed or unknown frame, behind which
+/// frames cannot be found; the stack itself judges the packet.
+pub(crate) fn for_each_ack(payload: &mut [u8], mut found: impl FnMut(Ack, &mut [u8])) {
     let mut at = 0;
     while at < payload.len() {
         let mut reader = Reader { bytes: payload, at };
-        let Some(ack) = reader.frame() else { return };
+        let Some(frame) = reader.frame() else { return };
         at = reader.at;
-        if let Some(ack) = ack {
+        if let Frame::Ack(ack) = frame {
             found(ack, payload);
         }
     }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Whether a packet counts as in flight (RFC 9002 section 2): it has a frame other than ACK and
+/// CONNECTION_CLOSE. Stops at the first such frame.
+pub(crate) fn counts_in_flight(payload: &[u8]) -> bool {
+    let mut reader = Reader { bytes: payload, at: 0 };
+    while reader.at < payload.len() {
+        match reader.frame() {
+            Some(Frame::Ack(_) | Frame::Close) => {}
+            Some(Frame::Other) | None => return true,
+        }
+    }
+    false
+}
+
+/// The kind of a frame.
+enum Frame {
+    Ack(Ack),
+    Close,
+    Other,
+}
+
+/// Reads the fields of a decrypted packet.
+pub(crate) struct Reader<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The next byte.
+    pub(crate) at: usize,
 }
 
 impl Reader<'_> {
     /// A variable-length integer (RFC 9000 section 16).
-    fn varint(&mut self) -> Option<u64> {
+    pub(crate) fn varint(&mut self) -> Option<u64> {
         let first = *self.bytes.get(self.at)?;
         let len = 1 << (first >> 6);
         let rest = self.bytes.get(self.at + 1..self.at + len)?;
@@ -62,15 +105,46 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// A field with its length in front.
-    fn counted(&mut self) -> Option<()> {
+    /// Passes a field with its length in front, which it returns.
+    pub(crate) fn counted(&mut self) -> Option<u64> {
         let len = self.varint()?;
-        self.skip(len)
+        self.skip(len)?;
+        Some(len)
     }
 
-    /// Reads one frame: its ECN counts if it is an ACK with them. `None` if it is malformed or
-    /// unknown. Types: RFC 9000 section 19, RFC 9221, draft-ietf-quic-ack-frequency.
-    fn frame(&mut self) -> Option<Option<AckEcn>> {
+    /// Passes all that is left; returns its length.
+    pub(crate) fn rest(&mut self) -> u64 {
+        let from = std::mem::replace(&mut self.at, self.bytes.len());
+        (self.bytes.len() - from) as u64
+    }
+
+    /// Passes a connection ID with its length in front, and a stateless reset token.
+    pub(crate) fn connection_id(&mut self) -> Option<()> {
+        let len = *self.bytes.get(self.at)?;
+        self.skip(u64::from(len) + 1 + 16)
+    }
+
+    /// Passes the ranges of an ACK frame from their number on, and calls `found` for each, the
+    /// largest first. `None` at a range below zero (RFC 9000 section 19.3.1).
+    pub(crate) fn ranges(
+        &mut self,
+        mut largest: u64,
+        mut found: impl FnMut(RangeInclusive<u64>),
+    ) -> Option<()> {
+        let count = self.varint()?;
+        for place in 0..=count {
+            // A gap of n has n + 1 packets, below the range before it.
+            let gap = if place == 0 { 0 } else { self.varint()? + 2 };
+            let end = largest.checked_sub(gap)?;
+            largest = end.checked_sub(self.varint()?)?;
+            found(largest..=end);
+        }
+        Some(())
+    }
+
+    /// Reads one frame. `None` if it is malformed or unknown. Types: RFC 9000 section 19, RFC 9221,
+    /// draft-ietf-quic-ack-frequency.
+    fn frame(&mut self) -> Option<Frame> {
         let kind = self.varint()?;
         match kind {
             0x00 | 0x01 | 0x1e | 0x1f => {}
@@ -80,56 +154,63 @@ impl Reader<'_> {
                 self.varint()?;
                 self.counted()?;
             }
-            0x07 | 0x31 => self.counted()?,
+            0x07 | 0x31 => {
+                self.counted()?;
+            }
             0x08..=0x0f => self.stream(kind)?,
             0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => self.varints(1)?,
             0x05 | 0x11 | 0x15 => self.varints(2)?,
             0x18 => {
                 self.varints(2)?;
-                let len = *self.bytes.get(self.at)?;
-                // The identifier, its length, and a stateless reset token.
-                self.skip(u64::from(len) + 1 + 16)?;
+                self.connection_id()?;
             }
             0x1a | 0x1b => self.skip(8)?,
             0x1c | 0x1d => {
                 self.varints(if kind == 0x1c { 2 } else { 1 })?;
                 self.counted()?;
+                return Some(Frame::Close);
             }
-            0x30 => self.at = self.bytes.len(),
+            0x30 => {
+                self.rest();
+            }
             0xaf => self.varints(4)?,
             _ => return None,
         }
-        Some(None)
+        Some(Frame::Other)
     }
 
     /// Section 19.8: the lowest three bits say whether offset and length are present.
     fn stream(&mut self, kind: u64) -> Option<()> {
         self.varints(if kind & 4 != 0 { 2 } else { 1 })?;
         if kind & 2 != 0 {
-            return self.counted();
+            self.counted()?;
+        } else {
+            self.rest();
         }
-        self.at = self.bytes.len();
         Some(())
     }
 
-    fn ack(&mut self, has_counts: bool) -> Option<Option<AckEcn>> {
+    fn ack(&mut self, has_counts: bool) -> Option<Frame> {
         let largest = self.varint()?;
         self.varint()?;
-        let ranges = self.varint()?;
+        let ranges = self.at;
+        let count = self.varint()?;
         self.varint()?;
-        for _ in 0..ranges {
+        for _ in 0..count {
             self.varints(2)?;
         }
-        if !has_counts {
-            return Some(None);
-        }
+        let ecn = if has_counts { Some(self.counts()?) } else { None };
+        Some(Frame::Ack(Ack { largest, ranges, ecn }))
+    }
+
+    fn counts(&mut self) -> Option<Counts> {
         let start = self.at;
         let ect0 = self.varint()?;
         let middle = self.at;
         let ect1 = self.varint()?;
         let end = self.at;
         let counts = EcnCounts { ect0, ect1, ce: self.varint()? };
-        Some(Some(AckEcn { largest, counts, ect0: start..middle, ect1: middle..end }))
+        Some(Counts { counts, ect0: start..middle, ect1: middle..end })
     }
 }
 
@@ -151,7 +232,7 @@ mod tests {
                 ack.swap(payload);
             }
             assert_eq!(ack.largest, 300);
-            all.push(ack.counts);
+            all.push(*ack.counts().expect("the frame has counts"));
         });
         all
     }
@@ -166,15 +247,41 @@ mod tests {
         assert_eq!(packet, PACKET, "two exchanges restore the packet");
     }
 
+    /// Largest 300, a range of 3 packets, a gap of 1, a range of 4.
+    #[test]
+    fn ranges_are_those_of_the_frame() {
+        let mut ranges = Vec::new();
+        for_each_ack(&mut PACKET.to_vec(), |ack, payload| {
+            ack.for_each_range(payload, |range| ranges.push(range));
+        });
+        assert_eq!(ranges, [298..=300, 293..=296]);
+    }
+
+    #[test]
+    fn only_acknowledgements_and_closes_do_not_count_in_flight() {
+        let ack = [0x02, 9, 0, 0, 9];
+        let close = [0x1d, 0x00, 0x01, b'x'];
+        assert!(!counts_in_flight(&ack));
+        assert!(!counts_in_flight(&[&ack[..], &close].concat()));
+        assert!(counts_in_flight(&[&ack[..], &[0x01]].concat()), "PING");
+        assert!(counts_in_flight(&[&ack[..], &[0x00]].concat()), "PADDING");
+    }
+
     /// A datagram from outside must not crash the reader, whatever it holds.
+    fn visit(ack: Ack, payload: &mut [u8]) {
+        ack.swap(payload);
+        ack.for_each_range(payload, |range| assert!(*range.end() <= ack.largest));
+    }
+
     #[test]
     fn truncated_and_random_packets_are_harmless() {
         for len in 0..PACKET.len() {
-            for_each_ack(&mut PACKET[..len].to_vec(), |ack, payload| ack.swap(payload));
+            for_each_ack(&mut PACKET[..len].to_vec(), visit);
         }
         proptest::proptest!(|(mut packet: Vec<u8>)| {
             let len = packet.len();
-            for_each_ack(&mut packet, |ack, payload| ack.swap(payload));
+            counts_in_flight(&packet);
+            for_each_ack(&mut packet, visit);
             proptest::prop_assert_eq!(packet.len(), len);
         });
     }

@@ -8,21 +8,39 @@
 //!   use ECT(1);
 //! - a ledger collects the stack's reports about one acknowledgement.
 //!
-//! [`noq`] has the adapter for the stack noq, and `host` both ends of its connections in virtual
-//! time.
+//! # Features
+//!
+//! | feature | content |
+//! |---|---|
+//! | `noq` | `noq`: the adapter for noq-proto 1.4 |
+//! | `quinn` | `quinn`: the adapter for quinn-proto 0.11 |
+//! | `noq-socket`, `quinn-socket` | a socket for the crates `noq` and `quinn` that sends ECT(1) |
+//! | `host` | `host`: both ends of a connection in virtual time, for Sojourn's simulator |
+//!
+//! No feature is on by default.
 
-/// Runs the example of README.md as a doctest.
-#[cfg(all(doctest, feature = "noq"))]
+/// Runs the examples of README.md as doctests.
+#[cfg(all(doctest, feature = "noq", feature = "quinn"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[cfg(feature = "noq")]
+#[cfg(any(feature = "noq", feature = "quinn"))]
 mod frames;
-#[cfg(feature = "host")]
+#[cfg(all(feature = "host", any(feature = "noq", feature = "quinn")))]
 pub mod host;
-#[cfg(feature = "noq")]
+#[cfg(any(feature = "noq", feature = "quinn"))]
 mod ledger;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod lock;
 #[cfg(feature = "noq")]
 pub mod noq;
-#[cfg(feature = "noq")]
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod qlog;
+#[cfg(feature = "quinn")]
+#[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
+pub mod quinn;
+mod refusal;
+#[cfg(any(feature = "noq", feature = "quinn"))]
 mod tally;
+
+pub use refusal::KitError;

@@ -1,8 +1,11 @@
-//! Exact ECN counts of a connection, from the ACK frames of its peer.
+//! Exact ECN counts of a connection, from the ACK frames of its peer; and the numbers of packets,
+//! for a stack that does not report them.
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sojourn_transport::EcnCounts;
+use sojourn_transport::{EcnCounts, StackEvent};
 
 /// The packet number spaces, each with its own counts (RFC 9000 section 12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,15 +15,84 @@ pub(crate) enum Space {
     Data,
 }
 
+/// A packet that leaves and counts as in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) space: Space,
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Leaving {
+    /// An identifier that is unique among the packet number spaces. Packet numbers have 62 bits
+    /// (RFC 9000 section 12.3).
+    pub(crate) fn id(&self) -> u64 {
+        self.space.id(self.number)
+    }
+}
+
+impl Space {
+    /// The type of its packets, as qlog names it.
+    pub(crate) fn packet_type(self) -> &'static str {
+        match self {
+            Space::Initial => "initial",
+            Space::Handshake => "handshake",
+            Space::Data => "1RTT",
+        }
+    }
+
+    fn id(self, number: u64) -> u64 {
+        let space: u64 = match self {
+            Space::Data => 0,
+            Space::Initial => 1,
+            Space::Handshake => 2,
+        };
+        space << 62 | number
+    }
+
+    /// The space of an identifier. A packet number without its space counts as one of 1-RTT packets.
+    pub(crate) fn of(id: u64) -> Space {
+        match id >> 62 {
+            1 => Space::Initial,
+            2 => Space::Handshake,
+            _ => Space::Data,
+        }
+    }
+
+    /// The packet number of an identifier.
+    pub(crate) fn number(id: u64) -> u64 {
+        id & ((1 << 62) - 1)
+    }
+
+    /// Whether the identifier is of a packet of this space.
+    pub(crate) fn has(self, id: u64) -> bool {
+        Space::of(id) == self
+    }
+}
+
+/// Packets that may leave before the controller asks for them. A stack that has another controller
+/// never asks.
+const MOST_LEAVING: usize = 256;
+
 /// The counts of a connection, shared by the hook that reads them and the ledger.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<Inner>);
+pub(crate) struct Tally {
+    inner: Mutex<Inner>,
+    is_logging: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
     spaces: [EcnCounts; 3],
     /// Increase since the last [`Tally::take`].
     new: EcnCounts,
+    /// Packets since the last [`Tally::take_leaving`].
+    leaving: Vec<Leaving>,
+    /// The acknowledged ranges of the last packet received, by identifier.
+    acked: Vec<RangeInclusive<u64>>,
+    acked_in: Option<Space>,
+    /// Events since the last [`Tally::take_log`].
+    log: Vec<StackEvent>,
 }
 
 impl Tally {
@@ -32,8 +104,8 @@ impl Tally {
         if total.is_none_or(|total| total > largest.saturating_add(1)) {
             return;
         }
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inner { spaces, new } = &mut *inner;
+        let mut inner = self.inner();
+        let Inner { spaces, new, .. } = &mut *inner;
         let known = &mut spaces[space as usize];
         for (known, new, counted) in [
             (&mut known.ect0, &mut new.ect0, counts.ect0),
@@ -47,8 +119,66 @@ impl Tally {
 
     /// The increase since the last call.
     pub(crate) fn take(&self) -> EcnCounts {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut inner.new)
+        std::mem::take(&mut self.inner().new)
+    }
+
+    /// A packet leaves.
+    pub(crate) fn leaves(&self, packet: Leaving) {
+        let mut inner = self.inner();
+        if inner.leaving.len() < MOST_LEAVING {
+            inner.leaving.push(packet);
+        }
+    }
+
+    /// Moves the packets that have left since the last call to the end of `out`.
+    pub(crate) fn take_leaving(&self, out: &mut Vec<Leaving>) {
+        out.append(&mut self.inner().leaving);
+    }
+
+    /// A received packet of this space is read; its ACK frames follow.
+    pub(crate) fn begin_acks(&self, space: Space) {
+        let mut inner = self.inner();
+        inner.acked.clear();
+        inner.acked_in = Some(space);
+    }
+
+    /// The last packet acknowledges these packet numbers.
+    pub(crate) fn acked(&self, range: RangeInclusive<u64>) {
+        let mut inner = self.inner();
+        let space = inner.acked_in.unwrap_or(Space::Data);
+        inner.acked.push(space.id(*range.start())..=space.id(*range.end()));
+    }
+
+    /// Whether the last packet received acknowledges the packet of this identifier.
+    pub(crate) fn has_acked(&self, id: u64) -> bool {
+        self.inner().acked.iter().any(|range| range.contains(&id))
+    }
+
+    /// Keeps events from now on. The keys of a connection ask once, when it begins.
+    #[cfg(feature = "host")]
+    pub(crate) fn observe(&self) {
+        self.is_logging.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_logging(&self) -> bool {
+        self.is_logging.load(Ordering::Relaxed)
+    }
+
+    /// Keeps an event, if they are kept.
+    pub(crate) fn log(&self, event: impl FnOnce() -> StackEvent) {
+        if self.is_logging() {
+            self.inner().log.push(event());
+        }
+    }
+
+    /// Moves the events since the last call out.
+    #[cfg(feature = "host")]
+    pub(crate) fn take_log(&self) -> Vec<StackEvent> {
+        std::mem::take(&mut self.inner().log)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -186,6 +186,11 @@ impl<T: Copy, const BLOCK: usize> IndexMut<usize> for RingBuffer<T, BLOCK> {
     }
 }
 
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::RingBuffer;

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use sojourn_cc::Catalogue;
+
 use crate::model::{Control, Scenario};
 
 /// The hash FNV-1a of 128 bits (RFC 9923), of text that is formatted into it.
@@ -20,10 +22,12 @@ impl Write for Fnv {
 
 impl Scenario {
     /// A hash of every value that a run with this control depends on, except the seed. Scenarios
-    /// that differ only in their spelling, their title or the seed have the same one.
+    /// that differ only in their spelling, their title, the seed or the controllers that they might
+    /// name have the same one. It does not cover the code of controllers that are not shipped.
     pub fn digest(&self, control: Option<&Control>) -> u128 {
         let controls = control.into_iter().cloned().collect();
-        let run = Scenario { title: String::new(), seed: 0, controls, ..self.clone() };
+        let controllers = Catalogue::shipped();
+        let run = Scenario { title: String::new(), seed: 0, controls, controllers, ..self.clone() };
         let mut hash = Fnv(BASIS);
         // Formatting into a hash cannot fail.
         let _ = write!(hash, "{run:?}");

@@ -1,6 +1,6 @@
 //! Flows: from checked values to the model.
 
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 use sojourn_source::{Carrier, Cdf};
 use sojourn_transport::{Choice, StackInfo};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -10,7 +10,7 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
 use crate::link::{ReadFile, in_order, params};
-use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
+use crate::model::{Control, EcnFeedback, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
@@ -36,6 +36,7 @@ pub(crate) fn read(
         possible(checker, source, transport?, &value.at)
     });
     check_tso(checker, fields);
+    check_validation(checker, fields);
     check_echo(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
@@ -180,6 +181,22 @@ fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
     if let Some(given) = flow.get("transport").filter(|transport| transport.given) {
         let message = format!("a `{name}` has no transport");
         let help = "remove `transport`; the `size` of the source is that of its packets";
+        checker.report(&given.at, message, help);
+    }
+}
+
+/// Refuses validation of counts that the receiver does not send.
+fn check_validation(checker: &mut Checker, flow: &Fields) {
+    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
+    let is_classic = match fields.scalar("ecn_feedback") {
+        Some(Value::Choice(name)) => name == EcnFeedback::Classic.name(),
+        _ => false,
+    };
+    if let (Some(given), true, Some(true)) =
+        (fields.get("ecn_validation"), is_classic, fields.switch("ecn_validation"))
+    {
+        let message = "`ecn_validation` has no effect: a classic echo of ECN has no counts";
+        let help = "remove `ecn_validation`, or set `ecn_feedback` to accurate";
         checker.report(&given.at, message, help);
     }
 }

@@ -11,6 +11,7 @@ mod capacity_file;
 mod check;
 mod checked;
 mod copies;
+mod damage;
 mod digest;
 mod document;
 mod error;
@@ -49,7 +50,7 @@ pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
-    Buffer, Capacity, Chance, Change, Control, Discipline, EcnFeedback, Flow, Handshake, Jitter,
-    Link, Loss, Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario, Schedule,
-    Source, StackChoice, Trace, Transport, TsoDefer,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, EcnFault, EcnFaultKind,
+    EcnFeedback, Flow, Handshake, Jitter, Link, Loss, Profile, PrrRule, Record, RecoveryPeriod,
+    Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace, Transport, TsoDefer,
 };

@@ -7,6 +7,7 @@ use sojourn_units::{Duration, Rate};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
+use crate::damage;
 use crate::error::{At, Problem};
 use crate::model::{Buffer, Capacity, Chance, Jitter, Link, Loss, Reorder, Ring, Schedule, Trace};
 use crate::queue;
@@ -29,7 +30,9 @@ pub(crate) fn read(
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
     let queue = queue::read(checker, fields, rate.as_ref());
+    let slots = damage::slots(checker, fields);
     no_delay_to_skip(checker, fields, delay.as_ref());
+    no_order_in_slots(checker, fields);
     Some(Link {
         name: name.to_owned(),
         rate: rate?,
@@ -41,6 +44,9 @@ pub(crate) fn read(
         jitter: jitter(fields)?,
         reorder: reorder(fields)?,
         duplicate: duplicate(fields)?,
+        ecn: damage::ecn(fields)?,
+        ack_thinning: damage::ack_thinning(fields)?,
+        slots: slots?,
         overhead: fields.data("overhead")?,
     })
 }
@@ -58,6 +64,17 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
         let what = value.at.subject();
         let message = format!("`{what}` has no effect: a link without `rate` has no queue");
         checker.report(&value.at, message, format!("add `rate`, or remove `{what}`"));
+    }
+}
+
+/// Refuses slots on a link whose packets overtake: batches keep their order.
+fn no_order_in_slots(checker: &mut Checker, fields: &Fields) {
+    let jitter = jitter(fields).is_some_and(|jitter| jitter.may_reorder);
+    let overtakes = jitter || reorder(fields).is_some_and(|reorder| reorder != Reorder::None);
+    if let Some(slots) = fields.get("slots").filter(|_| overtakes) {
+        let what = slots.at.subject();
+        let message = format!("`{what}` cannot be combined with reordering");
+        checker.report(&slots.at, message, "remove `slots`, or `reorder` from the link");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The validated scenario, as theory, simulation and live runs use it.
 
+pub use crate::damage::{AckThinning, EcnFault, EcnFaultKind, Slots};
 use sojourn_cc::{Catalogue, Needs};
 use sojourn_params::Params;
 pub use sojourn_queue::Discipline;
@@ -81,6 +82,13 @@ pub struct Link {
     pub reorder: Reorder,
     /// Duplication on the wire.
     pub duplicate: Chance,
+    /// Damage to the ECN field on the wire; `None` for an honest wire.
+    pub ecn: Option<EcnFault>,
+    /// Thinning of pure TCP acknowledgements; `None` if all pass.
+    pub ack_thinning: Option<AckThinning>,
+    /// The instants at which the medium delivers packets in batches; `None` if it delivers each
+    /// packet at its own time.
+    pub slots: Option<Slots>,
     /// Bytes that this link counts for each packet in addition to the IP packet (14: Ethernet's
     /// header as HTB counts it; 38: the whole Ethernet frame).
     pub overhead: Bytes,
@@ -249,6 +257,16 @@ pub enum Reorder {
 }
 
 impl Link {
+    /// Whether the wire keeps packets in order, and neither copies, drops nor changes any because
+    /// of its content.
+    pub fn is_plain(&self) -> bool {
+        !self.may_reorder()
+            && self.duplicate.probability == 0.0
+            && self.ecn.is_none()
+            && self.ack_thinning.is_none()
+            && self.slots.is_none()
+    }
+
     /// Whether a packet may arrive before one that left earlier.
     pub fn may_reorder(&self) -> bool {
         let jitter = self.jitter.may_reorder && self.jitter.span > Duration::ZERO;

@@ -1,10 +1,12 @@
 //! The schema: every key of a scenario, declared once.
 
+use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
 use crate::shape::{
     COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,
 };
 use crate::variants;
 use sojourn_params::Kind;
+use sojourn_units::Bytes;
 
 /// The version of the schema that this code reads.
 pub(crate) const VERSION: u64 = 1;
@@ -174,6 +176,27 @@ static LINK: Form = Form {
             Shape::Either(&DUPLICATE),
             "0",
             "duplication on the wire: the probability that a copy follows the packet, or a table",
+        ),
+        Field::optional(
+            "ecn",
+            Shape::Either(&ECN),
+            "damage to ECN on the wire, after the queue: `bleach` clears the ECN field, \
+             `ect1-to-ect0` rewrites it, `mark` sets CE on every packet, `drop` drops ECN-capable \
+             packets, `drop-syn` drops SYNs that ask for ECN; or a table",
+        ),
+        Field::new(
+            "ack_thinning",
+            Shape::Either(&ACK_THINNING),
+            "1",
+            "of this many pure acknowledgements of a TCP connection in a row, a middlebox passes \
+             the first and drops the others; those of QUIC are encrypted and pass",
+        )
+        .from("RFC 3449 section 5.2"),
+        Field::optional(
+            "slots",
+            Shape::Table(&SLOTS),
+            "delivery in batches, as WiFi, cable and LTE aggregate; if absent, each packet arrives \
+             at its own time",
         ),
         Field::new(
             "overhead",
@@ -350,6 +373,68 @@ static DUPLICATE: Either = Either {
             CORRELATION,
         ],
     }],
+};
+
+static ECN: Either = Either {
+    short: Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES)),
+    key: Some("kind"),
+    forms: &[Form {
+        title: "damage to ECN",
+        fields: &[
+            Field::required(
+                "kind",
+                Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES)),
+                "the damage",
+            ),
+            Field::new(
+                "probability",
+                PROBABILITY,
+                "1",
+                "probability that it happens to a packet, such as on one of several paths",
+            ),
+        ],
+    }],
+};
+
+static ACK_THINNING: Either = Either {
+    short: COUNT,
+    key: Some("every"),
+    forms: &[Form {
+        title: "thinned acknowledgements",
+        fields: &[
+            Field::required("every", COUNT, "number of acknowledgements of which the first passes"),
+            Field::new(
+                "gap",
+                TIME,
+                BURST_GAP_TEXT,
+                "after this time without an acknowledgement of the connection, the next one is a \
+                 first one: a device thins those of a burst",
+            ),
+        ],
+    }],
+};
+
+static SLOTS: Form = Form {
+    title: "slots",
+    fields: &[
+        Field::required("least", SPAN, "least time from a slot to the next")
+            .from("tc-netem(8), slot"),
+        Field::optional("most", SPAN, "greatest time from a slot to the next; `least` if absent"),
+        Field::optional("packets", COUNT, "greatest number of packets in a slot"),
+        Field::optional(
+            "bytes",
+            Shape::Scalar(Kind::Data(Bytes(1), Bytes(1), Bytes(1_000_000_000))),
+            "bytes in a slot, which ends with the packet that reaches them",
+        ),
+        Field::new(
+            "filter_acks",
+            SWITCH,
+            "false",
+            "whether the modem keeps only the newest acknowledgement of a TCP connection in a \
+             slot, except those with selective ranges or ECN echoes",
+        )
+        .from("RFC 3449 section 5.2.1, ACK filtering"),
+    ],
 };
 
 const CORRELATION: Field = Field::new(

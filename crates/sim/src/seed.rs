@@ -21,6 +21,9 @@ pub(crate) enum Stream {
     /// Numbered with a gap, so that new streams before them do not change them.
     Reorder = 16,
     Duplicate = 17,
+    /// Damage to ECN.
+    Ecn = 18,
+    Slots = 19,
 }
 
 /// The seed of one stream of the link or flow called `name`. It does not depend on the order of

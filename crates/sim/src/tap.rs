@@ -4,7 +4,7 @@
 
 use sojourn_cc::EcnUse;
 use sojourn_scenario::Scenario;
-use sojourn_transport::{Ack, Data, LossCause, Vitals};
+use sojourn_transport::{Ack, Data, Direction, LossCause, StackEvent, Vitals};
 use sojourn_units::Instant;
 
 pub use crate::link::packet::{Datagram, OutsidePacket};
@@ -72,6 +72,24 @@ pub trait Tap: 'static {
     /// A packet of a host outside the simulation passes. If it was received, the host outside has
     /// to be given it now.
     fn outside(&mut self, _now: Instant, _passage: Passage, _packet: &OutsidePacket) {}
+
+    /// A datagram of a real stack passes, with its UDP payload.
+    fn stack_datagram(&mut self, _: Instant, _: Passage, _: &OutsidePacket, _payload: &[u8]) {}
+
+    /// An event at the end of a real stack that sends in `direction`. `opens`: the direction of the
+    /// end that opens the connection.
+    fn stack_event(
+        &mut self,
+        _now: Instant,
+        _flow: usize,
+        _direction: Direction,
+        _opens: Direction,
+        _event: &StackEvent,
+    ) {
+    }
+
+    /// Lines of a TLS key log, before the first packet that they decrypt.
+    fn secrets(&mut self, _lines: &str) {}
 
     /// A connection's sender deems a packet lost.
     fn lost(&mut self, now: Instant, connection: usize, number: u64, cause: LossCause);

@@ -29,3 +29,8 @@ pub mod shared;
 pub mod spike;
 pub mod unavoidable;
 pub mod waits;
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

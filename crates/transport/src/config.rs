@@ -190,6 +190,38 @@ settings! {
         quic: Key("true", ""),
     };
 
+    /// SYNs that ask for ECN before the client continues without ECN; zero for no limit. QUIC
+    /// negotiates no ECN.
+    ecn_syns: u64 = Declared {
+        doc: "number of SYNs that ask for ECN; if none is answered, the client repeats the SYN and \
+              opens the connection without ECN; 0: it never gives up ECN",
+        kind: integer(0, 100),
+        tcp: Key("2", "RFC 9768 section 3.1.4.1; RFC 3168 section 6.1.1.1 allows 1, as in Linux"),
+        quic: Fixed("2"),
+    };
+
+    /// Whether the sender validates the ECN counts, and stops its use of ECN on a path that damages
+    /// the ECN field.
+    ecn_validation: bool = Declared {
+        doc: "the sender validates the ECN counts of acknowledgements, and sends packets without \
+              ECN after it has found the ECN field damaged; needs exact counts",
+        kind: Kind::Switch(false),
+        tcp: Described(
+            "false",
+            "RFC 9768 section 3.2.2.3",
+            "the sender validates the ECN counts of acknowledgements (four round trips with no \
+             feedback but CE, packets counted with another codepoint or not counted), and then \
+             sends packets without ECN; needs exact counts",
+        ),
+        quic: Described(
+            "false",
+            "RFC 9000 section 13.4.2 and appendix A.4, which require it; quic-go's ecn.go fails \
+             a test whose packets are all marked or lost",
+            "the sender tests ECN with its first ten packets, validates the ECN counts of \
+             acknowledgements, and sends packets without ECN if either fails",
+        ),
+    };
+
     /// Whether acknowledgements can give the arrival time of each packet.
     receive_times: bool = Declared {
         doc: "acknowledgements contain the arrival time of each packet, if the controller uses it",

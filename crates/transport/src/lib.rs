@@ -11,6 +11,7 @@
 
 mod config;
 mod delivery;
+mod ecn_path;
 mod f_rto;
 mod gro;
 mod handshake;
@@ -35,6 +36,7 @@ mod wire;
 
 pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer};
 pub use delivery::{Delivery, Stamp};
+pub use ecn_path::EcnFailure;
 pub use handshake::{Answered, Handshake, Repeat};
 pub use newly::Newest;
 pub use pacer::Pacer;
@@ -45,6 +47,11 @@ pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};
 pub use stack::{
-    Direction, Lacks, Stack, StackDatagram, StackInfo, StackSetup, StackState, Stacks,
+    Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,6 +10,8 @@ use sojourn_cc::{Catalogue, Needs, Probe};
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
+use crate::Vitals;
+
 /// A direction between the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -74,6 +76,41 @@ pub trait Stack: Send {
 
     /// Passes on the round-trip times that this end has measured since the last call.
     fn take_rtts(&mut self, take: &mut dyn FnMut(Duration));
+
+    /// Keeps events and secrets from now on, for [`Stack::take_events`] and
+    /// [`Stack::take_secrets`]. Called before the connection opens, if at all.
+    fn observe(&mut self);
+
+    /// Passes on the events since the last call, each with the direction of its end's data.
+    fn take_events(&mut self, take: &mut dyn FnMut(Direction, StackEvent));
+
+    /// The secrets since the last call: lines of a TLS key log (RFC 9850). Empty without TLS.
+    fn take_secrets(&mut self) -> String;
+
+    /// The UDP payload of a datagram in flight.
+    fn bytes(&self, handle: u32) -> &[u8];
+}
+
+/// An event at one end of an observed stack.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StackEvent {
+    /// The end sent or received a packet.
+    Packet {
+        /// Whether it sent the packet.
+        is_sent: bool,
+        /// The packet's type, as qlog names it.
+        kind: &'static str,
+        /// Packet number.
+        number: u64,
+        /// Size in bytes, without the headers of UDP and IP.
+        length: u32,
+        /// The frames, as qlog's array of JSON objects.
+        frames: String,
+    },
+    /// The end deemed a packet of this type and number lost.
+    Lost(&'static str, u64),
+    /// The sender's state. The stacks report neither variations nor timeouts.
+    State(Vitals),
 }
 
 /// The state of a sending end.

@@ -98,6 +98,12 @@ impl Ack {
         self.details().and_then(|details| details.duplicates).filter(|_| self.duplicate)
     }
 
+    /// Whether it has [`AckDetails`].
+    #[inline]
+    pub fn has_details(&self) -> bool {
+        self.has_details
+    }
+
     #[inline]
     fn details(&self) -> Option<&AckDetails> {
         if self.has_details { self.details.as_deref() } else { None }

@@ -15,3 +15,8 @@ pub use ecn::Ecn;
 pub use parse::UnitError;
 pub use rate::Rate;
 pub use time::{Duration, Instant};
+
+/// Runs the example of README.md as a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

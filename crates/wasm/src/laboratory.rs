@@ -24,8 +24,9 @@ pub(crate) struct Laboratory {
     files: BTreeMap<String, String>,
     scenario: Option<Scenario>,
     run: Option<Simulation>,
-    /// Values of the selected columns.
-    columns: Vec<Vec<f64>>,
+    /// The selected samples, and the columns of them that were converted to floats.
+    selected: Option<Table>,
+    converted: Vec<Vec<f64>>,
 }
 
 impl Laboratory {
@@ -126,12 +127,22 @@ impl Laboratory {
         let table = if links { run.link_samples(from) } else { run.flow_samples(from) };
         let heads = table.columns().iter().map(|(name, column)| json::column(name, column));
         let heads = heads.collect();
-        self.columns = floats(&table);
+        (self.selected, self.converted) = (Some(table), Vec::new());
         self.keep(Ok(heads))
     }
 
-    pub(crate) fn column(&self, index: usize) -> *const f64 {
-        self.columns.get(index).map_or(std::ptr::null(), |column| column.as_ptr())
+    /// The values of a selected column. Counts become floats, which hold them exactly up to 2^53; a
+    /// text becomes the number of its value. A page asks for a third of the columns.
+    pub(crate) fn column(&mut self, index: usize) -> *const f64 {
+        let columns = self.selected.as_ref().map_or(&[][..], Table::columns);
+        let converted = match columns.get(index) {
+            None => return std::ptr::null(),
+            Some((_, Column::F64(values))) => return values.as_ptr(),
+            Some((_, Column::U64(values))) => values.iter().map(|value| *value as f64).collect(),
+            Some((_, Column::Text(text))) => text.codes().iter().copied().map(f64::from).collect(),
+        };
+        self.converted.push(converted);
+        self.converted.last().map_or(std::ptr::null(), |column| column.as_ptr())
     }
 
     pub(crate) fn finish(&mut self) -> bool {
@@ -164,15 +175,4 @@ impl Laboratory {
     pub(crate) fn schema(&mut self) {
         self.output = json_schema().to_string().into_bytes();
     }
-}
-
-/// The values of every column. Counts become floats, which hold them exactly up to 2^53; a text
-/// becomes the number of its value.
-fn floats(table: &Table) -> Vec<Vec<f64>> {
-    let of = |column: &Column| match column {
-        Column::F64(values) => values.clone(),
-        Column::U64(values) => values.iter().map(|value| *value as f64).collect(),
-        Column::Text(text) => text.codes().iter().map(|code| f64::from(*code)).collect(),
-    };
-    table.columns().iter().map(|(_, column)| of(column)).collect()
 }

@@ -3,6 +3,7 @@
 import random
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from sojourn.errors import UsageError
@@ -99,6 +100,13 @@ class Tpe:
         """Update the estimate."""
         for trial, damage in zip(self._trials, damages, strict=True):
             self._study.tell(trial, damage)
+
+
+def require_library(method: str) -> None:
+    """Raise `UsageError` if the library of a method is not installed."""
+    name = {"cmaes": "cmaes", "tpe": "optuna"}.get(method)
+    if name is not None and find_spec(name) is None:
+        raise missing(name)
 
 
 def missing(library: str) -> UsageError:

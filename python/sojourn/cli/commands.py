@@ -135,6 +135,11 @@ COMMANDS = (
         "list the queue disciplines and their parameters",
         "sojourn.cli.listings:declare_queues",
     ),
+    Command(
+        "scenarios",
+        "list, print or copy the scenarios of this package",
+        "sojourn.cli.shipped:declare",
+    ),
     Command("check", "validate scenario files", "sojourn.cli.scenarios:declare_check"),
     Command(
         "qlog",
@@ -188,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="sojourn",
         description="A laboratory for low-latency congestion control.",
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
-        epilog="Start with: sojourn run scenarios/capacity-drop.toml",
+        epilog="Start with: sojourn run capacity-drop",
         allow_abbrev=False,
     )
     parser.add_argument("-V", "--version", action=_Version)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sojourn import _core, api, experiment, output, real_time, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_scenario_options, pictures_of
-from sojourn.cli.scenarios import read
+from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
 from sojourn.progress import Bar
@@ -102,8 +102,10 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
+    scenario = read(args.file)
+    note_replaced(scenario, args.control)
     core = experiment.prepare(
-        read(args.file),
+        scenario,
         assignments=args.set,
         control=args.control,
         seed=args.seed,
@@ -118,7 +120,7 @@ def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
     title, link = Path(args.file).name, core.bottleneck()
     runs = len(core.controls()) * args.runs
     if args.page:
-        from sojourn.page_server import page_folder
+        from sojourn.live_report import page_folder
         from sojourn.page_view import PageView
 
         real_time.require_linux(core)

@@ -8,14 +8,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from sojourn import api, output
+from sojourn import output
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_controller_option, name_list, positive, whole
+from sojourn.cli.options import add_controller_option, add_place, name_list, positive, whole
 from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
 from sojourn.progress import Bar
+from sojourn.sweeps.jobs import Place
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
@@ -44,7 +45,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="carry the flows by a real QUIC stack, such as `noq` (docs/quic.md)",
     )
-    add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
+    add_place(parser)
     add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
@@ -68,9 +69,10 @@ def execute(args: argparse.Namespace) -> int:
         runs=args.runs,
         stack=args.stack,
     )
+    place = Place(args.jobs, args.dataset, args.cluster)
     figures = Figures()
     with Bar() as bar, prints_aside():
-        found = measure.measure(axes, api.threads_of(args.jobs), bar.simulating)
+        found = measure.measure(axes, place, bar.simulating)
         if args.out is not None:
             bar.writing()
             matrix_tables.write(found, Path(args.out), figures.report_missing)

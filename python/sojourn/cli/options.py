@@ -93,6 +93,17 @@ def add_picture_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_live_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--live` and `--no-live`."""
+    parser.add_argument(
+        "--live",
+        action=argparse.BooleanOptionalAction,
+        help="put the simulator into report.html, so that its reader can change a value of the "
+        "scenario, and see the changed run beside the recorded one (docs/page.md; default: if this "
+        "package was built with the page)",
+    )
+
+
 def add_selection_options(parser: argparse.ArgumentParser, verb: str = "show") -> None:
     """Add `--flow` and `--link`; `verb` says what the command does with them."""
     more = "" if verb == "compare" else "; the data have all"
@@ -123,8 +134,9 @@ def add_report_options(parser: argparse.ArgumentParser) -> None:
 
 
 def pictures_of(args: argparse.Namespace, report_missing: ReportMissing) -> Pictures:
-    """Return the pictures that `add_report_options` asks for."""
-    return Pictures(report_missing, report_formats(args), is_dark(args))
+    """Return the pictures that `add_report_options` and `add_live_option` ask for."""
+    live = getattr(args, "live", False)
+    return Pictures(report_missing, report_formats(args), is_dark(args), live)
 
 
 def report_formats(args: argparse.Namespace) -> tuple[str, ...]:
@@ -146,7 +158,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=file_name,
-        help="the scenario, a TOML file; - for standard input",
+        help="the scenario: a TOML file, or a name of `sojourn scenarios`; - for standard input",
     )
     parser.add_argument(
         "--set",
@@ -184,5 +196,27 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
     add_report_options(parser)
+    add_live_option(parser)
     add("--csv", action="store_true", help="write the data as CSV as well")
     add("--json", action="store_true", help=_RUN_JSON)
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the engine and of the dataset of a command with many runs."""
+    add = parser.add_argument
+    add(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        help="number of threads, or of processes with --dataset (default: one a core)",
+    )
+    add(
+        "--dataset",
+        metavar="DIR",
+        help="keep the runs in this folder or URL, and repeat none that it holds (docs/sweeps.md)",
+    )
+    add(
+        "--cluster",
+        metavar="ADDRESS",
+        help="with --dataset: a Dask scheduler, slurm, pbs or kubernetes, as for sweep",
+    )

@@ -15,7 +15,7 @@ from sojourn.cli.options import (
     pictures_of,
     positive,
 )
-from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read
 from sojourn.exports import Captures
 from sojourn.progress import Bar
 from sojourn.run_summary import Summary
@@ -106,8 +106,10 @@ def _summarise(
 
 def _prepared(args: argparse.Namespace, controllers: UserControllers) -> _core.Scenario:
     with prints_aside():
+        scenario = read(args.file)
+        note_replaced(scenario, args.control)
         return experiment.prepare(
-            read(args.file),
+            scenario,
             assignments=args.set,
             control=args.control,
             seed=args.seed,

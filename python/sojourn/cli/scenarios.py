@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, schema_reference, terminal
+from sojourn import _core, api, inputs, schema_reference, shipped, terminal
 from sojourn.cli.options import add_controller_option, file_name
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
@@ -50,10 +50,38 @@ def _parts(argument: str) -> tuple[str, str, str]:
 def read(file: str) -> _core.Scenario:
     """Read a scenario file without checking it; errors name the file as the user typed it.
 
-    Traces of a scenario from standard input are relative to the current folder.
+    A scenario of the package may be named instead (`sojourn scenarios`). Traces of a scenario from
+    standard input are relative to the current folder.
     """
-    text = inputs.text(inputs.opened_as(file))
-    return _core.Scenario.from_toml(file, text, str(Path(file).parent))
+    text = inputs.text(inputs.opened_as(file) if file == "-" else shipped.located(file))
+    return _core.Scenario.from_toml(file, text, folder_of(file))
+
+
+def folder_of(file: str) -> str:
+    """Return the folder at which the relative paths of a scenario file start."""
+    return str(Path(file if file == "-" else shipped.located(file)).parent)
+
+
+def note_replaced(scenario: _core.Scenario, control: Sequence[str] | None) -> None:
+    """Say which controllers of flows `--control` replaces, if they have parameters.
+
+    It replaces them if no flow is without a controller of its own.
+    """
+    if control is None:
+        return
+    flows = json.loads(scenario.to_json()).get("flow", {})
+    own: dict[str, Any] = {
+        name: flow.get("control") for name, flow in flows.items() if isinstance(flow, dict)
+    }
+    if None in own.values():
+        return
+    for name, table in own.items():
+        params = [key for key in table if key != "kind"] if isinstance(table, dict) else []
+        if params and table.get("kind") != "none":
+            terminal.say(
+                f"note: --control replaces the controller {table.get('kind')} of flow {name} with "
+                f"its {', '.join(params)}; --set flow.{name}.control.kind=NAME keeps them"
+            )
 
 
 def declare_check(parser: argparse.ArgumentParser) -> None:

@@ -13,10 +13,17 @@ from sojourn.cli.options import (
     positive,
     whole,
 )
-from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.cli.scenarios import (
+    folder_of,
+    load_controllers,
+    note_replaced,
+    prints_aside,
+    read,
+)
 from sojourn.sweeps import api as sweeps
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.plan import Plan
+from sojourn.user_controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +74,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         metavar="ADDRESS",
         help="use the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, or submit "
-        "--jobs jobs to slurm or pbs (docs/sweeps.md)",
+        "--jobs jobs to slurm or pbs, or start --jobs workers in kubernetes (docs/sweeps.md)",
     )
     add(
         "--out",
@@ -83,9 +90,14 @@ def execute(args: argparse.Namespace) -> int:
     """Plan, simulate, and show the table of the dataset."""
     stem = "stdin" if args.file == "-" else Path(args.file).stem
     out = args.out if args.out is not None else f"runs/{stem}-sweep"
-    plan = _plan(args)
+    controllers = load_controllers(args.controller)
+    plan = _plan(args, controllers)
     setup = sweeps.Setup(
-        str(Path(args.file).parent), args.series, args.jobs, tuple(args.controller), args.cluster
+        folder_of(args.file),
+        sweeps.detail_of(args.series),
+        args.jobs,
+        controllers,
+        args.cluster,
     )
     for note in _notes(plan):
         terminal.say(note)
@@ -109,11 +121,12 @@ def execute(args: argparse.Namespace) -> int:
     return 1 if ended.tally.failures else 0
 
 
-def _plan(args: argparse.Namespace) -> Plan:
-    controllers = load_controllers(args.controller)
+def _plan(args: argparse.Namespace, controllers: UserControllers) -> Plan:
     with prints_aside():
+        scenario = read(args.file)
+        note_replaced(scenario, args.control)
         core = experiment.prepare(
-            read(args.file),
+            scenario,
             assignments=args.set,
             control=args.control,
             seed=args.seed,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from sojourn import output, page_items, page_server, results
+from sojourn import live_report, output, page_items, page_server, results
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import file_name, port
 from sojourn.errors import UsageError
@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
     found = page_items.found(given)
     if args.save is not None:
         return _save(args.save, found)
-    server = page_server.PageServer(page_server.page_folder(), given, results.read, args.port)
+    server = page_server.PageServer(live_report.page_folder(), given, results.read, args.port)
     with server, Request() as request:
         print(f"The page is at {server.address}\nCtrl-C ends it.", flush=True)
         server.timeout = _LOOK_S
@@ -83,7 +83,7 @@ def _save(target: str, found: list[page_items.Item]) -> int:
     if len(runs) != 1:
         raise UsageError(f"--save writes one run directory, and there are {len(runs)}; name one")
     output.require_free_file(target, "--save")
-    text = page_server.live_page(page_server.page_folder(), results.read(runs[0]))
+    text = live_report.page(live_report.page_folder(), results.read(runs[0]))
     file = output.write_new_file(target, lambda file: file.write_text(text, "utf-8"), "--save")
     print(output.announced("Page", file))
     return 0

@@ -11,8 +11,15 @@ from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
 from sojourn.cli.pictures import free_picture, write_picture
-from sojourn.cli.scenarios import load_controllers, prints_aside, read
+from sojourn.cli.scenarios import (
+    folder_of,
+    load_controllers,
+    note_replaced,
+    prints_aside,
+    read,
+)
 from sojourn.sweeps import api as sweeps
+from sojourn.user_controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +57,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", metavar="N", type=whole, help="seed of the scenario and of the search")
     add("--jobs", metavar="N", type=positive, help="number of processes (default: one a core)")
-    add("--cluster", metavar="ADDRESS", help="a Dask scheduler, slurm or pbs, as for sweep")
+    add(
+        "--cluster",
+        metavar="ADDRESS",
+        help="a Dask scheduler, slurm, pbs or kubernetes, as for sweep",
+    )
     add("--out", metavar="DIR", help="folder of the results (default: runs/NAME-worst)")
     add("--plot", metavar="FILE", help="draw the search as FILE.svg and FILE.png")
     add("--json", action="store_true", help="print the counter-example as JSON")
@@ -61,15 +72,16 @@ def execute(args: argparse.Namespace) -> int:
     """Search, minimise, and report."""
     stem = "stdin" if args.file == "-" else Path(args.file).stem
     out = args.out if args.out is not None else f"runs/{stem}-worst"
+    controllers = load_controllers(args.controller)
     setup = sweeps.Setup(
-        str(Path(args.file).parent),
+        folder_of(args.file),
         jobs=args.jobs,
-        controllers=tuple(args.controller),
+        controllers=controllers,
         cluster=args.cluster,
     )
     if args.plot is not None:
         free_picture(args.plot)
-    problem = _problem(args)
+    problem = _problem(args, controllers)
     from sojourn.progress import Bar
 
     with Bar() as bar, prints_aside():
@@ -98,14 +110,16 @@ def _draw(problem: Problem, found: Counterexample, target: str) -> int:
     return write_picture(spec, target)
 
 
-def _problem(args: argparse.Namespace) -> Problem:
+def _problem(args: argparse.Namespace, controllers: UserControllers) -> Problem:
     with prints_aside():
+        scenario = read(args.file)
+        note_replaced(scenario, [args.control] if args.control else None)
         core = experiment.prepare(
-            read(args.file),
+            scenario,
             assignments=args.set,
             control=args.control,
             seed=args.seed,
-            user_controllers=load_controllers(args.controller),
+            user_controllers=controllers,
         )
         limits = adversary.limits_of(
             core,

@@ -15,6 +15,8 @@ _RTT = {"labelExpr": "'base RTT ' + datum.value", "labelFontSize": 11, "labelPad
 Value = Callable[[Cell], float]
 
 _SQUARE = 34
+# Width of the heading of a map, and more than one or two squares have.
+_HEADING = 100
 # Dark squares are the worst values in orange, and the best values in green.
 _WORSE: Spec = {"scheme": "oranges"}
 _BETTER: Spec = {"scheme": "greens"}
@@ -101,7 +103,8 @@ def _across(
     squares = theme.chart(data, alt.MarkDef("rect"), x, y, colour)
     values = theme.chart(data, alt.MarkDef("text", fontSize=9), x, y, *text)
     height = 20 * len(found["controls"])
-    maps = alt.layer(squares, values, width=_SQUARE * len(columns), height=height)
+    width = max(_SQUARE * len(columns), _HEADING)
+    maps = alt.layer(squares, values, width=width, height=height)
     rtt = alt.Column("rtt:N", sort=found["rtts"], title=None, header=_RTT)
     return maps.facet(column=rtt, title=theme.titled(name))
 

@@ -3,16 +3,17 @@
 Changes may add keys but never rename one.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, cast
 
-from sojourn import _core, experiment, stats
+from sojourn import _core, api, experiment, stats
 from sojourn.errors import UsageError
 from sojourn.experiment import Progress
 from sojourn.matrix import plan
-from sojourn.matrix.plan import Axes, Place
+from sojourn.matrix.plan import Axes
 from sojourn.run_summary import RunSummary
+from sojourn.sweeps import jobs
+from sojourn.sweeps.jobs import Cells, Place
 
 
 class Cell(TypedDict):
@@ -79,12 +80,20 @@ class MatrixSummary(TypedDict):
     refused: list[Refusal]
 
 
-def measure(axes: Axes, threads: int, progress: Progress | None = None) -> MatrixSummary:
+def measure(axes: Axes, place: Place, progress: Progress | None = None) -> MatrixSummary:
     """Simulate every possible combination, in the order of queues, controllers and RTTs."""
     places, scenarios, refused = _possible(axes)
-    experiment.require_room(scenarios, axes.runs, threads, series=False)
-    jobs = [job for core in scenarios for job in experiment.jobs_of(core, axes.runs)]
-    runs = experiment.simulate(jobs, threads, _summary, progress)
+    if place.dataset is None:
+        threads = api.threads_of(place.jobs)
+        experiment.require_room(scenarios, axes.runs, threads, series=False)
+    each = [experiment.jobs_of(core, axes.runs) for core in scenarios]
+    values = [
+        (one.queue, one.rtt, " ".join(one.controls)) for one in places for _ in range(axes.runs)
+    ]
+    cells = Cells([job for own in each for job in own], ("queue", "rtt", "flows"), values)
+    runs = jobs.simulate(
+        cells, place, lambda one: one.summary, progress, controllers=axes.user_controllers
+    )
     return {
         "version": _core.__version__,
         "controls": list(axes.controls),
@@ -97,8 +106,7 @@ def measure(axes: Axes, threads: int, progress: Progress | None = None) -> Matri
         "runs": axes.runs,
         "stack": axes.stack,
         "cells": [
-            _cell(place, runs[at * axes.runs : (at + 1) * axes.runs])
-            for at, place in enumerate(places)
+            _cell(one, runs[at * axes.runs : (at + 1) * axes.runs]) for at, one in enumerate(places)
         ],
         "refused": refused,
     }
@@ -113,7 +121,7 @@ def jain(goodputs: Sequence[float]) -> float:
     return sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else 1.0
 
 
-def _possible(axes: Axes) -> tuple[list[Place], list[_core.Scenario], list[Refusal]]:
+def _possible(axes: Axes) -> tuple[list[plan.Place], list[_core.Scenario], list[Refusal]]:
     """Separate possible combinations, with their scenarios, from refused ones.
 
     A refusal covers all RTTs.
@@ -144,7 +152,7 @@ def _require_own_fault(error: _core.ScenarioError) -> None:
             raise UsageError(f"{axis}: {item['message']}{hint}") from error
 
 
-def _once(refused: Sequence[tuple[Place, str]]) -> list[Refusal]:
+def _once(refused: Sequence[tuple[plan.Place, str]]) -> list[Refusal]:
     reasons = {(place.queue, place.controls): reason for place, reason in refused}
     return [
         {"queue": queue, "controls": list(controls), "reason": reason}
@@ -152,11 +160,7 @@ def _once(refused: Sequence[tuple[Place, str]]) -> list[Refusal]:
     ]
 
 
-def _summary(outcome: _core.Outcome) -> RunSummary:
-    return cast(RunSummary, json.loads(outcome.summary_json()))
-
-
-def _cell(place: Place, runs: Sequence[RunSummary]) -> Cell:
+def _cell(place: plan.Place, runs: Sequence[RunSummary]) -> Cell:
     each = [_figures(run) for run in runs]
     several = len(each) > 1
     found: Any = {

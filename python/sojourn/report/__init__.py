@@ -45,6 +45,10 @@ class Drawing(ABC):
 
         return render.png(self.svg)
 
+    def live_html(self, simulator: Path) -> str:
+        """The page with the simulator, whose built page is in this folder, for a run's figure."""
+        return self.html
+
     @cached_property
     def _drawn(self) -> "_Themes":
         """The figure as SVG, on each ground."""
@@ -131,6 +135,13 @@ class Figure(Drawing):
         from sojourn.report import page
 
         return page.html(self._run, self.spec, self._goodput, self._link)
+
+    def live_html(self, simulator: Path) -> str:
+        """The report with the simulator, so that its reader can change a value (docs/page.md)."""
+        memory.require_polars()
+        from sojourn.report import page
+
+        return page.html(self._run, self.spec, self._goodput, self._link, simulator)
 
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"

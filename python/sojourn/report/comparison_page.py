@@ -28,5 +28,6 @@ def html(comparison: "ComparedRuns", document: Spec) -> str:
         links=[],
         link_rows=Markup("[]"),
         scenario=None,
+        live=None,
         **page.scripts(document),
     )

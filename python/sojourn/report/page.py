@@ -1,10 +1,12 @@
 """The report: one self-contained HTML file that works offline."""
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from sojourn import live_report
 from sojourn.report import bundle, dark, render, spec, templates
 from sojourn.report.table_html import to_html
 from sojourn.report.theme import Spec
@@ -20,8 +22,17 @@ if TYPE_CHECKING:
 _MOST_LINKS = 24
 
 
-def html(run: "Record", document: Spec, goodput: "pl.DataFrame", link: str | None) -> str:
-    """Build the page of a run; `goodput` is the result of `spec.goodput`."""
+def html(
+    run: "Record",
+    document: Spec,
+    goodput: "pl.DataFrame",
+    link: str | None,
+    simulator: Path | None = None,
+) -> str:
+    """Build the page of a run; `goodput` is the result of `spec.goodput`.
+
+    `simulator` is the folder of the built page, which the report then contains.
+    """
     names = _links(run, link)
     others = [spec.link_rows(run, goodput, name) for name in names[1:]]
     return templates.fill(
@@ -34,6 +45,7 @@ def html(run: "Record", document: Spec, goodput: "pl.DataFrame", link: str | Non
         links=names if others else [],
         link_rows=Markup(f"[{','.join(map(_json, others))}]"),
         scenario=run.scenario or None,
+        live=simulator and live_report.of(run, simulator),
         **scripts(document),
     )
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from sojourn import summary_table, verdicts
 from sojourn.comparison import text_tables
 from sojourn.comparison.summary import ComparisonSummary
@@ -35,4 +37,5 @@ def comparison_tables(summary: ComparisonSummary, about: Sequence[str] = ()) -> 
 
 def comparison_html(summary: ComparisonSummary) -> str:
     """Return the same with a description of A and B, for notebooks."""
-    return comparison_tables(summary, text_tables.about(summary))
+    tables = comparison_tables(summary, text_tables.about(summary))
+    return templates.fill("notebook.html", title="", parts=[Markup(tables)])

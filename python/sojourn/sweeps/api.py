@@ -5,11 +5,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 
 from sojourn import _core, api, experiment, memory
-from sojourn.sweeps import dataset, engine
+from sojourn.sweeps import batch, controllers, dataset, engine
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.batch import Worker
 from sojourn.sweeps.cluster import Dask, description
@@ -18,6 +18,8 @@ from sojourn.sweeps.engine import Queue, Tally, Watcher
 from sojourn.sweeps.local import Processes
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.store import AnyFolder
+from sojourn.sweeps.tables import Detail
+from sojourn.user_controllers import UserControllers
 
 # Memory of a worker process without runs, measured: Python with polars.
 _PROCESS_BYTES = 150 << 20
@@ -56,7 +58,8 @@ def sweep(
     that it holds is not simulated again. Without `out`, the dataset is in a temporary folder, which
     exists until the program ends. `jobs` is the number of processes (default: one a core), and
     `cluster` is the address of a Dask scheduler, whose workers are used instead; "slurm" and "pbs"
-    submit `jobs` jobs to a batch system. The other parameters are those of `run`.
+    submit `jobs` jobs to a batch system, and "kubernetes" starts `jobs` workers. The other
+    parameters are those of `run`.
 
     Raises `ScenarioError` for a fault in the scenario or in an axis, before any simulation, and
     `UsageError` for a folder with other content or of another version. A run that fails is a row of
@@ -77,7 +80,8 @@ def sweep(
     )
     plan = plans.plan(core, source.origin, study)
     base_dir = source._base_dir
-    execute(plan, Setup(base_dir, series, jobs, cluster=cluster), folder := folder_of(out))
+    setup = Setup(base_dir, detail_of(series), jobs, cluster=cluster)
+    execute(plan, setup, folder := folder_of(out))
     return Dataset(folder)
 
 
@@ -98,18 +102,25 @@ def folder_of(out: str | PathLike[str] | None) -> str:
     return folder
 
 
+def detail_of(series: bool) -> Detail:
+    """Return the detail of a sweep with or without series."""
+    return "series" if series else "figures"
+
+
 @dataclass(frozen=True)
 class Setup:
     """The settings of an execution."""
 
     base_dir: str
     """Folder of the files that the scenario names."""
-    series: bool = False
+    detail: Detail = "figures"
     jobs: int | None = None
-    controllers: tuple[str, ...] = ()
-    """The user's own controllers, as arguments of `--controller`."""
+    controllers: UserControllers = field(default_factory=lambda: UserControllers({}))
+    """The user's own controllers, from files."""
     cluster: str | None = None
     """Address of a Dask scheduler, or the name of a batch system; then with `jobs` jobs."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Files of the points' own documents, for a cluster."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +143,12 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
         advice = "shorten the scenario or use fewer processes (jobs)"
         memory.require(memory_bytes(plan, setup), advice)
     began = time.perf_counter()
-    with dataset.opened(out, plan) as (folder, held):
+    with dataset.opened(out, plan, setup.detail) as (folder, held):
         tasks = [task for task in _distinct(plan) if task.key not in held]
         known = len(held & {task.key for task in plan.tasks})
         queue, tally = Queue(plan, tasks), Tally(len(tasks))
-        worker = Worker(plan.base, folder, setup.series)
+        read = batch.reader(plan.origin, setup.base_dir, setup.controllers.catalogue)
+        worker = Worker(plan.base, folder, setup.detail, folder.lock is not None, read)
         watcher(0, 0, len(tasks))
         if setup.cluster is None:
             engine.execute_here(queue, worker, tally, watcher, engine.FIRST_S)
@@ -159,9 +171,14 @@ def _stays_here(queue: Queue, tally: Tally, setup: Setup) -> bool:
 
 def start_workers(plan: Plan, setup: Setup, folder: AnyFolder, remaining: int) -> engine.Engine:
     """Start the engine: processes of this machine, or the connection to a cluster."""
-    common = {"controllers": list(setup.controllers), "out": str(folder), "series": setup.series}
+    common = {
+        "controllers": controllers.packed(setup.controllers),
+        "out": str(folder),
+        "detail": setup.detail,
+        "locked": folder.lock is not None,
+    }
     if setup.cluster is not None:
-        own = {**description(plan.base, plan.origin), **common}
+        own = {**description(plan.base, plan.origin, setup.files), **common}
         return Dask(setup.cluster, own, api.threads_of(setup.jobs))
     local = {"origin": plan.origin, "toml": plan.base.to_toml(), "base_dir": setup.base_dir}
     count = min(api.threads_of(setup.jobs), remaining)

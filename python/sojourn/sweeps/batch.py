@@ -3,20 +3,37 @@
 import io
 import json
 import time
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from sojourn import _core, memory
 from sojourn.run_summary import RunSummary
 from sojourn.sweeps import tables
-from sojourn.sweeps.tables import SERIES, Rows
+from sojourn.sweeps.executions import FREE
+from sojourn.sweeps.tables import SERIES, WHOLE, Detail, Rows
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Real time between two checks for an interrupt.
 _PIECE_WALL_S = 0.05
+
+
+def reader(
+    origin: str, base_dir: str, own: _core.Catalogue
+) -> Callable[["Document"], _core.Scenario]:
+    """Return the function that reads documents whose files are in a folder."""
+
+    def read(document: Document) -> _core.Scenario:
+        toml, folder = document
+        core = _core.Scenario.from_toml(origin, toml, str(Path(base_dir) / folder))
+        core.use_controllers(own)
+        return core
+
+    return read
 
 
 class Target(Protocol):
@@ -26,16 +43,19 @@ class Target(Protocol):
         """Write a file completely or not at all."""
 
 
+Document = tuple[str, str]
+"""A scenario in TOML, and the folder of its files below that of the sweep's files."""
 Run = tuple[str, int, int]
 """Identity, controller and seed of a run."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Runs of one point, and its changes of the scenario."""
+    """Runs of one point, and its changes of the sweep's scenario or of another one."""
 
     assignments: tuple[str, ...]
     runs: tuple[Run, ...]
+    document: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -62,18 +82,31 @@ class Done:
 
 
 class Worker:
-    """Executes batches of one sweep. It parses the scenario once."""
+    """Executes batches of one sweep. It parses the scenario once.
 
-    def __init__(self, base: _core.Scenario, target: Target, series: bool) -> None:
+    Without the lock of the folder (`locked`), several workers may execute the same batch, such as
+    one that the scheduler believes to be dead. Each then writes files of its own.
+    """
+
+    def __init__(
+        self,
+        base: _core.Scenario,
+        target: Target,
+        detail: Detail = "figures",
+        locked: bool = True,
+        read: Callable[[Document], _core.Scenario] | None = None,
+    ) -> None:
         self.base = base
         self.target = target
-        self.series = series
+        self.kept = {"figures": (), "series": SERIES, "whole": (*SERIES, *WHOLE)}[detail]
+        self.locked = locked
+        self.read = read
 
     def execute(self, batch: Batch) -> Done:
         """Simulate the runs of a batch and write its files, the completing one last."""
         began = time.perf_counter()
         rows = tables.empty()
-        kept: dict[str, list[pl.DataFrame]] = {what: [] for what in SERIES} if self.series else {}
+        kept: dict[str, list[pl.DataFrame]] = {table: [] for table in self.kept}
         for core, run in self._prepared(batch):
             if rows["runs"] and time.perf_counter() - began > batch.time_s:
                 break
@@ -97,15 +130,15 @@ class Worker:
         The scenario stays local: threads of a cluster's worker execute batches at the same time.
         """
         for part in batch.parts:
-            core = self._scenario(part.assignments)
+            core = self._scenario(part)
             for run in part.runs:
                 yield core, run
 
-    def _scenario(self, assignments: Sequence[str]) -> _core.Scenario | Exception:
+    def _scenario(self, part: Part) -> _core.Scenario | Exception:
         """Return the scenario of a point, or the error that refuses it here."""
-        core = self.base.copy()
         try:
-            for assignment in assignments:
+            core = self.read(part.document) if self.read and part.document else self.base.copy()
+            for assignment in part.assignments:
                 core.set(assignment)
         except Exception as error:
             return error
@@ -115,9 +148,13 @@ class Worker:
         memory.require_polars()
         import polars as pl
 
+        if not self.locked:
+            name += FREE + uuid.uuid4().hex[:8]
         for what, frames in kept.items():
             if frames:
-                self.target.write(f"{what}/{name}.parquet", _parquet(pl.concat(frames)))
+                # Series have columns that depend on the controller.
+                content = _parquet(pl.concat(frames, how="diagonal"))
+                self.target.write(f"{what}/{name}.parquet", content)
         for table in (*tables.TABLES[1:], tables.TABLES[0]):
             if rows[table] or table == "runs":
                 content = _parquet(tables.frame(table, rows[table]))
@@ -139,8 +176,8 @@ def _run(
         return
     summary = cast(RunSummary, json.loads(outcome.summary_json()))
     tables.add(rows, key, _core.__version__, summary)
-    for what, frames in kept.items():
-        frames.append(_series(outcome, what, key))
+    for table, frames in kept.items():
+        frames += _kept(outcome, table, key)
 
 
 def _simulated(core: _core.Scenario, control: int, seed: int) -> _core.Outcome:
@@ -150,12 +187,19 @@ def _simulated(core: _core.Scenario, control: int, seed: int) -> _core.Outcome:
     return running.finish()
 
 
-def _series(outcome: _core.Outcome, what: str, key: str) -> "pl.DataFrame":
+def _kept(outcome: _core.Outcome, table: str, key: str) -> "list[pl.DataFrame]":
+    """Return the rows of a run in one of the tables of series, or in one of `WHOLE`."""
     import polars as pl
 
-    data = _core.series_parquet([outcome], "flows" if what == "series_flows" else "links")
-    frame = pl.read_parquet(io.BytesIO(data))
-    return frame.with_columns(pl.lit(key).alias("run"))
+    if table == "summaries":
+        return [pl.DataFrame({"run": [key], "summary": [outcome.summary_json()]})]
+    if table == "transfers":
+        data = _core.transfers_parquet([outcome])
+    else:
+        data = _core.series_parquet([outcome], "flows" if table == "series_flows" else "links")
+    if not data:
+        return []
+    return [pl.read_parquet(io.BytesIO(data)).with_columns(pl.lit(key).alias("run"))]
 
 
 def _parquet(frame: "pl.DataFrame") -> bytes:
@@ -166,7 +210,7 @@ def _parquet(frame: "pl.DataFrame") -> bytes:
 
 def to_json(batch: Batch) -> str:
     """Format a batch as one line."""
-    parts = [[list(part.assignments), [list(run) for run in part.runs]] for part in batch.parts]
+    parts = [[part.assignments, part.runs, part.document] for part in batch.parts]
     return json.dumps([batch.name, parts, batch.time_s])
 
 
@@ -174,7 +218,11 @@ def from_json(line: str) -> Batch:
     """Read the line of `to_json`."""
     name, parts, time_s = json.loads(line)
     read = (
-        Part(tuple(assignments), tuple((key, control, seed) for key, control, seed in runs))
-        for assignments, runs in parts
+        Part(
+            tuple(assignments),
+            tuple((key, control, seed) for key, control, seed in runs),
+            (document[0], document[1]) if document else None,
+        )
+        for assignments, runs, document in parts
     )
     return Batch(name, tuple(read), time_s)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn import _core, terminal
 from sojourn.errors import UsageError
-from sojourn.sweeps import batch, store
+from sojourn.sweeps import batch, controllers, store
 from sojourn.sweeps.batch import Batch, Done, Worker
 from sojourn.sweeps.local import Lost
 
@@ -18,6 +18,7 @@ _CONNECT_S = 10
 # Jobs wait in the queue of a batch system.
 _QUEUE_S = 24 * 3600
 _BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
+_KUBERNETES = "kubernetes"
 # Batches of each thread of the cluster: one is executed while the next one waits at the worker.
 _WAITING = 2
 
@@ -26,11 +27,12 @@ class Dask:
     """The workers of a Dask scheduler. It repeats the batches of workers that die.
 
     `address` is that of the scheduler, or the name of a batch system, which then gets `jobs` jobs
-    with the settings of dask-jobqueue's configuration.
+    with the settings of dask-jobqueue's configuration, or `kubernetes`, whose operator then starts
+    `jobs` workers with the settings of dask-kubernetes.
     """
 
     def __init__(self, address: str, setup: dict[str, Any], jobs: int) -> None:
-        self._cluster = _started(address, jobs) if address in _BATCH_SYSTEMS else None
+        self._cluster = _started(address, jobs)
         try:
             self._connect(address)
         except BaseException:
@@ -116,7 +118,34 @@ class Dask:
         terminal.say(f"Dask dashboard: {self._client.dashboard_link}")
 
 
-def _started(system: str, jobs: int) -> Any:
+def _started(address: str, jobs: int) -> Any:
+    """Start a cluster if the address is the name of a system that starts one."""
+    if address == _KUBERNETES:
+        return _in_kubernetes(jobs)
+    return _submitted(address, jobs) if address in _BATCH_SYSTEMS else None
+
+
+def _in_kubernetes(jobs: int) -> Any:
+    """Create a `DaskCluster`, for which the operator starts a scheduler and workers."""
+    try:
+        from dask_kubernetes.operator import KubeCluster
+    except ImportError as error:
+        raise UsageError(
+            "--cluster kubernetes needs dask-kubernetes; install it with: "
+            "pip install 'sojourn[kubernetes]'"
+        ) from error
+    try:
+        return KubeCluster(n_workers=jobs, quiet=True)
+    # The client, the server and the operator each have errors of their own.
+    except Exception as error:
+        raise UsageError(
+            f"--cluster kubernetes: no cluster started ({type(error).__name__}: {error}); it needs "
+            "access by kubectl, the operator of dask-kubernetes, and settings `kubernetes` in a "
+            "file of ~/.config/dask (docs/sweeps.md)"
+        ) from error
+
+
+def _submitted(system: str, jobs: int) -> Any:
     """Start a scheduler here, and submit jobs whose workers connect to it."""
     try:
         import dask_jobqueue
@@ -147,20 +176,20 @@ def execute(setup: str, line: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _worker(setup: str) -> Worker:
-    """Parse the scenario once for each sweep, with copies of the files that it names."""
-    from sojourn.cli.scenarios import load_controllers
-
+    """Parse the scenario once for each sweep, with copies of all files that it needs."""
     given = json.loads(setup)
     folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-"))
     for name, text in given["files"].items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
     base = _core.Scenario.from_toml(given["origin"], given["toml"], str(folder))
-    if given["controllers"]:
-        base.use_controllers(load_controllers(given["controllers"]).catalogue)
-    return Worker(base, store.open_folder(given["out"]), given["series"])
+    own = controllers.elsewhere(given["controllers"], folder).catalogue
+    base.use_controllers(own)
+    read = batch.reader(given["origin"], str(folder), own)
+    return Worker(base, store.open_folder(given["out"]), given["detail"], False, read)
 
 
-def description(base: _core.Scenario, origin: str) -> dict[str, Any]:
-    """Return the scenario with its files, for machines that do not have them."""
-    toml, files = base.portable()
-    return {"origin": origin, "toml": toml, "files": dict(files)}
+def description(base: _core.Scenario, origin: str, files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the scenario with its files and those of others, for machines without them."""
+    toml, own = base.portable()
+    return {"origin": origin, "toml": toml, "files": {**files, **dict(own)}}

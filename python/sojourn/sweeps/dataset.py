@@ -19,10 +19,11 @@ from typing import IO, TYPE_CHECKING, Any
 from sojourn import _core, memory
 from sojourn.errors import UsageError
 from sojourn.sweeps import quantities, tables
+from sojourn.sweeps.executions import Executions, remove_interrupted
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
 from sojourn.sweeps.store import LOCK, AnyFolder, Folder, open_folder
-from sojourn.sweeps.tables import POINTS, SERIES, TABLES, Table
+from sojourn.sweeps.tables import POINTS, SERIES, Detail, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +59,7 @@ class Dataset:
                 f"{self.folder}: its format is {self.about.get('format')}, and this version of "
                 f"Sojourn reads {FORMAT}"
             )
+        self._executions = Executions(self.folder)
 
     @property
     def axes(self) -> list[str]:
@@ -104,7 +106,7 @@ class Dataset:
         if own.is_empty():
             own = tables.frame(name, [])
         if name == "runs":
-            return self._joined(_one_each(own), "control", "seed")
+            return self._joined(own, "control", "seed")
         return self._joined(own.rename({"control": "flow_control"}, strict=False))
 
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
@@ -114,43 +116,61 @@ class Dataset:
         joined = points.join(rows, on="run", how="inner")
         return joined.sort("_order", "_row").drop("_order", "_row")
 
-    def _read(self, folder: str) -> "pl.DataFrame":
+    def _read(self, table: str) -> "pl.DataFrame":
+        """Read a table, with the rows of one execution of each run."""
         memory.require_polars()
         import polars as pl
 
-        complete = set(self.folder.list("runs"))
-        names = [f"{folder}/{name}" for name in self.folder.list(folder) if name in complete]
-        frames = [pl.read_parquet(io.BytesIO(data)) for data in self.folder.read_all(names)]
-        return pl.concat(frames) if frames else pl.DataFrame(schema={"run": pl.String})
+        executions = self._executions.update()
+        names = sorted(set(executions.counted["batch"]).intersection(self.folder.list(table)))
+        contents = self.folder.read_all([f"{table}/{name}" for name in names])
+        frames = [
+            pl.read_parquet(io.BytesIO(content)).with_columns(pl.lit(name).alias("_batch"))
+            for name, content in zip(names, contents, strict=True)
+        ]
+        if not frames:
+            return pl.DataFrame(schema={"run": pl.String})
+        counted = executions.counted.select("run", pl.col("batch").alias("_batch"))
+        # Series have columns that depend on the controller.
+        every = pl.concat(frames, how="diagonal")
+        kept = every.join(counted, on=["run", "_batch"], how="semi", maintain_order="left")
+        return kept.drop("_batch")
 
     def __repr__(self) -> str:
         return f"<sojourn.Dataset {self.folder}: {', '.join(self.axes)}>"
 
+    def _repr_html_(self) -> str:
+        from sojourn.report import notebook
 
-def _one_each(runs: "pl.DataFrame") -> "pl.DataFrame":
-    """Return one row for each run: the completed one, if the run failed in other batches."""
-    ordered = runs.sort(runs["error"].is_not_null(), maintain_order=True)
-    return ordered.unique("run", keep="first", maintain_order=True)
+        return notebook.of_dataset(str(self.folder), self.axes, self.points)
 
 
 @contextmanager
-def opened(place: str | PathLike[str], plan: Plan) -> Iterator[tuple[AnyFolder, set[str]]]:
-    """Prepare a new or an existing dataset; yield it with the identities of its runs."""
+def opened(
+    place: str | PathLike[str], plan: Plan, detail: Detail = "figures"
+) -> Iterator[tuple[AnyFolder, set[str]]]:
+    """Prepare a new or an existing dataset; yield it with the identities of its completed runs.
+
+    A run with less than the asked `detail` is not complete.
+    """
     folder = open_folder(place)
     if folder.exists(_ABOUT):
         _require_version(folder)
     else:
         folder.require_free()
     with _locked(folder):
-        if folder.lock is not None:
-            # Without a lock, a worker of a killed command may still write.
-            _remove_interrupted(folder)
-        known = _known(folder)
+        executions = _cleaned(folder, Executions(folder))
         write_plan(folder, plan)
         folder.write("scenario.toml", plan.base.to_toml().encode())
-        yield folder, known
-        # A worker that died may have left files.
-        _remove_interrupted(folder)
+        yield folder, executions.completed(detail)
+        # A worker that died may have left files, or runs that were repeated.
+        _cleaned(folder, executions)
+
+
+def _cleaned(folder: AnyFolder, executions: Executions) -> Executions:
+    remove_interrupted(folder)
+    executions.update().clean()
+    return executions
 
 
 def write_plan(folder: AnyFolder, plan: Plan) -> None:
@@ -197,29 +217,6 @@ def _lock(lock: IO[str], folder: Folder) -> None:
                 message = f"{folder}: another command is writing it; wait for its end"
                 raise UsageError(message) from error
             time.sleep(0.05)
-
-
-def _remove_interrupted(folder: AnyFolder) -> None:
-    """Remove the files of batches that a killed process began."""
-    for name in list(folder.partial()):
-        folder.remove(name)
-    complete = set(folder.list("runs"))
-    for table in (*TABLES[1:], *SERIES):
-        for name in folder.list(table):
-            if name not in complete:
-                folder.remove(f"{table}/{name}")
-
-
-def _known(folder: AnyFolder) -> set[str]:
-    """Return the identities of the completed runs. Runs that failed are repeated."""
-    memory.require_polars()
-    import polars as pl
-
-    known: set[str] = set()
-    for data in folder.read_all([f"runs/{name}" for name in folder.list("runs")]):
-        runs = pl.read_parquet(io.BytesIO(data), columns=["run", "error"])
-        known.update(runs.filter(pl.col("error").is_null())["run"])
-    return known
 
 
 def _about(plan: Plan) -> bytes:

@@ -118,6 +118,7 @@ class Queue:
             Part(
                 self._plan.points[point].assignments,
                 tuple((task.key, task.control, task.seed) for task in group),
+                self._plan.points[point].document,
             )
             for point, group in plan.grouped(tasks)
         )

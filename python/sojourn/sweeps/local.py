@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from sojourn.errors import UsageError
 from sojourn.sweeps import batch
 from sojourn.sweeps.batch import Batch, Done
 
@@ -104,7 +105,10 @@ class _Process:
         line = self.output.readline()
         given, self._batch = self._batch, None
         if line:
-            return Done(**json.loads(line))
+            answer = json.loads(line)
+            if "fault" in answer:
+                raise UsageError(answer["fault"])
+            return Done(**answer)
         status = self._process.wait()
         # A worker that dies at its start would die again.
         if given is None:

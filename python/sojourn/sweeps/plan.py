@@ -36,10 +36,11 @@ class Study:
 
 @dataclass(frozen=True)
 class Point:
-    """One point: the value of each column, and the changes of the scenario."""
+    """One point: the value of each column, and the changes of the scenario, or another one."""
 
     values: tuple[str, ...]
-    assignments: tuple[str, ...]
+    assignments: tuple[str, ...] = ()
+    document: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from sojourn.errors import UsageError
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.store import Folder
-from sojourn.sweeps.tables import POINTS, TABLES, Table, columns
+from sojourn.sweeps.tables import POINTS, SERIES, TABLES, WHOLE, Table, columns
 
+_COUNTED = "counted_executions"
 _TYPES = {"String": "varchar", "Int64": "bigint", "Float64": "double"}
 
 
@@ -16,13 +17,28 @@ def views(dataset: Dataset) -> Iterator[str]:
         raise UsageError(f"{dataset.folder}: queries need a local folder; copy the dataset first")
     points = _quoted(f"{dataset.folder}/{POINTS}")
     yield f"create view points as select * from read_parquet({points})"
+    yield f"create table {_COUNTED} as {_counted(dataset)}"
     for table in TABLES:
         own = [name for name in columns(table) if name not in ("run", "seed")]
         chosen = ", ".join(_chosen(table, name) for name in own)
         yield (
-            f"create view {table} as select points.*, {chosen} "
-            f"from points join {_files(dataset, table)} own using (run)"
+            f"create view {table} as select points.*, {chosen} from points "
+            f"join {_files(dataset, table)} own using (run) "
+            f"join {_COUNTED} counted on counted.run = own.run and counted.batch = own.batch"
         )
+
+
+def _counted(dataset: Dataset) -> str:
+    """Select the batch of each run that counts, as `executions` does."""
+    whole, series = (
+        ", ".join(map(_quoted, dataset.folder.list(table))) or "''"
+        for table in (WHOLE[0], SERIES[0])
+    )
+    order = f"error is not null, batch not in ({whole}), batch not in ({series}), batch"
+    return (
+        f"select run, batch from {_files(dataset, 'runs')} "
+        f"qualify row_number() over (partition by run order by {order}) = 1"
+    )
 
 
 def _chosen(table: Table, name: str) -> str:
@@ -33,16 +49,15 @@ def _chosen(table: Table, name: str) -> str:
 
 
 def _files(dataset: Dataset, table: Table) -> str:
-    """Return the complete batches, or a table without rows."""
+    """Return the complete batches with their names, or a table without rows."""
     complete = set(dataset.folder.list("runs"))
     names = [name for name in dataset.folder.list(table) if name in complete]
     if names:
         paths = ", ".join(_quoted(f"{dataset.folder}/{table}/{name}") for name in names)
-        read = f"read_parquet([{paths}])"
-        # A run that failed may have been repeated.
-        best = "row_number() over (partition by run order by error is not null) = 1"
-        return f"(select * from {read} qualify {best})" if table == "runs" else read
-    empty = ", ".join(f'null::{_TYPES[kind]} as "{name}"' for name, kind in columns(table).items())
+        read = f"read_parquet([{paths}], filename = true)"
+        return f"(select *, parse_filename(filename) as batch from {read})"
+    types = {**columns(table), "batch": "String"}
+    empty = ", ".join(f'null::{_TYPES[kind]} as "{name}"' for name, kind in types.items())
     return f"(select {empty} where false)"
 
 

@@ -4,6 +4,7 @@ A new object appears completely or not at all, so files need no hidden name.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from sojourn.errors import UsageError
@@ -68,6 +69,14 @@ class RemoteFolder:
     def remove(self, name: str) -> None:
         """Remove a file."""
         self._fs.rm_file(f"{self._root}/{name}")
+
+    def modified_s(self, name: str) -> float | None:
+        """Return the time of the last change of a file, in seconds since 1970, if it is known."""
+        try:
+            changed: datetime = self._fs.modified(f"{self._root}/{name}")
+        except (FileNotFoundError, NotImplementedError):
+            return None
+        return changed.timestamp()
 
     def partial(self) -> Iterator[str]:
         """Return no names: an interrupted write leaves no object."""

@@ -54,6 +54,13 @@ class Folder:
         """Remove a file."""
         (self.path / name).unlink(missing_ok=True)
 
+    def modified_s(self, name: str) -> float | None:
+        """Return the time of the last change of a file, in seconds since 1970."""
+        try:
+            return (self.path / name).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
     def partial(self) -> Iterator[str]:
         """Return the names of files that a killed process left."""
         for file in self.path.rglob(f".*{_PARTIAL}"):

@@ -16,6 +16,11 @@ POINTS = "points.parquet"
 """The file of the points."""
 SERIES = ("series_flows", "series_links")
 """The tables of series, which `series` adds."""
+WHOLE = ("summaries", "transfers")
+"""The tables that the results of `matrix` and `paper run` need besides: each summary as JSON."""
+Detail = Literal["figures", "series", "whole"]
+"""The tables of a batch; each has those of the ones before it."""
+DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 Rows = dict[Table, list[tuple[Any, ...]]]
 

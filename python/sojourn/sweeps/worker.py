@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 from dataclasses import asdict
+from typing import Any
 
 from sojourn import _core
-from sojourn.cli.scenarios import load_controllers
-from sojourn.sweeps import batch
+from sojourn.errors import UsageError, UserCodeError
+from sojourn.sweeps import batch, controllers
+from sojourn.sweeps.batch import Worker
 from sojourn.sweeps.store import open_folder
 
 # Time between two looks at the parent.
@@ -33,14 +35,23 @@ def main() -> None:
     # Prints of a user's controller must not mix with the answers.
     os.dup2(2, 1)
     setup = json.loads(sys.stdin.readline())
-    base = _core.Scenario.from_toml(setup["origin"], setup["toml"], setup["base_dir"])
-    if setup["controllers"]:
-        base.use_controllers(load_controllers(setup["controllers"]).catalogue)
-    worker = batch.Worker(base, open_folder(setup["out"]), setup["series"])
+    try:
+        worker = _worker(setup)
+    except (UsageError, UserCodeError) as error:
+        answers.write(json.dumps({"fault": str(error)}) + "\n")
+        return
     for line in sys.stdin:
         done = worker.execute(batch.from_json(line))
         answers.write(json.dumps(asdict(done)) + "\n")
         answers.flush()
+
+
+def _worker(setup: dict[str, Any]) -> Worker:
+    base = _core.Scenario.from_toml(setup["origin"], setup["toml"], setup["base_dir"])
+    own = controllers.here(setup["controllers"]).catalogue
+    base.use_controllers(own)
+    read = batch.reader(setup["origin"], setup["base_dir"], own)
+    return Worker(base, open_folder(setup["out"]), setup["detail"], setup["locked"], read)
 
 
 if __name__ == "__main__":

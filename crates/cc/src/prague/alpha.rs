@@ -67,6 +67,8 @@ pub(super) struct Alpha {
     /// `None` before the first mark: until then the path may not mark at all, and alpha
     /// stays constant (Linux, `saw_ce`).
     epoch: Option<Epoch>,
+    /// Complete epochs.
+    epochs: u64,
 }
 
 /// Counts since the last update of alpha, in packets, as QUIC counts.
@@ -104,11 +106,17 @@ impl Alpha {
             suspect_epoch: p.switch("suspect_epoch"),
             alpha: arithmetic.number(p.number("alpha_init")),
             epoch: None,
+            epochs: 0,
         }
     }
 
     pub(super) fn value(&self) -> f64 {
         self.alpha
+    }
+
+    /// Number of complete epochs since the first mark.
+    pub(super) fn epochs(&self) -> u64 {
+        self.epochs
     }
 
     /// Processes an acknowledgement. `least` is the minimum duration of an epoch; `deaf`
@@ -129,6 +137,7 @@ impl Alpha {
             return Verdict::Nothing;
         }
         self.epoch = Some(self.begin(now, feedback));
+        self.epochs += 1;
         if deaf { Verdict::Nothing } else { self.judge(now, feedback, &epoch) }
     }
 

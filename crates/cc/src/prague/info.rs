@@ -27,6 +27,7 @@ pub(super) const INFO: Info = Info {
         RESPONSE,
         SUSPECT_EPOCH,
         ARITHMETIC,
+        CLASSIC_FALLBACK,
     ],
     ordered: &[],
     needs: Needs {
@@ -108,4 +109,13 @@ const ARITHMETIC: Param = Param {
     doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's program for \
           the Linux kernel",
     source: "bpf/prague.h",
+};
+
+const CLASSIC_FALLBACK: Param = Param {
+    name: "classic_fallback",
+    kind: Kind::Switch(false),
+    doc: "detect a classic ECN queue from the variation and depth of the round-trip time, and \
+          reduce the window for its marks nearly as for a loss",
+    source: "Briscoe and Ahmed, \"TCP Prague Fall-back on Detection of a Classic ECN AQM\", 2019; \
+             L4STeam Linux prague_ecn_fallback, off by default",
 };

@@ -7,9 +7,9 @@
 //! capacity than others (section 2.4.4), and it paces (section 2.5.1). For choices that the
 //! draft leaves to the implementation, the reference is L4STeam's `tcp_prague.c` for Linux.
 //!
-//! Three optional parts of the draft are not implemented: the fallback for a suspected
-//! classic ECN queue (off by default in Linux), windows below two packets, and ECT(0) for
-//! private networks, for which there is `dctcp`.
+//! Two optional parts of the draft are not implemented: windows below two packets, and
+//! ECT(0) for private networks, for which there is `dctcp`. The fallback for a suspected
+//! classic ECN queue is optional, as in Linux.
 //!
 //! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect epoch,
 //! and finds the moving average too slow at a sudden onset. Parameters select both.
@@ -23,6 +23,7 @@ use crate::window::{Saved, Window};
 
 mod alpha;
 mod arithmetic;
+mod classic;
 mod info;
 
 use alpha::{Alpha, Period, Response, Verdict};
@@ -35,6 +36,8 @@ pub struct Prague {
     fraction: f64,
     arithmetic: Arithmetic,
     alpha: Alpha,
+    /// `None` without the fallback on a classic ECN queue.
+    classic: Option<Box<classic::Detector>>,
     state: State,
     /// Time of the last response to a loss.
     lost_at: Option<Instant>,
@@ -77,6 +80,7 @@ impl Prague {
             fraction: 0.0,
             arithmetic: Arithmetic::new(p),
             alpha: Alpha::new(setup),
+            classic: p.switch("classic_fallback").then(|| Box::new(classic::Detector::new())),
             state: State::Open,
             lost_at: None,
             linux_cwr: (p.choice("cwr") == "linux").then_some(Instant::ZERO),
@@ -162,14 +166,25 @@ impl Prague {
     fn on_mark(&mut self, now: Instant, feedback: &Feedback<'_>) {
         let before = self.before();
         if !self.is_too_soon(now) {
-            let reduced = self.arithmetic.reduced(before, self.alpha.value());
+            let alpha = self.alpha.value();
+            let alpha = self.classic.as_ref().map_or(alpha, |classic| classic.alpha(alpha));
+            let reduced = self.arithmetic.reduced(before, alpha);
+            self.adapt_detector();
             self.reduce_to(reduced.min(self.cwnd()));
         }
         self.state = State::Cwr { period: Period::begin(now, feedback), before };
     }
 
+    /// Linux adapts the detector at each reduction, to `ssthresh` before it.
+    fn adapt_detector(&mut self) {
+        if let Some(classic) = &mut self.classic {
+            classic.adapt(self.window.ssthresh, self.window.mss);
+        }
+    }
+
     /// Section 2.4.1: as in Reno.
     fn on_loss(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.adapt_detector();
         self.reduce_to(self.arithmetic.halved(self.before()).min(self.cwnd()));
         self.state = State::Loss { period: Period::begin(now, feedback) };
         self.lost_at = Some(now);
@@ -252,7 +267,16 @@ impl Controller for Prague {
         }
         self.turn_round(feedback);
         // Update alpha first, as in RFC 8257 section 3.3: see `dctcp.rs`.
+        if let (Some(classic), Some(rtt)) = (&mut self.classic, feedback.rtt) {
+            classic.sample(rtt);
+        }
+        let epochs = self.alpha.epochs();
         let verdict = self.alpha.observe(now, feedback, self.least_period(), self.is_deaf());
+        if let Some(classic) = &mut self.classic
+            && self.alpha.epochs() > epochs
+        {
+            classic.end_epoch(feedback.min_rtt);
+        }
         self.leave_state(now, feedback);
         let loses = feedback.loss_event && !self.is_answered(now);
         if loses {

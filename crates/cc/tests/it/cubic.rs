@@ -306,3 +306,70 @@ fn grows_as_reno_after_hystart_plus_plus() {
     let (left_at, later) = after_slow_start("hystart++");
     assert!((10..=11).contains(&(later - left_at)), "{left_at} to {later}");
 }
+
+fn in_linux(initial: u64, rtt_ms: u64) -> Driver {
+    cubic(initial, rtt_ms, &[("arithmetic", choice("linux"))])
+}
+
+/// Linux's `beta` is 717/1024, and windows are whole packets: 1001 packets become 700. After the next
+/// loss, at 900, fast convergence puts the plateau at 900 * 1741/2048.
+#[test]
+fn linux_reduces_to_whole_packets() {
+    let mut c = in_linux(1001, 100);
+    c.lose();
+    assert_eq!(c.bytes(), 700 * MSS.0);
+    while c.packets() < 900 {
+        c.round();
+    }
+    let before = c.packets();
+    c.lose();
+    assert_eq!(c.bytes(), (before * 717 / 1024) * MSS.0);
+    // The plateau comes after cbrt(135 / 0.4) = 7 s.
+    let plateau = before * 1741 / 2048;
+    (0..70).for_each(|_| c.round());
+    assert!(c.packets().abs_diff(plateau) <= 3, "{} for {plateau}", c.packets());
+}
+
+/// Reno's estimate keeps its slope of 8/15 a round trip above the window before the loss, where
+/// RFC 9438 section 4.3 has 1.
+#[test]
+fn linux_keeps_the_slope_of_reno() {
+    let mut c = in_linux(20, 10);
+    c.lose();
+    let windows = c.trajectory(32);
+    assert_eq!(windows[0], 14);
+    assert_eq!(c.cc.probe().phase, "reno_friendly");
+    // A growth of the estimate counts up to 28 ms, three round trips, later. By the RFC, the window is
+    // 40.
+    let expected = 14.0 + 32.0 * 8.0 / 15.0;
+    let last = windows[32] as f64;
+    assert!(last <= expected && last > expected - 3.0, "{windows:?}, {expected} at the end");
+}
+
+/// The cubic function is that of the exact arithmetic, within Linux's rounding.
+#[test]
+fn linux_has_the_cubic_function() {
+    let (mut linux, mut exact) = (in_linux(1000, 100), cubic(1000, 100, &[]));
+    linux.lose();
+    exact.lose();
+    for round in 0..140 {
+        linux.round();
+        exact.round();
+        let (ours, theirs) = (linux.packets(), exact.packets());
+        assert!(ours.abs_diff(theirs) <= 8, "{ours} and {theirs} after {round} round trips");
+    }
+}
+
+/// A timeout forgets the plateau (`bictcp_reset`): slow start, then at least 5 % a round trip.
+#[test]
+fn linux_forgets_the_plateau_after_a_timeout() {
+    let mut c = in_linux(100, 100);
+    c.lose();
+    let now = c.now;
+    c.cc.on_timeout(now, MSS * 70);
+    assert_eq!(c.cc.probe().ssthresh, Some(MSS * 49));
+    (0..7).for_each(|_| c.round());
+    let before = c.packets();
+    (0..10).for_each(|_| c.round());
+    assert!(c.packets() as f64 > before as f64 * 1.05_f64.powi(8), "{before}, {}", c.packets());
+}

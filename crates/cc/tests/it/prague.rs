@@ -325,3 +325,38 @@ fn linux_misses_the_marks_after_one_that_comes_too_soon() {
         assert_eq!(found, reductions, "{rule}");
     }
 }
+
+/// A sawtooth of round-trip times between `base_ms` and `base_ms` + `swing_ms`, with marks, for
+/// 400 round trips. Returns the factor of the next reduction.
+fn factor_after_swings(base_ms: u64, swing_ms: u64, fallback: bool) -> f64 {
+    let params = [("classic_fallback", Value::Switch(fallback))];
+    let mut d = avoiding(20, base_ms, &params);
+    for round in 0..400_u64 {
+        let rtt = Duration::from_millis(base_ms + swing_ms * (round % 20) / 20);
+        let min_rtt = Duration::from_millis(base_ms);
+        for packet in 0..20 {
+            let marked = round % 20 == 19 && packet == 0;
+            d.ack(|f| {
+                (f.rtt, f.min_rtt, f.ce_packets) = (Some(rtt), min_rtt, u64::from(marked));
+            });
+        }
+    }
+    // Until the last reduction is over.
+    (0..2).for_each(|_| d.round());
+    let before = d.bytes() as f64;
+    mark(&mut d);
+    d.bytes() as f64 / before
+}
+
+/// Briscoe and Ahmed 2019: a deep and varying queue is classic, and its marks then reduce by 0.625
+/// of a half. A shallow queue is not.
+#[test]
+fn a_classic_queue_gets_a_classic_response() {
+    let near = |found: f64, expected: f64| (found - expected).abs() < 0.02;
+    let classic = factor_after_swings(20, 25, true);
+    assert!(near(classic, 1.0 - 0.625 / 2.0), "{classic}");
+    for (swing_ms, fallback) in [(0, true), (1, true), (25, false)] {
+        let factor = factor_after_swings(20, swing_ms, fallback);
+        assert!(factor > 0.9, "{swing_ms} ms, {fallback}: {factor}");
+    }
+}

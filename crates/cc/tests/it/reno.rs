@@ -1,6 +1,6 @@
 //! Reno against RFC 5681 and the square-root law.
 
-use crate::common::{Driver, MSS, build};
+use crate::common::{Driver, MSS, build, choice};
 use sojourn_cc::{Controller, Sent};
 use sojourn_units::{Bytes, Duration};
 
@@ -95,4 +95,15 @@ fn average_window_follows_the_square_root_law() {
         // which the smallest window here has 25.
         assert!((average / law - 1.0).abs() < 0.02, "1/p = {period}: {average} for {law}");
     }
+}
+
+/// Linux's windows are whole packets, so that a reduction rounds down (`tcp_reno_ssthresh`).
+#[test]
+fn linux_halves_to_whole_packets() {
+    let mut c = Driver::new(build("reno", 41, &[("arithmetic", choice("linux"))]), RTT);
+    c.lose();
+    assert_eq!(c.bytes(), 20 * MSS.0);
+    let mut exact = reno(41);
+    exact.lose();
+    assert_eq!(exact.bytes(), 41 * MSS.0 / 2);
 }

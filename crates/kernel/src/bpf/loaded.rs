@@ -4,7 +4,7 @@ use std::io;
 
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder};
-use sojourn_params::Params;
+use sojourn_params::{Param, Params};
 
 use super::{PARAMS, PINS, log};
 use crate::objects::{declared, kernel_name, object};
@@ -65,7 +65,9 @@ pub fn load(name: &str, params: &Params) -> Result<Loaded, Error> {
 }
 
 /// Parameters that the stack decides on.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay")];
+const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay"), ABSENT];
+/// The parameter that the program lacks: the last one of its controller.
+const ABSENT: (&str, &str) = ("prague", "classic_fallback");
 
 /// Refuses a changed parameter without effect.
 fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
@@ -88,7 +90,9 @@ pub(super) fn open(name: &str, params: &Params) -> Result<Object, Error> {
     let load = || {
         let mut open = ObjectBuilder::default().open_memory(bytes)?;
         for mut map in open.maps_mut().filter(|map| map.name().to_str() == Some(PARAMS)) {
-            let words = words(declared(name), params);
+            let held = |param: &&Param| (name, param.name) != ABSENT;
+            let held: Vec<Param> = declared(name).iter().filter(held).copied().collect();
+            let words = words(&held, params);
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
             map.set_initial_value(&bytes)?;
         }

@@ -74,6 +74,7 @@ impl KernelLink {
             link.shape("add", rate)?;
             link.queue(rate)?;
         }
+        wire::refuse_damage(spec)?;
         wire::arguments(spec, spec.delay.start)?;
         Ok(link)
     }

@@ -83,8 +83,15 @@ fn pair(wire: &Wire, mtu: u32) -> [Step; 3] {
             ),
         ),
         Step::ip(wire.place, format!("link set {HOST} up")),
-        Step::ip(Place::Router, format!("link set {device} up")),
+        up(device),
     ]
+}
+
+/// Starts a device of the router. Routers join multicast groups on devices with multicast, and
+/// report that (RFC 3810 section 6.1): the reports would pass the links and count as packets of a
+/// flow.
+fn up(device: &str) -> Step {
+    Step::ip(Place::Router, format!("link set {device} multicast off up"))
 }
 
 /// The device with the queue of a direction: one end of a veth pair in the router. Packets arrive at
@@ -102,8 +109,8 @@ pub(crate) fn shaper(direction: Direction, mtu: u32) -> [Step; 3] {
                 "link add {near} {limits} type veth peer name {far} address {address} {limits}"
             ),
         ),
-        Step::ip(Place::Router, format!("link set {near} up")),
-        Step::ip(Place::Router, format!("link set {far} up")),
+        up(near),
+        up(far),
     ]
 }
 

@@ -10,8 +10,9 @@ use sojourn_units::{Duration, Instant};
 
 use super::command::{Batch, Places, Programs};
 use super::counters::Reader;
-use super::hosts::Hosts;
-use super::plan::Plan;
+use super::hosts::{FlowCounts, Hosts};
+use super::link::KernelLink;
+use super::plan::{Direction, Plan};
 use crate::bottleneck::{Finished, Timing};
 use crate::clock::Clock;
 use crate::port::Port;
@@ -218,11 +219,24 @@ impl Router {
             };
             self.simulation.observe_link(link.place, &seen);
         }
-        for (flow, counts) in self.hosts.flows.iter().enumerate() {
-            let dropped = counts.sent.saturating_sub(counts.arrived);
+        let copies = self.copies(&last);
+        for ((flow, counts), copies) in self.hosts.flows.iter().enumerate().zip(copies) {
+            let dropped = (counts.sent + copies).saturating_sub(counts.arrived);
             self.simulation.observe_flow(flow, [counts.sent, dropped, counts.marked]);
         }
         Ok(())
+    }
+
+    /// The copies that the path has made of each flow's packets: the flow's share of the link's
+    /// copies, by its packets. netem does not count the copies of each flow.
+    fn copies(&self, last: &[LinkObservation]) -> Vec<u64> {
+        let links = self.setup.plan.links.iter().zip(last);
+        let is_path = |link: &KernelLink| link.direction == Direction::Path;
+        let copies: u64 =
+            links.filter(|(link, _)| is_path(link)).map(|(_, seen)| seen.duplicated).sum();
+        let sent: u64 = self.hosts.flows.iter().map(|counts| counts.sent).sum();
+        let share = |counts: &FlowCounts| (copies * counts.sent + sent / 2) / sent.max(1);
+        self.hosts.flows.iter().map(share).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The wire of a link: delay, loss, reordering and duplication by netem.
 
 use sojourn_scenario::{Chance, Link, Loss, Reorder};
-use sojourn_units::Duration;
+use sojourn_units::{Bytes, Duration};
 
 use super::plan::refused;
 use super::queue::time;
@@ -18,6 +18,7 @@ pub(super) fn is_needed(link: &Link) -> bool {
         || link.jitter.span > Duration::ZERO
         || link.loss != Loss::None
         || link.duplicate.probability > 0.0
+        || link.slots.is_some()
 }
 
 /// The arguments of netem for a link with this delay.
@@ -29,6 +30,7 @@ pub(super) fn arguments(link: &Link, delay: Duration) -> Result<String, Error> {
         text.push_str(&format!(" duplicate {}", chance(link.duplicate)));
     }
     text.push_str(&reordering(link, delay)?);
+    text.push_str(&slots(link)?);
     Ok(text)
 }
 
@@ -88,6 +90,39 @@ fn reordering(link: &Link, delay: Duration) -> Result<String, Error> {
             ));
         }
     })
+}
+
+/// Refuses damage that only Sojourn's own links make.
+pub(super) fn refuse_damage(link: &Link) -> Result<(), Error> {
+    let damage = match (link.ecn, link.ack_thinning) {
+        (Some(_), _) => "damage to ECN",
+        (None, None) => return Ok(()),
+        (None, Some(_)) => "thinning of acknowledgements",
+    };
+    Err(refused(
+        format!("link `{}`", link.name),
+        damage,
+        "run it over Sojourn's own links, or leave it out",
+    ))
+}
+
+fn slots(link: &Link) -> Result<String, Error> {
+    let Some(slots) = link.slots else { return Ok(String::new()) };
+    if slots.filters_acks {
+        return Err(refused(
+            format!("link `{}`", link.name),
+            "a filter of acknowledgements",
+            "leave `filter_acks` out",
+        ));
+    }
+    let mut text = format!(" slot {} {}", time(slots.least), time(slots.most));
+    if slots.packets < u64::MAX {
+        text.push_str(&format!(" packets {}", slots.packets));
+    }
+    if slots.bytes < Bytes::MAX {
+        text.push_str(&format!(" bytes {}", slots.bytes.0));
+    }
+    Ok(text)
 }
 
 fn chance(event: Chance) -> String {

@@ -276,7 +276,7 @@ proptest! {
             segments[place][at + 13] ^= 0x40;
         } else {
             prop_assume!(of.ecn != 3);
-            packet::set_ce(&mut segments[place]);
+            packet::set_ecn(&mut segments[place], Ecn::Ce);
         }
         let marked = segments[place].clone();
         let groups = joined(&of, &segments, true);
@@ -294,12 +294,15 @@ proptest! {
         prop_assert_eq!(groups.len(), segments.len());
     }
 
-    /// CE on a packet leaves its IPv4 checksum right.
+    /// Another ECN field leaves the IPv4 checksum of a packet right.
     #[test]
-    fn ce_repairs_the_checksum(of in supers()) {
+    fn a_new_ecn_field_repairs_the_checksum(
+        of in supers(),
+        ecn in prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]),
+    ) {
         let mut packet = of.packet();
-        packet::set_ce(&mut packet);
-        prop_assert_eq!(Headers::parse(&packet).map(|headers| headers.ecn), Some(Ecn::Ce));
+        packet::set_ecn(&mut packet, ecn);
+        prop_assert_eq!(Headers::parse(&packet).map(|headers| headers.ecn), Some(ecn));
         if !of.is_ip6 {
             prop_assert_eq!(checksum::fold(checksum::sum(&packet[..20])), 0xffff);
         }

@@ -22,3 +22,16 @@ fn a_controller_that_no_kernel_has_is_named() {
     assert!(matches!(error, Error::Controller { .. }), "{text}");
     assert!(text.starts_with("flow `bulk`: the kernel has no congestion controller `vegas`"));
 }
+
+#[test]
+fn damage_that_reads_headers_is_refused() {
+    for (keys, what) in [
+        ("ecn = \"drop-syn\"", "the loss of SYNs that ask for ECN"),
+        ("slots = { least = \"1ms\", filter_acks = true }", "a filter of acknowledgements"),
+    ] {
+        let error = refusal(&one_flow(1, "cubic", &format!("rate = \"10Mbit\"\n{keys}"), ""));
+        let text = error.to_string();
+        assert!(matches!(error, Error::UnsupportedLink { .. }), "{text}");
+        assert!(text.contains(what), "{text}");
+    }
+}

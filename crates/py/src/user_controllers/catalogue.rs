@@ -35,7 +35,13 @@ impl Catalogue {
 
     /// Whether the controller of this name is written in Python.
     pub(crate) fn is_own(&self, name: &str) -> bool {
-        self.own.iter().any(|declared| declared.info.name == name)
+        self.code(name).is_some()
+    }
+
+    /// The identity of the code of a controller in Python.
+    pub(crate) fn code(&self, name: &str) -> Option<&str> {
+        let own = self.own.iter().find(|declared| declared.info.name == name);
+        own.map(|declared| declared.code.as_str())
     }
 }
 

@@ -13,6 +13,8 @@ use crate::errors::value_error;
 pub(crate) struct Declared {
     pub(super) info: Info,
     pub(super) factory: Py<PyAny>,
+    /// The identity of its code.
+    pub(super) code: String,
 }
 
 /// The declaration: an object with these attributes (`sojourn.user_controllers.Declaration`).
@@ -28,6 +30,7 @@ pub(crate) struct Declaration {
     random: bool,
     params: Vec<(String, GivenParam)>,
     factory: Py<PyAny>,
+    code: String,
 }
 
 /// A declared parameter (`sojourn.Param`).
@@ -72,7 +75,7 @@ impl Declaration {
             needs,
             random: self.random,
         };
-        Ok(Declared { info, factory: self.factory })
+        Ok(Declared { info, factory: self.factory, code: self.code })
     }
 }
 

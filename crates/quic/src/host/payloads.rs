@@ -43,7 +43,6 @@ impl Payloads {
     }
 
     /// The bytes of a datagram in flight.
-    #[cfg(test)]
     pub(super) fn bytes(&self, handle: u32) -> &[u8] {
         &self.slots[handle as usize].bytes
     }

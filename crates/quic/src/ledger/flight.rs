@@ -9,7 +9,7 @@ use sojourn_units::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
     /// Its number in the stack's packet number space.
-    pn: u64,
+    pub(super) pn: u64,
     pub(super) sent_at: Instant,
     pub(super) bytes: u64,
     pub(super) stamp: Option<Stamp>,
@@ -63,6 +63,35 @@ impl Flight {
         let mut of_time = self.packets.range(from..).take_while(|p| p.sent_at == sent_at);
         let place = from + of_time.position(|p| p.is(pn, bytes))?;
         self.take(place)
+    }
+
+    /// The packets in flight that left at this time.
+    #[cfg(feature = "quinn")]
+    pub(super) fn sent_at(&self, at: Instant) -> impl Iterator<Item = &Packet> {
+        let from = self.packets.partition_point(|packet| packet.sent_at < at);
+        let of_time = self.packets.range(from..).take_while(move |packet| packet.sent_at == at);
+        of_time.filter(|packet| !packet.is_gone)
+    }
+
+    /// The oldest packets that `is_of` selects and that together have `bytes`, if the newest of
+    /// them left at `until`: numbers and sizes.
+    #[cfg(feature = "quinn")]
+    pub(super) fn oldest(
+        &self,
+        until: Instant,
+        bytes: u64,
+        is_of: impl Fn(u64) -> bool,
+    ) -> Option<Vec<(u64, u64)>> {
+        let in_flight = self.packets.iter().filter(|packet| !packet.is_gone && is_of(packet.pn));
+        let (mut left, mut found) = (bytes, Vec::new());
+        for packet in in_flight.take_while(|packet| packet.sent_at <= until) {
+            left = left.checked_sub(packet.bytes)?;
+            found.push((packet.pn, packet.bytes));
+            if left == 0 {
+                return (packet.sent_at == until).then_some(found);
+            }
+        }
+        None
     }
 
     /// Removes the packet `pn`, whose departure the stack does not name. Lost packets are old.

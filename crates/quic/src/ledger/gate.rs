@@ -13,6 +13,10 @@ use super::INITIAL_WINDOW;
 /// The window of a closed gate. Stacks reject a window of zero.
 pub(super) const CLOSED: u64 = 1;
 
+/// A window that stops no packet. Beyond 4 GB, quinn's own pacer is off.
+#[cfg(feature = "quinn")]
+pub(super) const OPEN: u64 = 1 << 40;
+
 /// The gate of a connection.
 #[derive(Debug)]
 pub(crate) struct Gate {

@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
 use sojourn_transport::{Delivery, Reduced, StackState};
+#[cfg(feature = "host")]
+use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::tally::Tally;
@@ -26,6 +28,21 @@ use report::Report;
 
 /// The initial window in packets (RFC 9002 section 7.2).
 pub(crate) const INITIAL_WINDOW: u64 = 10;
+
+/// The time of a stack that counts as zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(pub(crate) std::time::Instant);
+
+impl Clock {
+    pub(crate) fn time(&self, at: std::time::Instant) -> Instant {
+        Instant(span(at.saturating_duration_since(self.0)).0)
+    }
+}
+
+/// A span of a stack's time.
+pub(crate) fn span(of: std::time::Duration) -> Duration {
+    Duration(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX))
+}
 
 /// A period in which the window is not reduced again (RFC 9002 section 7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +79,8 @@ pub(crate) struct Ledger {
     largest_acked: u64,
     delivery: Delivery,
     rtts: Option<Rtts>,
+    /// The newest sample.
+    latest: Option<Duration>,
     /// Samples of the round-trip time since the last [`Ledger::take_rtts`], if they are kept.
     samples: Option<Vec<Duration>>,
     /// Last transmission.
@@ -103,6 +122,7 @@ impl Ledger {
             largest_acked: 0,
             delivery: Delivery::default(),
             rtts: None,
+            latest: None,
             samples: is_gated.then(Vec::new),
             sent_at: Instant::ZERO,
             now: Instant::ZERO,
@@ -162,6 +182,59 @@ impl Ledger {
         // 7.8). A controller that paces itself decides alone.
         self.limited[0] |= is_full || self.limits.pacing == Pacing::Unpaced;
         self.gate.on_blocked(is_full);
+    }
+
+    /// The window, for a stack that does not report that it is blocked: it asks only if it has data
+    /// to send. With the gate, the answer is the whole decision: a window that is always or never
+    /// large enough for one packet more.
+    #[cfg(feature = "quinn")]
+    pub(crate) fn gated_window(&mut self) -> u64 {
+        self.flush();
+        let is_full = self.in_flight + self.mss.0 > self.open_window();
+        if is_full || self.gate.is_closed() {
+            self.on_blocked();
+            return gate::CLOSED;
+        }
+        gate::OPEN
+    }
+
+    /// The stack had data to send in the last round trip, for a stack that does not report what
+    /// has stopped it.
+    #[cfg(feature = "quinn")]
+    pub(crate) fn on_busy(&mut self) {
+        self.limited[0] = true;
+    }
+
+    /// The identifier of a packet in flight, by its departure and size. Among equals, the first
+    /// that `is_acked`.
+    #[cfg(feature = "quinn")]
+    pub(crate) fn id_of(
+        &self,
+        sent_at: Instant,
+        bytes: u64,
+        is_acked: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
+        let equal = || self.flight.sent_at(sent_at).filter(move |packet| packet.bytes == bytes);
+        let mut ids = equal().map(|packet| packet.pn);
+        ids.find(|id| is_acked(*id)).or_else(|| equal().map(|packet| packet.pn).next())
+    }
+
+    /// `bytes` were deemed lost, in packets of which the newest left at `until`. `is_of`: whether an
+    /// identifier belongs to a packet number space; the spaces in the order of their search.
+    #[cfg(feature = "quinn")]
+    pub(crate) fn on_bytes_lost(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        bytes: u64,
+        spaces: &[crate::tally::Space],
+    ) {
+        // In a packet number space, the lost packets are the oldest (RFC 9002 section 6.1).
+        let found =
+            spaces.iter().find_map(|space| self.flight.oldest(until, bytes, |id| space.has(id)));
+        for (pn, bytes) in found.unwrap_or_else(|| vec![(u64::MAX, bytes)]) {
+            self.on_lost(now, pn, bytes);
+        }
     }
 
     /// The application has no data to send although the window has room.
@@ -232,6 +305,29 @@ impl Ledger {
     /// Smoothed and minimum round-trip time.
     pub(crate) fn rtts(&self) -> Option<(Duration, Duration)> {
         self.rtts.map(|rtts| (rtts.smoothed, rtts.min))
+    }
+
+    /// The state of the sender, for logs.
+    #[cfg(feature = "host")]
+    pub(crate) fn vitals(&self) -> Vitals {
+        let probe = self.probe();
+        Vitals {
+            latest_rtt: self.latest,
+            smoothed_rtt: self.rtts.map(|rtts| rtts.smoothed),
+            min_rtt: self.rtts.map(|rtts| rtts.min),
+            rtt_variation: None,
+            timeouts: 0,
+            cwnd: self.limits.cwnd,
+            ssthresh: probe.ssthresh,
+            in_flight: Bytes(self.in_flight),
+            pacing: self.pacing_rate().filter(|rate| *rate < Rate::MAX),
+            phase: probe.phase,
+            recovery: match self.period {
+                Period::None => Why::Nothing,
+                Period::Mark(_) => Why::Mark,
+                Period::Loss(_) | Period::FinalLoss(_) => Why::Loss,
+            },
+        }
     }
 
     /// Moves the samples of the round-trip time out. Only the caller that uses the gate has them.

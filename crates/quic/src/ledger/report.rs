@@ -1,10 +1,11 @@
 //! The reports of a stack about one ACK frame or one loss timer, and the feedback made of them.
 
 use sojourn_cc::{Controller, EcnUse, Feedback, RateSample};
-use sojourn_transport::Newest;
+use sojourn_transport::{Newest, StackEvent};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::{Ledger, Period, Rtts};
+use crate::tally::Space;
 
 /// The reports since the last feedback.
 #[derive(Debug, Default)]
@@ -92,6 +93,7 @@ impl Ledger {
         report.lost_packets += 1;
         report.newest_lost = report.newest_lost.max(number);
         self.lost += 1;
+        self.tally.log(|| StackEvent::Lost(Space::of(pn).packet_type(), Space::number(pn)));
         if self.needs.every_packet {
             self.lost_numbers.push(number);
         }
@@ -186,6 +188,7 @@ impl Ledger {
     /// The sample of the newest acknowledged packet. The first one comes from the handshake.
     fn measure(&mut self, now: Instant, sent_at: Instant) -> Duration {
         let sample = now.since(sent_at);
+        self.latest = Some(sample);
         match &mut self.rtts {
             Some(rtts) => rtts.min = rtts.min.min(sample),
             None => {

@@ -10,8 +10,9 @@ use noq_proto::congestion::{Controller, ControllerMetrics};
 use sojourn_cc::Pacing;
 use sojourn_units::{Duration, Instant as Time};
 
-use super::lock;
-use crate::ledger::Ledger;
+use crate::ledger::{Clock, Ledger, span};
+use crate::lock::lock;
+use crate::tally::Tally;
 
 /// Pacing rate in bytes/s for a caller that paces by the gate: noq's own pacer must not delay. A
 /// faster rate has delays below a nanosecond, with which noq's timer never advances.
@@ -21,7 +22,7 @@ const FASTEST: u64 = 1_000_000_000;
 #[derive(Clone)]
 pub(super) struct Adapter {
     ledger: Arc<Mutex<Ledger>>,
-    epoch: Instant,
+    clock: Clock,
     initial_window: u64,
 }
 
@@ -32,18 +33,14 @@ impl fmt::Debug for Adapter {
 }
 
 impl Adapter {
-    pub(super) fn new(ledger: Arc<Mutex<Ledger>>, epoch: Instant) -> Adapter {
+    pub(super) fn new(ledger: Arc<Mutex<Ledger>>, _: Arc<Tally>, epoch: Instant) -> Adapter {
         let initial_window = lock(&ledger).open_window();
-        Adapter { ledger, epoch, initial_window }
+        Adapter { ledger, clock: Clock(epoch), initial_window }
     }
 
     fn time(&self, at: Instant) -> Time {
-        Time(span(at.saturating_duration_since(self.epoch)).0)
+        self.clock.time(at)
     }
-}
-
-fn span(of: std::time::Duration) -> Duration {
-    Duration(u64::try_from(of.as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl Controller for Adapter {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use sojourn_quic::host::stacks;
 use sojourn_scenario::{Document, Errors, Known, Scenario};
 use sojourn_sim::{FlowSummary, LinkSummary, RunSummary, Simulation};
-use sojourn_transport::{Direction, Stack, StackDatagram, StackState, Stacks};
+use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackState, Stacks};
 use sojourn_units::{Duration, Ecn, Instant};
 
 /// A stack that shows its final state.
@@ -54,6 +54,18 @@ impl Stack for Observed {
     fn take_rtts(&mut self, take: &mut dyn FnMut(Duration)) {
         self.stack.take_rtts(take);
     }
+    fn observe(&mut self) {
+        self.stack.observe();
+    }
+    fn take_events(&mut self, take: &mut dyn FnMut(Direction, StackEvent)) {
+        self.stack.take_events(take);
+    }
+    fn take_secrets(&mut self) -> String {
+        self.stack.take_secrets()
+    }
+    fn bytes(&self, handle: u32) -> &[u8] {
+        self.stack.bytes(handle)
+    }
 }
 
 pub(crate) fn resolve(text: &str, stacks: Stacks) -> Result<Scenario, Errors> {
@@ -66,10 +78,12 @@ pub(crate) fn resolve(text: &str, stacks: Stacks) -> Result<Scenario, Errors> {
 /// one.
 pub(crate) fn run(text: &str, seed: u64) -> (RunSummary, StackState) {
     let last = Arc::new(Mutex::new(StackState::default()));
-    let (info, seen) = (*stacks().find("noq").unwrap(), Arc::clone(&last));
-    let observed = Stacks::none().with(info, move |setup| {
-        let stack = stacks().build("noq", setup).unwrap();
-        Box::new(Observed { stack, last: Arc::clone(&seen) })
+    let observed = stacks().infos().fold(Stacks::none(), |observed, info| {
+        let (name, seen) = (info.name, Arc::clone(&last));
+        observed.with(*info, move |setup| {
+            let stack = stacks().build(name, setup).unwrap();
+            Box::new(Observed { stack, last: Arc::clone(&seen) })
+        })
     });
     let scenario = resolve(text, observed).unwrap_or_else(|e| panic!("{e}"));
     let summary = Simulation::new(&scenario, None, seed).finish().summary;

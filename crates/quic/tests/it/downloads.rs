@@ -1,7 +1,7 @@
-//! The four downloads of Huitema, "A Low Latency Internet with L4S" (2022), carried by noq: the
-//! table of `docs/quic.md`.
+//! The four downloads of Huitema, "A Low Latency Internet with L4S" (2022), carried by real stacks:
+//! the tables of `docs/quic.md`.
 //!
-//!     cargo test -p sojourn-quic --features host downloads -- --nocapture
+//!     cargo test -p sojourn-quic --all-features downloads -- --nocapture
 //!
 //! prints it; with `UPDATE=1` it writes it into the document, for review.
 
@@ -13,10 +13,13 @@ use crate::table::Table;
 
 /// noq with packets of 1440 bytes, each acknowledged at once.
 pub(crate) const NOQ: &str = r#"{ stack = "noq", mtu = "1440B", ack_every = 1 }"#;
+pub(crate) const QUINN: &str = r#"{ stack = "quinn", mtu = "1440B", ack_every = 1 }"#;
 const PLAIN: &str = r#"{ stack = "noq", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
+const QUINN_PLAIN: &str = r#"{ stack = "quinn", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
 /// Sojourn's own QUIC, with as many bytes of payload in a packet as noq has: 1440 bytes, minus IP
 /// and UDP 28, short header 10, AEAD tag 16, STREAM frame 8.
-const MODEL: &str = r#"{ profile = "quic", mss = "1378B", header = "62B", ack_every = 1 }"#;
+pub(crate) const MODEL: &str =
+    r#"{ profile = "quic", mss = "1378B", header = "62B", ack_every = 1 }"#;
 const PRAGUE: &str = "\"prague\"";
 const RENO: &str = "\"reno\"";
 const DROPTAIL: &str = "\"droptail\"";
@@ -47,14 +50,14 @@ source = {{ kind = "request", request = "257B", response = "1MB", count = 4 }}
     )
 }
 
-fn seconds(summary: &RunSummary) -> f64 {
+pub(crate) fn seconds(summary: &RunSummary) -> f64 {
     flow(summary).completion_s.expect("four files in twenty seconds")
 }
 
 /// A row of the table. Only a stack's controller has a count of marks beside the link's.
 fn row(table: &mut Table, name: [&str; 3], (summary, state): &(RunSummary, StackState)) {
     let (flow, down) = (flow(summary), link(summary, "down"));
-    let heard = if name[0].starts_with("noq") { state.marked.to_string() } else { String::new() };
+    let heard = if name[0] == "`quic`" { String::new() } else { state.marked.to_string() };
     table.row(&[
         name[0].to_owned(),
         name[1].to_owned(),
@@ -97,17 +100,29 @@ fn four_downloads_as_published() {
     let plain = of(PRAGUE, PLAIN, "5ms");
     let reno = over(RENO, NOQ, DROPTAIL);
     let reno_modelled = over(RENO, MODEL, DROPTAIL);
+    let quinn = [
+        of(PRAGUE, QUINN, "5ms"),
+        of(PRAGUE, QUINN_PLAIN, "5ms"),
+        of(PRAGUE, QUINN, "1ms"),
+        over(PRAGUE, QUINN, DUALPI2),
+        over(RENO, QUINN, DROPTAIL),
+    ];
     row(&mut table, ["noq", "Prague", "5 ms"], &prague);
     row(&mut table, ["noq without TLS", "Prague", "5 ms"], &plain);
+    row(&mut table, ["quinn", "Prague", "5 ms"], &quinn[0]);
+    row(&mut table, ["quinn without TLS", "Prague", "5 ms"], &quinn[1]);
     row(&mut table, ["`quic`", "Prague", "5 ms"], &modelled);
     row(&mut table, ["noq", "Prague", "1 ms"], &low);
+    row(&mut table, ["quinn", "Prague", "1 ms"], &quinn[2]);
     row(&mut table, ["`quic`", "Prague", "1 ms"], &low_modelled);
     row(&mut table, ["noq", "Prague", "DualPI2"], &dual);
+    row(&mut table, ["quinn", "Prague", "DualPI2"], &quinn[3]);
     row(&mut table, ["`quic`", "Prague", "DualPI2"], &dual_modelled);
     row(&mut table, ["noq", "New Reno", "–"], &reno);
+    row(&mut table, ["quinn", "New Reno", "–"], &quinn[4]);
     row(&mut table, ["`quic`", "New Reno", "–"], &reno_modelled);
     table.publish_in("quic.md");
-    for (summary, state) in [&prague, &plain, &low, &dual, &reno] {
+    for (summary, state) in [&prague, &plain, &low, &dual, &reno].into_iter().chain(&quinn) {
         assert_eq!(state.marked, link(summary, "down").marked_packets, "{state:?}");
         assert_eq!(state.closed, None);
     }
@@ -117,6 +132,11 @@ fn four_downloads_as_published() {
         (&low, &low_modelled),
         (&dual, &dual_modelled),
         (&reno, &reno_modelled),
+        (&quinn[0], &modelled),
+        (&quinn[1], &modelled),
+        (&quinn[2], &low_modelled),
+        (&quinn[3], &dual_modelled),
+        (&quinn[4], &reno_modelled),
     ];
     for ((real, _), (modelled, _)) in pairs {
         let ratio = seconds(real) / seconds(modelled);
@@ -129,26 +149,34 @@ fn four_downloads_as_published() {
 /// Every controller that the stack can serve, beside the model: the second table.
 #[test]
 fn every_controller_as_in_the_model() {
-    let columns = ["controller", "noq", "`quic`", "losses: noq", "`quic`", "marked: noq", "`quic`"];
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&[
+        "controller",
+        "noq",
+        "quinn",
+        "`quic`",
+        "losses: noq",
+        "quinn",
+        "`quic`",
+        "marked: noq",
+        "quinn",
+        "`quic`",
+    ]);
     for info in sojourn_cc::Catalogue::shipped().infos() {
         if sojourn_quic::noq::LACKS.of(&info.needs).is_some() {
             continue;
         }
         let control = format!("\"{}\"", info.name);
-        let (real, state) = run(&downloads(&control, NOQ, "5ms", ""), 1);
-        let (modelled, _) = run(&downloads(&control, MODEL, "5ms", ""), 1);
-        let (down, beside) = (link(&real, "down"), link(&modelled, "down"));
-        table.row(&[
-            format!("`{}`", info.name),
-            format!("{:.2} s", seconds(&real)),
-            format!("{:.2} s", seconds(&modelled)),
-            down.dropped_packets.to_string(),
-            beside.dropped_packets.to_string(),
-            down.marked_packets.to_string(),
-            beside.marked_packets.to_string(),
-        ]);
-        assert_eq!(state.marked, down.marked_packets, "{}: {state:?}", info.name);
+        let runs = [NOQ, QUINN, MODEL].map(|by| run(&downloads(&control, by, "5ms", ""), 1));
+        let mut cells = vec![format!("`{}`", info.name)];
+        cells.extend(runs.iter().map(|(run, _)| format!("{:.2} s", seconds(run))));
+        let dropped = |(run, _): &(RunSummary, _)| link(run, "down").dropped_packets;
+        let marked = |(run, _): &(RunSummary, _)| link(run, "down").marked_packets;
+        cells.extend(runs.iter().map(|run| dropped(run).to_string()));
+        cells.extend(runs.iter().map(|run| marked(run).to_string()));
+        table.row(&cells);
+        for run in &runs[..2] {
+            assert_eq!(run.1.marked, marked(run), "{}: {:?}", info.name, run.1);
+        }
     }
     table.publish_in("quic.md");
 }
@@ -156,11 +184,13 @@ fn every_controller_as_in_the_model() {
 /// The keys of TLS differ from run to run. The recorded results are equal.
 #[test]
 fn runs_repeat_each_other() {
-    let text = downloads(PRAGUE, NOQ, "1ms", "");
-    let first = run(&text, 7).0;
-    let repeated = |text: String| std::thread::spawn(move || run(&text, 7).0);
-    let repeated: Vec<_> = (0..4).map(|_| repeated(text.clone())).collect();
-    for run in repeated {
-        assert_eq!(run.join().unwrap(), first);
+    for stack in [NOQ, QUINN] {
+        let text = downloads(PRAGUE, stack, "1ms", "");
+        let first = run(&text, 7).0;
+        let repeated = |text: String| std::thread::spawn(move || run(&text, 7).0);
+        let repeated: Vec<_> = (0..4).map(|_| repeated(text.clone())).collect();
+        for run in repeated {
+            assert_eq!(run.join().unwrap(), first);
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use sojourn_params::{Params, Value};
 use sojourn_scenario::{
-    Buffer, Capacity, Chance, Change, Control, Discipline, Document, Jitter, Loss, Profile,
-    PrrRule, Reorder, Ring, Scenario, Source,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Document, EcnFault,
+    EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Slots, Source,
 };
 use sojourn_source::Cdf;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -89,6 +89,27 @@ fn packets_overtake_and_come_twice() {
     let may: Vec<_> = links.iter().map(|link| link.may_reorder()).collect();
     assert_eq!(may, [true, true, true, false, false, false]);
     assert_eq!((links[3].reorder, links[3].duplicate), (Reorder::None, Chance::default()));
+}
+
+#[test]
+fn wires_damage_ecn_and_acknowledgements() {
+    let links = resolve(EVERYTHING).links;
+    let fault = |kind, probability| Some(EcnFault { kind, probability });
+    assert_eq!(links[0].ecn, fault(EcnFaultKind::Rewrite, 1.0));
+    assert_eq!(links[3].ecn, fault(EcnFaultKind::Bleach, 0.5));
+    let thinning = |every, gap_ms| Some(AckThinning { every, gap: Duration::from_millis(gap_ms) });
+    assert_eq!(links[0].ack_thinning, thinning(8, 5));
+    assert_eq!((links[3].ack_thinning, links[1].ack_thinning), (thinning(4, 1), None));
+    let slots = Slots {
+        least: Duration::from_micros(800),
+        most: Duration::from_millis(10),
+        packets: 42,
+        bytes: Bytes(64_000),
+        filters_acks: true,
+    };
+    assert_eq!((links[3].slots, links[0].slots), (Some(slots), None));
+    let plain: Vec<_> = links.iter().map(|link| link.is_plain()).collect();
+    assert_eq!(plain, [false, false, false, false, true, true]);
 }
 
 /// A shaper over priority over fair queueing over an AQM: each with its parameters, defaults

@@ -14,6 +14,7 @@ use sojourn_transport::{Data, LossCause, RangeSet, Vitals, Why};
 use sojourn_units::{Duration, Instant};
 
 use super::place::{Host, Service, arbitrary, end};
+use super::stack_events::StackEvents;
 use super::stream::Stream as Bytes;
 use super::{Outlet, PIECE};
 use crate::tap::{Carried, Passage, Wiring};
@@ -37,6 +38,8 @@ pub(super) struct Events {
     acks: Vec<Option<(u64, Ack)>>,
     /// Bytes that each file buffers before it writes them.
     piece: usize,
+    /// The files of real stacks.
+    pub(super) stack: StackEvents,
 }
 
 struct Connection {
@@ -56,18 +59,18 @@ struct Connection {
     acks: u64,
 }
 
-struct File {
-    name: String,
-    log: Qlog,
+pub(super) struct File {
+    pub(super) name: String,
+    pub(super) log: Qlog,
 }
 
 impl File {
-    fn flush(&mut self, outlet: &mut Outlet) {
+    pub(super) fn flush(&mut self, outlet: &mut Outlet) {
         let name = &self.name;
         self.log.take(|bytes| outlet.append(name, bytes));
     }
 
-    fn hand_on(&mut self, piece: usize, outlet: &mut Outlet) {
+    pub(super) fn hand_on(&mut self, piece: usize, outlet: &mut Outlet) {
         if self.log.len() >= piece {
             self.flush(outlet);
         }
@@ -76,10 +79,17 @@ impl File {
 
 impl Events {
     pub(super) fn new(prefix: &str) -> Events {
-        Events { prefix: prefix.to_owned(), connections: Vec::new(), acks: Vec::new(), piece: 0 }
+        Events {
+            prefix: prefix.to_owned(),
+            connections: Vec::new(),
+            acks: Vec::new(),
+            piece: 0,
+            stack: StackEvents::default(),
+        }
     }
 
     pub(super) fn begin(&mut self, scenario: &Scenario, connections: &[Wiring]) {
+        self.stack.begin(&self.prefix, scenario);
         self.piece = (MOST_WAITING / (2 * connections.len().max(1))).clamp(LEAST_PIECE, PIECE);
         for (place, wiring) in connections.iter().enumerate() {
             let connection = Connection::new(&self.prefix, scenario, place, wiring);
@@ -160,6 +170,7 @@ impl Events {
             connection.sender.flush(outlet);
             connection.receiver.flush(outlet);
         }
+        self.stack.flush(outlet);
     }
 }
 
@@ -269,7 +280,7 @@ fn file(prefix: &str, scenario: &Scenario, place: usize, wiring: &Wiring, host: 
 
 /// A name without characters that a file system rejects. If this changes the name, the connection's
 /// number keeps it unique.
-fn file_name(name: &str, connection: usize) -> String {
+pub(super) fn file_name(name: &str, connection: usize) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     if name.chars().all(is_plain) {
         return name.to_owned();
@@ -278,7 +289,7 @@ fn file_name(name: &str, connection: usize) -> String {
     format!("{plain}-{connection}")
 }
 
-fn started(local: End, remote: End) -> serde_json::Value {
+pub(super) fn started(local: End, remote: End) -> serde_json::Value {
     let of = |end: End| {
         let address = end.address.map(|part| part.to_string()).join(".");
         json!({ "ip_v4": address, "port_v4": end.port })
@@ -319,7 +330,7 @@ fn recovery_parameters(transport: &Transport) -> serde_json::Value {
     data
 }
 
-fn metrics(vitals: &Vitals) -> Metrics {
+pub(super) fn metrics(vitals: &Vitals) -> Metrics {
     let ns = |time: Option<Duration>| time.map(|time| time.0);
     let bytes = |bytes: u64| (bytes < NO_WINDOW).then_some(bytes);
     Metrics {

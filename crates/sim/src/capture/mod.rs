@@ -4,16 +4,17 @@ mod events;
 mod packets;
 mod place;
 mod quic;
+mod stack_events;
 mod stream;
 mod tcp;
 
 use std::io;
 
 use sojourn_scenario::Scenario;
-use sojourn_transport::{Data, LossCause, Vitals};
+use sojourn_transport::{Data, Direction, LossCause, StackEvent, Vitals};
 use sojourn_units::Instant;
 
-use crate::tap::{Carried, Datagram, Passage, Tap, Wiring};
+use crate::tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};
 use events::Events;
 use packets::Packets;
 
@@ -61,7 +62,8 @@ impl Capture {
     }
 
     /// Writes every packet as pcapng: to `PREFIX.sender.pcapng` as it passes the sender of its
-    /// flow, and to `PREFIX.receiver.pcapng` as it passes the receiver.
+    /// flow, and to `PREFIX.receiver.pcapng` as it passes the receiver. The TLS secrets of real
+    /// stacks are in both, and in `PREFIX.keys.log`.
     pub fn pcapng(mut self, prefix: &str) -> Capture {
         self.packets = Some(Packets::new(prefix));
         self
@@ -69,7 +71,8 @@ impl Capture {
 
     /// Writes each connection's transport events as qlog: to `PREFIX.FLOW.server.sqlog` for the
     /// host that sends the flow's data, and to `PREFIX.FLOW.client.sqlog` for the other. Requests
-    /// belong to a connection called `FLOW-requests`.
+    /// belong to a connection called `FLOW-requests`. The client of a real stack is the end that
+    /// opens its only connection.
     pub fn qlog(mut self, prefix: &str) -> Capture {
         self.events = Some(Events::new(prefix));
         self
@@ -126,6 +129,38 @@ impl Tap for Capture {
         if let Some(packets) = &mut self.packets {
             packets.datagram(now, flow, passage, datagram);
             packets.hand_on(&mut self.outlet);
+        }
+    }
+
+    fn stack_datagram(
+        &mut self,
+        now: Instant,
+        passage: Passage,
+        packet: &OutsidePacket,
+        payload: &[u8],
+    ) {
+        if let Some(packets) = &mut self.packets {
+            packets.stack(now, passage, packet, payload);
+            packets.hand_on(&mut self.outlet);
+        }
+    }
+
+    fn stack_event(
+        &mut self,
+        now: Instant,
+        flow: usize,
+        direction: Direction,
+        opens: Direction,
+        event: &StackEvent,
+    ) {
+        if let Some(events) = &mut self.events {
+            events.stack.event(now, flow, (direction, opens), event, &mut self.outlet);
+        }
+    }
+
+    fn secrets(&mut self, lines: &str) {
+        if let Some(packets) = self.packets.as_mut().filter(|_| !lines.is_empty()) {
+            packets.secrets(lines, &mut self.outlet);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use sojourn_scenario::{Flow, Profile, Scenario};
 use sojourn_source::Carrier;
-use sojourn_trace::export::packet::{Captured, Ip, echo, udp};
+use sojourn_trace::export::packet::{Captured, Ip, echo, udp, udp_with};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_transport::Data;
 use sojourn_units::{Ecn, Instant};
@@ -12,15 +12,19 @@ use super::place::{Host, MOST_FLOWS, Service, end};
 use super::quic::QuicWire;
 use super::tcp::{TcpWire, window_scale};
 use super::{Outlet, PIECE};
-use crate::tap::{Carried, Datagram, Passage, Wiring};
+use crate::tap::{Carried, Datagram, OutsidePacket, Passage, Wiring};
 
 /// Headers of IPv4 and UDP.
 const UDP_HEADERS: u32 = 28;
+/// Greatest IPv4 packet: those of real stacks are kept whole.
+const GREATEST_IP: usize = 65_535;
 
 /// The packet files of a run, during writing.
 pub(super) struct Packets {
     senders: File,
     receivers: File,
+    /// Name of the file of TLS secrets.
+    key_log: String,
     connections: Vec<Connection>,
     /// Carrier of each flow's data.
     carriers: Vec<Carrier>,
@@ -64,7 +68,11 @@ impl File {
         let application = concat!("Sojourn ", env!("CARGO_PKG_VERSION"));
         self.out = PcapNg::new(application, &comment(scenario));
         for flow in &scenario.flows {
-            let interface = self.out.interface(&host_name(flow, host), &description(flow, host));
+            let (name, does) = (host_name(flow, host), description(flow, host));
+            let interface = match flow.stack {
+                Some(_) => self.out.interface_cut_to(GREATEST_IP, &name, &does),
+                None => self.out.interface(&name, &does),
+            };
             self.hosts.push(interface);
         }
     }
@@ -80,6 +88,7 @@ impl Packets {
         Packets {
             senders: File::new(format!("{prefix}.sender.pcapng")),
             receivers: File::new(format!("{prefix}.receiver.pcapng")),
+            key_log: format!("{prefix}.keys.log"),
             connections: Vec::new(),
             carriers: Vec::new(),
             acks: Vec::new(),
@@ -167,6 +176,49 @@ impl Packets {
         self.write(now, flow, from, passage, &packet);
     }
 
+    /// A datagram of a real stack passes.
+    pub(super) fn stack(
+        &mut self,
+        now: Instant,
+        passage: Passage,
+        packet: &OutsidePacket,
+        payload: &[u8],
+    ) {
+        let from = if packet.is_reply { Host::Receiver } else { Host::Sender };
+        let ip = Ip {
+            source: end(packet.flow, from, Service::Data),
+            destination: end(packet.flow, from.other(), Service::Data),
+            ecn: packet.ecn as u8,
+            id: packet.handle as u16,
+            size: packet.size,
+        };
+        let bytes = udp_with(&ip, payload);
+        let (file, direction) = self.place(from, passage);
+        let (host, size) = (file.hosts[packet.flow], bytes.len() as u32);
+        file.out.cut_packet(host, now.0, direction, &bytes, size);
+    }
+
+    /// Secrets of the packets that follow.
+    pub(super) fn secrets(&mut self, lines: &str, outlet: &mut Outlet) {
+        self.senders.out.tls_secrets(lines);
+        self.receivers.out.tls_secrets(lines);
+        outlet.append(&self.key_log, lines.as_bytes());
+    }
+
+    /// The file and the direction of a packet at a host. `from`: the host that sends the packet.
+    fn place(&mut self, from: Host, passage: Passage) -> (&mut File, Direction) {
+        let (host, direction) = match passage {
+            Passage::Sent => (from, Direction::Outbound),
+            Passage::Received | Passage::Gone | Passage::Copied => {
+                (from.other(), Direction::Inbound)
+            }
+        };
+        match host {
+            Host::Sender => (&mut self.senders, direction),
+            Host::Receiver => (&mut self.receivers, direction),
+        }
+    }
+
     /// `from`: the host that sends the packet.
     fn write(
         &mut self,
@@ -176,16 +228,7 @@ impl Packets {
         passage: Passage,
         packet: &Captured,
     ) {
-        let (host, direction) = match passage {
-            Passage::Sent => (from, Direction::Outbound),
-            Passage::Received | Passage::Gone | Passage::Copied => {
-                (from.other(), Direction::Inbound)
-            }
-        };
-        let file = match host {
-            Host::Sender => &mut self.senders,
-            Host::Receiver => &mut self.receivers,
-        };
+        let (file, direction) = self.place(from, passage);
         file.out.packet(file.hosts[flow], now.0, direction, packet);
     }
 
@@ -234,9 +277,13 @@ fn host_name(flow: &Flow, host: Host) -> String {
 }
 
 fn comment(scenario: &Scenario) -> String {
+    let stacks = match scenario.flows.iter().any(|flow| flow.stack.is_some()) {
+        true => " Flows of a real stack have its own packets, with its secrets.",
+        false => "",
+    };
     format!(
         "{}: simulated. Headers are synthetic and payloads are zeros, which were not kept; \
-         handshakes are not written.",
+         handshakes are not written.{stacks}",
         scenario.title
     )
 }

@@ -47,7 +47,7 @@ impl<'a> PathCapacity<'a> {
     pub(crate) fn of(scenario: &'a Scenario) -> PathCapacity<'a> {
         let demands = demands(scenario);
         let least = scenario.flows.iter().map(|f| f.packet_size()).min().unwrap_or(Bytes(1500));
-        let lossy = scenario.links.iter().any(|link| link.loss != Loss::None || link.may_reorder());
+        let lossy = scenario.links.iter().any(|link| link.loss != Loss::None || !link.is_plain());
         let of = |(link, demand)| held(link, demand, least, scenario.duration, lossy);
         let links: Vec<Held> = scenario.links.iter().zip(&demands).map(of).collect();
         let greatest = scenario.flows.iter().map(|f| f.packet_size()).max().unwrap_or(Bytes(1500));
@@ -298,5 +298,7 @@ fn greatest_delay(link: &Link) -> Duration {
         Reorder::Late { late, .. } => late,
         Reorder::None | Reorder::Early { .. } => Duration::ZERO,
     };
-    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter.span + late
+    // A packet may miss one slot, and wait for the next.
+    let slots = link.slots.map_or(Duration::ZERO, |slots| slots.most * 2);
+    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter.span + late + slots
 }

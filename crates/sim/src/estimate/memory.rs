@@ -200,7 +200,8 @@ fn draws(link: &Link) -> bool {
         Reorder::None => 0.0,
         Reorder::Late { chance, .. } | Reorder::Early { chance, .. } => chance.probability,
     };
-    [reorder, link.duplicate.probability].iter().any(|p| (f64::MIN_POSITIVE..1.0).contains(p))
+    let ecn = link.ecn.map_or(0.0, |fault| fault.probability);
+    [reorder, link.duplicate.probability, ecn].iter().any(|p| (f64::MIN_POSITIVE..1.0).contains(p))
 }
 
 /// Whether another seed can give another result: something in the scenario,
@@ -210,6 +211,7 @@ pub fn is_random(scenario: &Scenario) -> bool {
         !matches!(link.loss, Loss::None | Loss::Periodic(_))
             || link.jitter.span > Duration::ZERO
             || draws(link)
+            || link.slots.is_some_and(|slots| slots.least < slots.most)
             || link.queue.is_random() && link.rate != Capacity::Unlimited
     };
     let controller = |control: &Control| {

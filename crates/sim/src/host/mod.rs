@@ -193,7 +193,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// A host inside the simulation.
     fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyHost {
-        if let Some(stack) = stack::StackHost::new(setup) {
+        if let Some(stack) = stack::StackHost::new(setup, T::LISTENS) {
             return AnyHost::Outside(Outside::of_stack(stack));
         }
         match (setup.spec.source.carrier(), setup.control) {
@@ -211,7 +211,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     /// A packet arrives from a link.
     #[inline(always)]
     pub(crate) fn on_arrival(&mut self, link: usize) {
-        if !self.net.links[link].keeps_order() {
+        if !self.net.links[link].is_plain() {
             return self.on_arrival_reordering(link);
         }
         let packet = self.net.links[link].take_arrival(self.net.clock, &mut self.net.events);
@@ -223,7 +223,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Separate, so that packets of links that keep order stay in registers.
+    /// Separate, so that packets of plain links stay in registers.
     #[inline(never)]
     fn on_arrival_reordering(&mut self, link: usize) {
         let packet =

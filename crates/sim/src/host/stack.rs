@@ -11,7 +11,7 @@ use crate::events::Kind;
 use crate::link::packet::OutsidePacket;
 use crate::meter::Metering;
 use crate::seed::{Stream, seed};
-use crate::tap::Tap;
+use crate::tap::{Passage, Tap};
 
 /// A flow whose packets a real stack makes.
 pub(crate) struct StackHost {
@@ -22,6 +22,7 @@ pub(crate) struct StackHost {
     /// Requests that have arrived at the responding end.
     answered: u64,
     responses: Vec<Duration>,
+    opening: Direction,
     /// The earliest event scheduled for it.
     scheduled: Instant,
     sent: Vec<StackDatagram>,
@@ -29,7 +30,7 @@ pub(crate) struct StackHost {
 
 impl StackHost {
     /// The host of a flow with a stack and a controller.
-    pub(super) fn new(setup: &Setup<'_>) -> Option<StackHost> {
+    pub(super) fn new(setup: &Setup<'_>, is_observed: bool) -> Option<StackHost> {
         let (choice, Control::Algorithm { kind, params }) =
             (setup.spec.stack.as_ref()?, setup.control)
         else {
@@ -50,9 +51,14 @@ impl StackHost {
                 seed: seed(setup.run_seed, Stream::Controller, &setup.spec.name),
             },
         );
+        let mut stack = stack.expect("the scenario was validated");
+        if is_observed {
+            stack.observe();
+        }
         Some(StackHost {
-            stack: stack.expect("the scenario was validated"),
+            stack,
             source,
+            opening,
             watched: [u64::MAX; 2],
             answered: 0,
             responses: Vec::new(),
@@ -139,6 +145,19 @@ impl StackHost {
     }
 }
 
+fn outside_packet(flow: usize, datagram: &StackDatagram) -> OutsidePacket {
+    let StackDatagram { direction, handle, size, ecn } = *datagram;
+    OutsidePacket {
+        flow,
+        is_reply: direction == Direction::Backward,
+        handle,
+        size,
+        ecn,
+        hash: (flow as u32) << 1 | direction.index() as u32,
+        is_ack: false,
+    }
+}
+
 fn direction(packet: &OutsidePacket) -> Direction {
     if packet.is_reply { Direction::Backward } else { Direction::Forward }
 }
@@ -171,16 +190,19 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let Some(host) = outside.stack() else { return };
         let mut sent = std::mem::take(&mut host.sent);
         host.stack.take_datagrams(&mut sent);
-        for StackDatagram { direction, handle, size, ecn } in sent.drain(..) {
-            self.send_outside(&OutsidePacket {
-                flow: index,
-                is_reply: direction == Direction::Backward,
-                handle,
-                size,
-                ecn,
-                hash: (index as u32) << 1 | direction.index() as u32,
-                is_ack: false,
+        if T::LISTENS {
+            let (now, tap, opens) = (self.net.clock.now, &mut self.tap, host.opening);
+            tap.secrets(&host.stack.take_secrets());
+            host.stack.take_events(&mut |direction, event| {
+                tap.stack_event(now, index, direction, opens, &event);
             });
+            for datagram in &sent {
+                let bytes = host.stack.bytes(datagram.handle);
+                tap.stack_datagram(now, Passage::Sent, &outside_packet(index, datagram), bytes);
+            }
+        }
+        for datagram in sent.drain(..) {
+            self.send_outside(&outside_packet(index, &datagram));
         }
         let Some(host) = self.stack_host(index) else { return };
         host.sent = sent;
@@ -201,6 +223,13 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     /// A datagram arrives at an end of a stack.
     pub(super) fn on_stack_datagram(&mut self, packet: &OutsidePacket) {
         let (now, is_stopped) = (self.net.clock.now, self.flows[packet.flow].stopped);
+        if T::LISTENS
+            && let AnyHost::Outside(outside) = &mut self.flows[packet.flow].host
+            && let Some(host) = outside.stack()
+        {
+            let bytes = host.stack.bytes(packet.handle);
+            self.tap.stack_datagram(now, Passage::Received, packet, bytes);
+        }
         let Some(host) = self.stack_host(packet.flow) else { return };
         // The responses of an ended connection would only add traffic.
         if is_stopped {

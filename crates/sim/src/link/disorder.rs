@@ -1,5 +1,5 @@
-//! Slow path of a link whose wire reorders or copies packets. Separate from `mod.rs`, so that
-//! other links pay one comparison for each arrival.
+//! Slow path of a link whose wire reorders, copies, changes or batches packets. Separate from
+//! `mod.rs`, so that other links pay one comparison for each arrival.
 
 use sojourn_queue::Packet as _;
 use sojourn_units::Instant;
@@ -50,10 +50,16 @@ impl<M: Metering> Link<M> {
     /// A packet leaves, followed by its copy if the wire makes one. As in netem, the copy uses no
     /// capacity, is not lost here, and has its own jitter and order.
     #[inline(never)]
-    pub(crate) fn put_on_wire(&mut self, at: Instant, packet: Packet, events: &mut EventQueue) {
-        let Wire { line, copies, link, .. } = &mut self.wire;
+    pub(crate) fn put_on_wire(&mut self, at: Instant, mut packet: Packet, events: &mut EventQueue) {
+        let Wire { line, copies, link, damage, .. } = &mut self.wire;
+        if damage.as_mut().is_some_and(|damage| !damage.pass(at, &mut packet)) {
+            return self.lose(packet);
+        }
         let before = line.next_arrival_of_all();
-        line.put(at, packet);
+        if let Some(filtered) = line.put(at, packet) {
+            self.counts.lost += 1;
+            self.notices.push(Notice::Gone(filtered));
+        }
         if copies.as_mut().is_some_and(RandomEvent::next) {
             line.put(at, packet);
             self.counts.duplicated += 1;

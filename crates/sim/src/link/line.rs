@@ -2,12 +2,14 @@
 //! packet in transmission, and the packets of a drop-tail queue. Order is kept unless packets may
 //! overtake.
 
+use sojourn_queue::Packet as _;
 use sojourn_ring::RingBuffer;
 use sojourn_scenario::{Link, Loss};
 use sojourn_units::{Duration, Instant};
 
 use crate::link::overtaking::{Overtaking, Turn};
 use crate::link::packet::Packet;
+use crate::link::slots::Slots;
 use crate::seed::{Correlated, Stream, Uniform};
 
 /// Packets in a block. Blocks are large because links are few.
@@ -22,6 +24,8 @@ pub(crate) struct DelayLine {
     on_wire: usize,
     is_sending: bool,
     last_arrival: Instant,
+    /// Time at which the last packet was ready for a slot.
+    last_ready: Instant,
     pub(crate) delay: Duration,
     jitter: Duration,
     draws: Correlated,
@@ -31,6 +35,8 @@ pub(crate) struct DelayLine {
     /// State of packets that may overtake each other. Boxed, so that other links pay one
     /// comparison.
     overtaking: Option<Box<Overtaking>>,
+    /// The slots of a medium that delivers in batches.
+    slots: Option<Box<Slots>>,
 }
 
 impl DelayLine {
@@ -48,12 +54,14 @@ impl DelayLine {
             on_wire: 0,
             is_sending: false,
             last_arrival: Instant::ZERO,
+            last_ready: Instant::ZERO,
             delay: spec.delay.start,
             jitter: spec.jitter.span,
             draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
             host_noise,
             host_draws: draws(Stream::HostNoise),
             overtaking: Overtaking::new(spec, draws(Stream::Reorder)).map(Box::new),
+            slots: spec.slots.map(|slots| Box::new(Slots::new(slots, draws(Stream::Slots)))),
         }
     }
 
@@ -136,12 +144,43 @@ impl DelayLine {
         self.only_arrival()
     }
 
-    /// As above, if packets may overtake each other or be copied.
-    pub(crate) fn put(&mut self, now: Instant, mut packet: Packet) {
-        let Some(overtaking) = &mut self.overtaking else {
-            self.push(now, packet);
-            return;
-        };
+    /// As above, on a wire that is not plain. Returns the older acknowledgement that the packet
+    /// replaces, if any.
+    pub(crate) fn put(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+        if self.overtaking.is_some() {
+            self.put_overtaking(now, packet);
+            return None;
+        }
+        if self.slots.is_some() {
+            return self.put_in_slot(now, packet);
+        }
+        self.push(now, packet);
+        None
+    }
+
+    /// As above, if packets arrive in slots.
+    fn put_in_slot(&mut self, now: Instant, mut packet: Packet) -> Option<Packet> {
+        let ready = self.own_arrival(now).max(self.last_ready);
+        self.last_ready = ready;
+        let slots = self.slots.as_mut()?;
+        if slots.filters_acks()
+            && let Some(older) = waiting_ack(&mut self.packets, self.on_wire, &packet, ready)
+        {
+            // The newer one takes the older one's slot.
+            packet.leave_link(older.stamp);
+            return Some(std::mem::replace(older, packet));
+        }
+        let arrival = slots.assign(now, ready, packet.size().0);
+        packet.leave_link(arrival);
+        self.last_arrival = arrival;
+        self.packets.push(packet);
+        self.on_wire += 1;
+        None
+    }
+
+    /// As above, if packets may overtake each other.
+    fn put_overtaking(&mut self, now: Instant, mut packet: Packet) {
+        let Some(overtaking) = &mut self.overtaking else { return };
         let (turn, by_jitter) = (overtaking.turn(), overtaking.by_jitter);
         let arrival = match turn {
             Turn::Early => now + self.noise(),
@@ -253,6 +292,22 @@ impl DelayLine {
     pub(crate) fn packets_inside(&self) -> usize {
         self.packets_on_line() + self.overtaking.as_ref().map_or(0, |overtaking| overtaking.len())
     }
+}
+
+/// The newest acknowledgement of a connection among the `on_wire` packets in front of the line, if
+/// `newer` makes it redundant and is ready by its slot.
+fn waiting_ack<'a>(
+    packets: &'a mut RingBuffer<Packet, BLOCK>,
+    on_wire: usize,
+    newer: &Packet,
+    ready: Instant,
+) -> Option<&'a mut Packet> {
+    let is_of_slot = |packet: &Packet| packet.stamp >= ready;
+    let mut waiting = (0..on_wire).rev().map_while(|place| {
+        packets.get(place).filter(|packet| is_of_slot(packet)).map(|packet| (place, packet))
+    });
+    let (place, _) = waiting.find(|(_, older)| newer.replaces(older))?;
+    packets.get_mut(place)
 }
 
 /// The loss model of a wire.

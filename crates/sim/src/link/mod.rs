@@ -1,5 +1,6 @@
 //! A one-way link: a queue, a server and a wire.
 
+mod damage;
 mod device_ring;
 mod disorder;
 mod line;
@@ -11,6 +12,7 @@ mod readings;
 pub(crate) mod route;
 pub(crate) mod server;
 mod service;
+mod slots;
 mod waiting;
 
 use std::marker::PhantomData;
@@ -21,6 +23,7 @@ use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
+use crate::link::damage::Damage;
 use crate::link::line::{DelayLine, Losses};
 use crate::link::observed::Observed;
 use crate::link::packet::Packet;
@@ -107,8 +110,10 @@ pub(crate) struct Wire {
     pub(crate) line: DelayLine,
     pub(crate) losses: Losses,
     pub(crate) copies: Option<RandomEvent>,
-    /// Whether it keeps packets in order and makes no copies: a copy also takes the slow path.
-    keeps_order: bool,
+    pub(crate) damage: Option<Box<Damage>>,
+    /// Whether it keeps packets in order, and neither copies, changes nor batches them. All others
+    /// take the slow path.
+    is_plain: bool,
 }
 
 impl<M: Metering> Link<M> {
@@ -132,8 +137,9 @@ impl<M: Metering> Link<M> {
                 link: index,
                 line: DelayLine::new(spec, host_noise, draws),
                 losses: Losses::new(spec.loss, draws(Stream::Loss)),
-                keeps_order: !spec.may_reorder() && copies.is_none(),
+                is_plain: spec.is_plain(),
                 copies,
+                damage: Damage::new(spec, draws).map(Box::new),
             },
             counts: Counts::default(),
             delays: Histogram::default(),
@@ -177,7 +183,7 @@ impl<M: Metering> Link<M> {
     fn leave(&mut self, now: Instant, packet: Packet, events: &mut EventQueue) {
         if self.wire.losses.next() {
             self.lose(packet);
-        } else if !self.wire.keeps_order {
+        } else if !self.wire.is_plain {
             self.put_on_wire(now, packet, events);
         } else if let Some(arrival) = self.wire.line.push(now, packet) {
             events.push_arrival(arrival, self.wire.link);
@@ -196,7 +202,7 @@ impl<M: Metering> Link<M> {
     fn serve_newcomer(&mut self, now: Instant, events: &mut EventQueue) {
         let before = self.departs_at;
         self.serve(now, events);
-        if !self.wire.keeps_order {
+        if !self.wire.is_plain {
             self.expect_overtaker(before, events);
         }
     }
@@ -275,7 +281,7 @@ impl<M: Metering> Link<M> {
 
     #[inline(never)]
     fn catch_up_slow(&mut self, clock: Clock, events: &mut EventQueue) {
-        if self.wire.keeps_order {
+        if self.wire.is_plain {
             self.depart_until(clock, events);
         } else {
             self.depart_reordering_until(clock, events);
@@ -313,16 +319,16 @@ impl<M: Metering> Link<M> {
         self.serve(at, events);
     }
 
-    /// Whether the wire keeps packets in order and makes no copies.
+    /// Whether the wire keeps packets in order, and neither copies, changes nor batches them.
     #[inline]
-    pub(crate) fn keeps_order(&self) -> bool {
-        self.wire.keeps_order
+    pub(crate) fn is_plain(&self) -> bool {
+        self.wire.is_plain
     }
 
-    /// The packet that arrives at the far end now, on a wire that keeps order.
+    /// The packet that arrives at the far end now, on a plain wire.
     #[inline(always)]
     pub(crate) fn take_arrival(&mut self, clock: Clock, events: &mut EventQueue) -> Option<Packet> {
-        debug_assert!(self.wire.keeps_order);
+        debug_assert!(self.wire.is_plain);
         self.depart_until(clock, events);
         let packet = self.wire.line.arrive()?;
         self.counts.delivered += 1;

@@ -75,7 +75,8 @@ pub(crate) enum PacketKind {
 
 /// Small fields of a packet in one word. A packet is copied several times on its way, and whole
 /// words copy best. From the lowest bit: ECN (2), [`PacketKind`] (3), CWR, marked by the current
-/// link, end of a burst, and the next hop as an index into the table of routes.
+/// link, end of a burst, and the next hop as an index into the table of routes. Packets without
+/// data use the bits of CWR and of the end of a burst in their own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
@@ -180,6 +181,44 @@ impl Packet {
         }
     }
 
+    /// A pure acknowledgement in `slot`. `cumulative`: its first missing segment; `is_distinct`:
+    /// whether it says more than that, such as selective ranges; `is_opaque`: whether it is
+    /// encrypted.
+    #[inline]
+    pub(crate) fn ack(
+        (connection, route): (usize, u32),
+        (size, slot): (u32, usize),
+        cumulative: u64,
+        (is_distinct, is_opaque): (bool, bool),
+    ) -> Packet {
+        let kind = PacketKind::Ack;
+        let label = Label::new(route, kind, Ecn::NotEct, is_distinct).with_end(is_opaque);
+        Packet {
+            number: slot as u32,
+            segment: cumulative as u32,
+            label,
+            ..Packet::plain(connection, route, kind, size)
+        }
+    }
+
+    /// Whether a middlebox recognises it as a pure acknowledgement. Those of QUIC are encrypted.
+    pub(crate) fn is_visible_ack(&self) -> bool {
+        self.is_ack()
+            && (self.kind() != PacketKind::Ack || self.label.0 >> BURST_END_SHIFT & 1 == 0)
+    }
+
+    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and
+    /// `older` says no more than the segments below one that this one also acknowledges (RFC 3449
+    /// section 5.2.1).
+    pub(crate) fn replaces(&self, older: &Packet) -> bool {
+        let is_ack = |packet: &Packet| packet.kind() == PacketKind::Ack && packet.is_visible_ack();
+        is_ack(self)
+            && is_ack(older)
+            && self.connection == older.connection
+            && older.label.0 & CWR == 0
+            && (self.segment.wrapping_sub(older.segment) as i32) > 0
+    }
+
     /// A packet with a size and no other content. The number is set later.
     #[inline]
     pub(crate) fn plain(connection: usize, route: u32, kind: PacketKind, ip_size: u32) -> Packet {
@@ -205,6 +244,22 @@ impl Packet {
         let mut packet = Packet::plain(connection, route, kind, ip_size);
         (packet.number, packet.segment) = (part, extra);
         packet
+    }
+
+    /// Sets whether an opening asks for ECN (RFC 3168 section 6.1.1, an ECN-setup SYN). The label's
+    /// bit of CWR holds it.
+    pub(crate) fn set_ecn_setup(&mut self, is_ecn_setup: bool) {
+        self.label.0 = self.label.0 & !CWR | if is_ecn_setup { CWR } else { 0 };
+    }
+
+    /// Whether it is an opening that asks for ECN.
+    pub(crate) fn is_ecn_setup(&self) -> bool {
+        self.kind() == PacketKind::Opening && self.label.0 & CWR != 0
+    }
+
+    /// Overwrites the ECN field.
+    pub(crate) fn set_ecn(&mut self, ecn: Ecn) {
+        self.label.0 = self.label.0 & !ECN | ecn as u32;
     }
 
     /// A handshake packet's field beside its part.

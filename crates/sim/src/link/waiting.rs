@@ -55,8 +55,7 @@ impl Waiting {
     /// The storage for the link that `spec` describes, up to `limit`. `mtu`: its largest packet.
     /// `seed`: for disciplines with random decisions.
     pub(crate) fn new(spec: &scenario::Link, limit: Limit, mtu: Bytes, seed: u64) -> Waiting {
-        let is_plain_wire =
-            spec.loss == Loss::None && !spec.may_reorder() && spec.duplicate.probability == 0.0;
+        let is_plain_wire = spec.loss == Loss::None && spec.is_plain();
         if spec.queue.is_drop_tail() && spec.ring.is_none() && is_plain_wire {
             return Waiting::OnLine(Tail { bytes: Bytes::ZERO, limit });
         }

@@ -110,6 +110,10 @@ pub struct FlowSummary {
     /// Reason of the connection's end, if a stack has ended it. Absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed: Option<String>,
+    /// The damage to ECN for which the sender stopped its use: `bleached`, `rewritten`,
+    /// `all_marked`, `lost` or `setup`. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_failure: Option<&'static str>,
     /// For a flow that draws the sizes of its transfers: all of them, and then those of each class
     /// of sizes that has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,7 @@
 //! Makes the summary of a finished run.
 
 use sojourn_trace::Histogram;
+use sojourn_transport::EcnFailure;
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;
@@ -129,6 +130,7 @@ fn of_connection<M: Metering>(
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,
+        ecn_failure: connection.sender.ecn_failure().map(EcnFailure::name),
         ..with_rtts(with_responses(base, &host.responses), &connection.rtts)
     }
 }

@@ -10,7 +10,11 @@ use sojourn_sim::{FlowSummary, LinkSummary, RunSummary};
 /// The keys of a link.
 fn link() -> impl Strategy<Value = String> {
     let rates = (rate(), bits());
-    (rates, delay(), queue(3), buffer(), loss(), disorder(), 0_u64..100).prop_map(
+    let wire = (disorder(), slots(), damage()).prop_map(|(disorder, slots, damage)| {
+        let may_overtake = disorder.contains("reorder");
+        disorder + if may_overtake { "" } else { &slots } + &damage
+    });
+    (rates, delay(), queue(3), buffer(), loss(), wire, 0_u64..100).prop_map(
         |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
             // A shaper requires a link with a constant rate.
             let shaped = queue.contains("htb");
@@ -49,6 +53,31 @@ fn disorder() -> impl Strategy<Value = String> {
         )),
     ];
     (wire, copies).prop_map(|(wire, copies)| wire + &copies)
+}
+
+/// Slots of up to 20 ms in one link of four.
+fn slots() -> impl Strategy<Value = String> {
+    let limits = (1_u64..100, 1_u64..100_000, any::<bool>());
+    let slots = (1_u64..10_000, 0_u64..10_000, limits).prop_map(
+        |(least, more, (packets, bytes, filters))| {
+            format!(
+                "slots = {{ least = \"{least}us\", most = \"{}us\", packets = {packets}, \
+                 bytes = \"{bytes}B\", filter_acks = {filters} }}\n",
+                least + more
+            )
+        },
+    );
+    prop_oneof![3 => Just(String::new()), 1 => slots]
+}
+
+/// Damage to ECN and thinned acknowledgements in some links.
+fn damage() -> impl Strategy<Value = String> {
+    let kinds = vec!["bleach", "ect1-to-ect0", "mark", "drop", "drop-syn"];
+    let ecn = (prop::sample::select(kinds), 0.0..=1.0_f64)
+        .prop_map(|(kind, p)| format!("ecn = {{ kind = \"{kind}\", probability = {p:.4} }}\n"));
+    let ecn = prop_oneof![2 => Just(String::new()), 1 => ecn];
+    let thinning = prop_oneof![3 => Just(1_u64), 1 => 1_u64..20];
+    (ecn, thinning).prop_map(|(ecn, every)| format!("{ecn}ack_thinning = {every}\n"))
 }
 
 /// 100 kbit/s to 1 Gbit/s, log-uniform.

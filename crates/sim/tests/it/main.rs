@@ -10,6 +10,7 @@ mod capture;
 mod common;
 mod conservation;
 mod copa;
+mod damage;
 mod delay_based;
 mod determinism;
 mod disorder;

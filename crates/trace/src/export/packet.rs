@@ -202,6 +202,20 @@ pub fn udp(ip: &Ip, payload: u32) -> Captured {
     packet
 }
 
+/// A UDP datagram with its whole payload, of at most 65,507 bytes, in its IP packet.
+pub fn udp_with(ip: &Ip, payload: &[u8]) -> Vec<u8> {
+    let payload = &payload[..payload.len().min(GREATEST_PAYLOAD as usize)];
+    let length = payload.len() as u32 + UDP_HEADER as u32;
+    let mut packet = begin(ip, PROTOCOL_UDP, UDP_HEADER, payload.len() as u32);
+    put16(&mut packet.bytes, IP_HEADER + 4, length as u16);
+    let sum = u32::from(PROTOCOL_UDP) + length;
+    // Sums of up to 2^16 words of 16 bits fit.
+    let sum = add(add(sum, &ip.source.address), &ip.destination.address);
+    let sum = add(add(sum, &packet.bytes()[IP_HEADER..]), payload);
+    put16(&mut packet.bytes, IP_HEADER + 6, udp_checksum(sum));
+    [packet.bytes(), payload].concat()
+}
+
 /// An ICMP echo request or its reply, with zeros for data (RFC 792, page 14). IP's
 /// identification is the sequence number.
 pub fn echo(ip: &Ip, is_reply: bool, identifier: u16) -> Captured {
@@ -246,12 +260,17 @@ fn seal(packet: &mut Captured, ip: &Ip, place: usize, length: u32) {
     let mut sum = add(u32::from(packet.bytes[9]) + length, &ip.source.address);
     sum = add(sum, &ip.destination.address);
     sum = add(sum, &packet.bytes()[IP_HEADER..]);
-    let sum = match checksum(sum) {
-        // RFC 768: zero means that the datagram has no checksum.
-        0 if packet.bytes[9] == PROTOCOL_UDP => 0xFFFF,
-        sum => sum,
-    };
+    let is_udp = packet.bytes[9] == PROTOCOL_UDP;
+    let sum = if is_udp { udp_checksum(sum) } else { checksum(sum) };
     put16(&mut packet.bytes, place, sum);
+}
+
+/// RFC 768: zero means that the datagram has no checksum.
+fn udp_checksum(sum: u32) -> u16 {
+    match checksum(sum) {
+        0 => 0xFFFF,
+        sum => sum,
+    }
 }
 
 /// Adds 16-bit words (RFC 1071); all callers add fewer than 2^16 of them.

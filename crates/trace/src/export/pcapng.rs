@@ -29,6 +29,7 @@ pub struct PcapNg {
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
+const DECRYPTION_SECRETS: u32 = 10;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Marks the byte order (section 4.1).
@@ -39,6 +40,9 @@ const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 /// `LINKTYPE_RAW`: packets begin with their IP header.
 const LINKTYPE_RAW: u16 = 101;
+
+/// Secrets of the type "TLS Key Log" (section 4.7).
+const TLS_KEY_LOG: u32 = 0x544C_534B;
 
 /// Options: of every block (section 3.5), of the section (4.1), of an interface (4.2), of a packet
 /// (4.3) and of an interface's statistics (4.6).
@@ -131,6 +135,16 @@ impl PcapNg {
             option(out, ISB_IFRECV, &passed.to_le_bytes());
             option(out, ISB_IFDROP, &missed.to_le_bytes());
             option(out, OPT_END, &[]);
+        });
+    }
+
+    /// Adds lines of a TLS key log (RFC 9850). Readers decrypt only packets behind them.
+    pub fn tls_secrets(&mut self, lines: &str) {
+        self.block(DECRYPTION_SECRETS, |out| {
+            out.extend(TLS_KEY_LOG.to_le_bytes());
+            out.extend((lines.len() as u32).to_le_bytes());
+            out.extend(lines.as_bytes());
+            pad(out);
         });
     }
 

@@ -177,6 +177,27 @@ impl Qlog {
         );
     }
 
+    /// Records a packet of any type, with its frames as an array of JSON objects.
+    pub fn framed_packet(
+        &mut self,
+        at_ns: u64,
+        is_sent: bool,
+        kind: &str,
+        number: u64,
+        length: u32,
+        frames: &str,
+    ) {
+        let name = if is_sent { "packet_sent" } else { "packet_received" };
+        self.record(
+            at_ns,
+            name,
+            format_args!(
+                "{{\"header\":{{\"packet_type\":\"{kind}\",\"packet_number\":{number}}},\
+                 \"raw\":{{\"length\":{length}}},\"frames\":{frames}}}"
+            ),
+        );
+    }
+
     /// Records a packet that was deemed lost (EVENTS section 7.5).
     pub fn lost(&mut self, at_ns: u64, number: u64, trigger: Trigger) {
         let trigger = match trigger {

@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::{EcnFeedback, Profile};
+use crate::config::Profile;
 use crate::newly::Newly;
 use crate::recovery::Episode;
 use crate::scoreboard::Lost;
@@ -34,7 +34,7 @@ impl<C: Controller> Sender<C> {
     /// is pending.
     #[inline(always)]
     fn is_fast_path(&self, ack: &Ack) -> bool {
-        !self.needs.receive_times
+        self.has_simple_acks
             && matches!(self.episode, Episode::None)
             && self.tail_probe.is_none()
             && self.unreported.packets == 0
@@ -79,6 +79,7 @@ impl<C: Controller> Sender<C> {
         let rtt = self.measure(now, ack, newly);
         let rate = self.deliver(now, newly);
         let ecn = self.count_ecn(ack);
+        let ecn = self.validate_ecn(ecn);
         let is_marked = self.reports_mark(ecn.ce > 0, ack.ece);
         if is_marked {
             // Congestion is proven (Linux, `tcp_enter_cwr` and `tcp_fastretrans_alert`).
@@ -155,6 +156,8 @@ impl<C: Controller> Sender<C> {
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
         if self.needs.receive_times {
             self.acknowledge_with_times(ack, newly);
+        } else if let Some(path) = &mut self.ecn_path {
+            self.scoreboard.acknowledge(ack, newly, &mut |s| path.on_acked(s.number));
         } else {
             self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
@@ -168,6 +171,9 @@ impl<C: Controller> Sender<C> {
             delivered.push((s.number, s.sent_at, s.len));
         });
         delivered.sort_unstable();
+        if let Some(path) = &mut self.ecn_path {
+            delivered.iter().for_each(|d| path.on_acked(d.0));
+        }
         let times = ack.received().iter().filter_map(|&(number, received_at)| {
             let found = delivered.binary_search_by_key(&number, |d| d.0).ok()?;
             let (_, sent_at, len) = delivered[found];
@@ -282,12 +288,9 @@ impl<C: Controller> Sender<C> {
         self.lost_end = self.lost_end.max(lost.end);
     }
 
-    /// Whether the sender uses the ECE flag and not exact counts: a TCP sender whose receiver has
-    /// no exact counts, or whose controller uses classic ECN.
+    #[inline]
     fn uses_ece_flag(&self) -> bool {
-        let classic =
-            self.needs.ecn == EcnUse::Classic || self.config.ecn_feedback == EcnFeedback::Classic;
-        classic && self.config.profile == Profile::Tcp
+        super::ecn::uses_ece_flag(&self.config, &self.needs)
     }
 
     /// The increase of the ECN counts. An acknowledgement that was overtaken does not count (RFC
@@ -313,7 +316,7 @@ impl<C: Controller> Sender<C> {
     /// Whether the controller is notified of a mark.
     fn reports_mark(&self, counted: bool, ece: bool) -> bool {
         let heard = if self.uses_ece_flag() { ece } else { counted };
-        heard && self.needs.ecn != EcnUse::None && self.config.ecn
+        heard && self.needs.ecn != EcnUse::None && self.config.ecn && !self.ignores_marks()
     }
 
     /// Starts a new round trip for `limited`.

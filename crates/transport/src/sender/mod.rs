@@ -5,6 +5,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::config::Config;
 use crate::delivery::Delivery;
+use crate::ecn_path::{EcnFailure, EcnPath};
 use crate::loss::Detector;
 use crate::pacer::Pacer;
 use crate::recovery::{Episode, Reduced};
@@ -13,6 +14,7 @@ use crate::scoreboard::Scoreboard;
 use crate::tail_probe::TailProbe;
 use crate::wire::{Data, EcnCounts};
 
+mod ecn;
 mod episodes;
 mod feedback;
 mod opening;
@@ -66,6 +68,12 @@ pub struct Sender<C> {
     needs: Needs,
     /// ECN field of new data.
     codepoint: Ecn,
+    /// Validation of the path's ECN; `None` if it is off or the sender uses no ECN.
+    ecn_path: Option<Box<EcnPath>>,
+    /// Damage to ECN that ended its use.
+    ecn_failure: Option<EcnFailure>,
+    /// Whether acknowledgements may take the fast path: no receive times, no validation of ECN.
+    has_simple_acks: bool,
     controller: C,
     /// No rate samples, no bursts, and no pacing so far.
     is_simple: bool,
@@ -120,9 +128,15 @@ impl<C: Controller> Sender<C> {
     /// A sender that has sent no packet.
     pub fn new(config: Config, needs: Needs, controller: C) -> Sender<C> {
         let limits = controller.limits();
+        let codepoint = if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct };
+        let ecn_path = ecn::path(&config, &needs, codepoint);
+        let is_plain = !(needs.rate_samples || config.pacing) && ecn_path.is_none();
         Sender {
-            codepoint: if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct },
-            is_simple: !(needs.rate_samples || config.pacing) && config.tso == Bytes::ZERO,
+            codepoint,
+            has_simple_acks: !needs.receive_times && ecn_path.is_none(),
+            ecn_path,
+            ecn_failure: None,
+            is_simple: is_plain && config.tso == Bytes::ZERO,
             needs,
             limits,
             controller,

@@ -107,6 +107,7 @@ impl<C: Controller> Sender<C> {
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         self.backoff += 1;
+        self.note_ecn_timeout();
         match self.config.profile {
             Profile::Tcp => self.on_retransmission_timeout(now),
             Profile::Quic => self.on_probe_timeout(),

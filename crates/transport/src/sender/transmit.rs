@@ -62,6 +62,7 @@ impl<C: Controller> Sender<C> {
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
         let mut data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
         data.is_burst_end = self.tso.on_sent();
+        self.note_ecn_sent(&data);
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }

@@ -14,6 +14,7 @@ mod plan;
 mod qdisc;
 mod server;
 mod socket;
+mod spin;
 mod stop;
 mod transfer;
 mod writer;
@@ -27,5 +28,6 @@ pub use server::{Server, ServerObserver};
 pub use socket::{
     Opener, Received, Route, Socket, lacks_ipv6, least_timer_slack, open_dual, open_here,
 };
+pub use spin::SpinAllowance;
 pub use stop::{CHECK, StopHandle};
 pub use writer::Writer;

@@ -54,6 +54,19 @@ fn a_rate_is_shaped_at_the_ingress_and_delays_are_at_the_egress() {
     assert_eq!(needs, [&modules[..], &["sch_netem"]].concat());
 }
 
+/// Reports of multicast groups would be packets on the links that no host has sent.
+#[test]
+fn devices_of_the_router_have_no_multicast() {
+    let plan = of_link("rate = \"20Mbit\"").expect("it is possible");
+    let started = plan.setup.iter().map(ToString::to_string);
+    let started: Vec<String> =
+        started.filter(|step| step.starts_with("ip -n sojourn-router link set")).collect();
+    for device in ["senders0", "receivers0", "path0", "path1"] {
+        let step = format!("ip -n sojourn-router link set {device} multicast off up");
+        assert!(started.contains(&step), "{device}: {started:#?}");
+    }
+}
+
 #[test]
 fn a_rate_on_the_way_back_has_a_shaper_of_its_own() {
     let text = format!("{HEAD}delay = \"5ms\"{TAIL}").replace("10ms", "10ms\"\nrate = \"1Mbit");
@@ -145,6 +158,11 @@ fn wires_have_the_arguments_of_netem() {
         ("reorder = { probability = 0.25, gap = 5 }", "delay 5000us reorder 25% 0% gap 5"),
         // netem's interval lies around its delay: 5 to 7 ms.
         ("jitter = { span = \"2ms\", reorder = true }", "delay 6000us 1000us 0%"),
+        ("slots = { least = \"800us\" }", "delay 5000us slot 800us 800us"),
+        (
+            "slots = { least = \"800us\", most = \"10ms\", packets = 42, bytes = \"64kB\" }",
+            "delay 5000us slot 800us 10000us packets 42 bytes 64000",
+        ),
     ];
     for (keys, expected) in table {
         let plan = of_link(&format!("delay = \"5ms\"\n{keys}")).expect("it is possible");

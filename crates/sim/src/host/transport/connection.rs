@@ -23,6 +23,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) back: u32,
     pub(crate) header: u32,
     pub(crate) ack_size: u32,
+    /// Whether its acknowledgements are encrypted, as QUIC's are.
+    pub(crate) is_opaque: bool,
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
@@ -52,6 +54,11 @@ impl<M: Metering> Connection<M> {
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
+    }
+
+    /// Whether its sender uses ECN.
+    pub(crate) fn uses_ecn(&self) -> bool {
+        self.ecn != EcnUse::None
     }
 
     /// The description of this connection for a tap.
@@ -107,6 +114,7 @@ pub(crate) fn connect<M: Metering>(
         back: 0,
         header: transport.header.0 as u32,
         ack_size: transport.ack_size.0 as u32,
+        is_opaque: transport.profile == Profile::Quic,
         flow,
         is_request,
         ecn: if transport.ecn { needs.ecn } else { EcnUse::None },

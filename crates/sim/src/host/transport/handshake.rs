@@ -51,6 +51,10 @@ pub(crate) struct Opening {
     server_route: u32,
     /// Size of a confirmation.
     confirmation: u32,
+    /// ECN-setup SYNs that may still leave; `None` for no limit or without ECN.
+    ecn_syns: Option<u64>,
+    /// Whether the client asks for ECN.
+    is_ecn_setup: bool,
 }
 
 impl Opening {
@@ -73,6 +77,7 @@ impl Opening {
             Profile::Tcp => transport.ack_size.0 as u32,
             Profile::Quic => INITIAL,
         };
+        let is_ecn_setup = profile == Profile::Tcp && connections[client].uses_ecn();
         let packet = transport.mss + transport.header;
         let early_room = packet.saturating_sub(Bytes(u64::from(SYN + COOKIE))).min(transport.mss);
         Some(Box::new(Opening {
@@ -85,7 +90,27 @@ impl Opening {
             client_route: connections[client].out,
             server_route: connections[client].back,
             confirmation,
+            ecn_syns: Some(transport.ecn_syns).filter(|limit| *limit > 0),
+            is_ecn_setup,
         }))
+    }
+
+    /// Counts an opening that leaves. Returns whether the client gives up ECN with it: enough SYNs
+    /// that asked for ECN remained without answer (RFC 9768 section 3.1.4.1, RFC 3168 section
+    /// 6.1.1.1).
+    fn gives_up_ecn(&mut self) -> bool {
+        let Some(left) = &mut self.ecn_syns else { return false };
+        let is_last = *left == 0 && self.is_ecn_setup;
+        *left = left.saturating_sub(1);
+        self.is_ecn_setup &= !is_last;
+        is_last
+    }
+
+    /// A SYN or an Initial.
+    fn opening_packet(&self) -> Packet {
+        let mut packet = self.client_packet(OPENING, self.size());
+        packet.set_ecn_setup(self.is_ecn_setup);
+        packet
     }
 
     /// A packet of the client.
@@ -131,10 +156,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let now = self.net.clock.now;
         let Some(opening) = self.opening(flow) else { return };
         opening.handshake.open(now);
+        opening.gives_up_ecn();
         let (client, profile, is_early) = (opening.client, opening.profile, opening.is_early);
         let packet = match profile {
             Profile::Tcp if is_early => self.fast_open(flow),
-            Profile::Tcp | Profile::Quic => opening.client_packet(OPENING, opening.size()),
+            Profile::Tcp | Profile::Quic => opening.opening_packet(),
         };
         self.forward(packet);
         if is_early && profile == Profile::Quic {
@@ -148,7 +174,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     fn fast_open(&mut self, flow: usize) -> Packet {
         let Some(opening) = self.opening(flow) else { unreachable!("a handshake begins") };
         let (client, room) = (opening.client, opening.early_room.0);
-        let route = opening.client_route;
+        let (route, is_ecn_setup) = (opening.client_route, opening.is_ecn_setup);
         let connection = &mut self.connections[client];
         connection.sender.send_early(room);
         let poll = connection.sender.poll_transmit(self.net.clock.now);
@@ -162,7 +188,10 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             0
         };
         let part = if len > 0 { EARLY_OPENING } else { OPENING };
-        Packet::handshake((client, route), PacketKind::Opening, SYN + COOKIE + len, (part, 0))
+        let size = SYN + COOKIE + len;
+        let mut packet = Packet::handshake((client, route), PacketKind::Opening, size, (part, 0));
+        packet.set_ecn_setup(is_ecn_setup);
+        packet
     }
 
     /// A packet of a handshake has arrived.
@@ -198,6 +227,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         // The connection's first packet of data.
         let mut first = *packet;
         first.number = 0;
+        first.set_ecn_setup(false);
         let data = first.as_data(header, connection.receiver.expects());
         if T::LISTENS {
             self.tap.data(self.net.clock.now, id, Passage::Received, &data);
@@ -283,8 +313,13 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             match opening.handshake.on_timer(now) {
                 None => break,
                 Some(Repeat::Opening) => {
+                    let gives_up = opening.gives_up_ecn();
                     // RFC 7413 section 4.2.1: without data.
-                    let packet = opening.client_packet(OPENING, opening.size());
+                    let packet = opening.opening_packet();
+                    let ends = [Some(opening.client), opening.server];
+                    for id in ends.into_iter().flatten().filter(|_| gives_up) {
+                        self.connections[id].sender.give_up_ecn();
+                    }
                     self.forward(packet);
                 }
                 // Data of the client confirm as well.

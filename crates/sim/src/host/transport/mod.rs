@@ -16,7 +16,7 @@ use sojourn_units::Instant;
 
 use super::{AnyHost, Hosts, Setup};
 use crate::events::Kind;
-use crate::link::packet::{Packet, PacketKind};
+use crate::link::packet::Packet;
 use crate::meter::{Metering, Part};
 use crate::peak::Peak;
 use crate::seed::{Stream, seed};
@@ -143,16 +143,18 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
         M::enter(Part::Transport);
-        connection.receiver.take_ack(self.net.clock.now, self.acks.get(place));
+        let ack = self.acks.get(place);
+        connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
-        let (route, size) = (connection.back, connection.ack_size);
+        let (cumulative, is_distinct) = (ack.cumulative, ack.ece || ack.has_details());
+        let size = (connection.ack_size, place);
+        let (route, is_opaque) = (connection.back, connection.is_opaque);
         if T::LISTENS {
             let held = connection.receiver.held();
             self.trace_ack(id, Passage::Sent, place, held);
         }
-        let mut packet = Packet::plain(id, route, PacketKind::Ack, size);
-        packet.number = place as u32;
-        self.forward(packet);
+        let content = (is_distinct, is_opaque);
+        self.forward(Packet::ack((id, route), size, cumulative, content));
     }
 
     #[inline(always)]

@@ -1,0 +1,22 @@
+//! The cryptography of both ends.
+
+use std::sync::Arc;
+
+use super::dialect::proto;
+pub use super::tls::SERVER_NAME;
+use super::{plain, tls};
+use proto::crypto::{ClientConfig, ServerConfig};
+
+/// The configuration of the end that opens a connection, and of the other.
+#[derive(Clone)]
+pub struct Crypto {
+    /// Of the end that opens the connection.
+    pub client: Arc<dyn ClientConfig>,
+    /// Of the other end.
+    pub server: Arc<dyn ServerConfig>,
+}
+
+/// The cryptography of a name of the setting `crypto`; the server's name is [`SERVER_NAME`].
+pub fn cryptography(name: &str) -> Crypto {
+    if name == "none" { plain::plain() } else { tls::tls() }
+}

@@ -1,0 +1,191 @@
+//! A controller for the connections of a stack's endpoint.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use sojourn_cc::{Catalogue, Needs, Setup};
+use sojourn_params::Params;
+use sojourn_units::{Bytes, Ecn};
+
+use super::adapter::Adapter;
+use super::dialect::{self, proto};
+use super::reader;
+use crate::ledger::{INITIAL_WINDOW, Ledger};
+use crate::lock::lock;
+use crate::refusal::KitError;
+use crate::tally::Tally;
+use proto::TransportConfig;
+use proto::congestion::{Controller, ControllerFactory};
+use proto::crypto::{ClientConfig, ServerConfig};
+
+/// A controller of Sojourn for the connections of an endpoint.
+///
+/// [`Kit::apply_to`] installs the controller, and [`Kit::client`] or [`Kit::server`] the reader of
+/// ECN counts. Controllers that count marks need both.
+#[derive(Clone)]
+pub struct Kit(Arc<Choice>);
+
+/// The chosen controller.
+struct Choice {
+    catalogue: Catalogue,
+    name: String,
+    params: Params,
+    needs: Needs,
+    seed: u64,
+    /// The time that counts as zero: the creation of the first connection.
+    epoch: OnceLock<Instant>,
+    /// The only connection, whose caller uses the gate.
+    link: Option<Link>,
+}
+
+impl fmt::Debug for Kit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kit").field("name", &self.0.name).finish_non_exhaustive()
+    }
+}
+
+impl Kit {
+    /// The shipped controller of this name, with the defaults of its parameters.
+    ///
+    /// # Errors
+    /// If the name is unknown, or the stack cannot serve the controller.
+    pub fn new(name: &str) -> Result<Kit, KitError> {
+        let catalogue = Catalogue::shipped();
+        let params = catalogue.find(name).map_or(Params::empty(), |i| Params::defaults(i.params));
+        Kit::with(catalogue, name, params, 0)
+    }
+
+    /// The controller of this name in a catalogue, with a value for each of its parameters. `seed`:
+    /// of its random numbers.
+    ///
+    /// # Errors
+    /// The same as those of [`Kit::new`].
+    pub fn with(
+        catalogue: Catalogue,
+        name: &str,
+        params: Params,
+        seed: u64,
+    ) -> Result<Kit, KitError> {
+        let Some(needs) = catalogue.needs(name, &params) else {
+            let known = catalogue.infos().map(|info| info.name.to_owned()).collect();
+            return Err(KitError::Unknown { name: name.to_owned(), known });
+        };
+        if let Some(need) = dialect::LACKS.of(&needs) {
+            return Err(KitError::Lacks { stack: dialect::NAME, name: name.to_owned(), need });
+        }
+        let (name, epoch) = (name.to_owned(), OnceLock::new());
+        Ok(Kit(Arc::new(Choice { catalogue, name, params, needs, seed, epoch, link: None })))
+    }
+
+    /// The same controller for one connection whose caller polls it through the returned link, in
+    /// time that begins at `epoch`.
+    pub(crate) fn linked(&self, epoch: Instant) -> (Kit, Link) {
+        let Choice { catalogue, name, params, needs, seed, .. } = &*self.0;
+        let link = Link::default();
+        let choice = Choice {
+            catalogue: catalogue.clone(),
+            name: name.clone(),
+            params: params.clone(),
+            needs: *needs,
+            seed: *seed,
+            epoch: OnceLock::from(epoch),
+            link: Some(link.clone()),
+        };
+        (Kit(Arc::new(choice)), link)
+    }
+
+    /// The ECN codepoint of the connections' packets.
+    pub fn codepoint(&self) -> Ecn {
+        self.0.needs.ecn.codepoint()
+    }
+
+    /// Installs the controller. Switches path MTU discovery off, since a controller of Sojourn
+    /// takes the size of packets when it is built, and multipath, since the reader of ECN counts
+    /// has one path. Do not enable either afterwards.
+    pub fn apply_to(&self, config: &mut TransportConfig) {
+        config.mtu_discovery_config(None);
+        dialect::use_one_path(config);
+        config.congestion_controller_factory(Arc::clone(&self.0) as _);
+    }
+
+    /// The cryptography of a client, with the reader of ECN counts.
+    pub fn client(&self, inner: Arc<dyn ClientConfig>) -> Arc<dyn ClientConfig> {
+        Arc::new(reader::Client { inner, kit: self.clone() })
+    }
+
+    /// The cryptography of a server, with the reader of ECN counts.
+    pub fn server(&self, inner: Arc<dyn ServerConfig>) -> Arc<dyn ServerConfig> {
+        Arc::new(reader::Server { inner, kit: self.clone() })
+    }
+
+    /// The counts of a connection whose session begins now.
+    pub(super) fn begin_session(&self) -> Arc<Tally> {
+        let tally = match &self.0.link {
+            Some(link) => Arc::clone(&link.tally),
+            None => Arc::default(),
+        };
+        BEGUN.set(Some(Arc::clone(&tally)));
+        tally
+    }
+}
+
+thread_local! {
+    /// The counts of the connection that this thread is creating. The stacks begin the
+    /// session of a connection and build its controller in one call.
+    static BEGUN: RefCell<Option<Arc<Tally>>> = const { RefCell::new(None) };
+}
+
+impl Choice {
+    fn ledger(&self, mtu: u16, tally: Arc<Tally>) -> Ledger {
+        let mss = Bytes(u64::from(mtu));
+        let setup = Setup {
+            mss,
+            initial_window: mss * INITIAL_WINDOW,
+            paced: true,
+            round_recovery: true,
+            seed: self.seed,
+            params: self.params.clone(),
+        };
+        let controller = self.catalogue.build(&self.name, &setup);
+        let controller = controller.expect("the kit was made with a known name");
+        Ledger::new(controller, self.needs, mss, tally, self.link.is_some())
+    }
+}
+
+impl ControllerFactory for Choice {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        let epoch = *self.epoch.get_or_init(|| now);
+        let tally = BEGUN.take().unwrap_or_default();
+        let ledger = Arc::new(Mutex::new(self.ledger(mtu, Arc::clone(&tally))));
+        if let Some(link) = &self.link {
+            link.set(Arc::clone(&ledger));
+        }
+        Box::new(Adapter::new(ledger, tally, epoch))
+    }
+}
+
+/// The ledger of a connection, shared by its adapter and the caller that polls it.
+#[derive(Clone, Default)]
+pub(crate) struct Link {
+    tally: Arc<Tally>,
+    ledger: Arc<Mutex<Option<Arc<Mutex<Ledger>>>>>,
+}
+
+impl Link {
+    fn set(&self, ledger: Arc<Mutex<Ledger>>) {
+        *lock(&self.ledger) = Some(ledger);
+    }
+
+    /// The counts of the connection.
+    #[cfg(feature = "host")]
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The ledger, once the connection exists.
+    pub(crate) fn ledger(&self) -> Option<Arc<Mutex<Ledger>>> {
+        lock(&self.ledger).clone()
+    }
+}

@@ -1,0 +1,225 @@
+"""Builds the site of the documents, in target/site: `make docs`.
+
+`--no-rust` leaves out the reference of the crates, and `--no-notebooks` the outputs of tutorials.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import links
+import notebooks
+import references
+import staging
+from staging import ROOT
+
+HERE = Path(__file__).parent
+WORK = ROOT / "target" / "site-source"
+SITE = ROOT / "target" / "site"
+# Crates that other projects may use, in the order of their dependencies.
+CRATES = ("units", "params", "ring", "cc", "queue", "transport", "theory", "quic")
+# Documents by section. Documents that are not named here come last in "How-to guides".
+_SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start here": ("index.md", "install.md", "questions.md", "try.md"),
+    "Tutorials": (),
+    "How-to guides": (
+        "live.md",
+        "kernel.md",
+        "sweeps.md",
+        "worst.md",
+        "captures.md",
+        "exports.md",
+        "page.md",
+        "nested-queues.md",
+        "quic.md",
+        "gym.md",
+        "crates.md",
+        "contributing.md",
+    ),
+    "Reference": (
+        "scenario.md",
+        "reference/commands.md",
+        "run-directory.md",
+        "contract.md",
+        "reference/python.md",
+        "reference/rust.md",
+        "reference/controllers.md",
+        "reference/queues.md",
+        "limits.md",
+        "dependencies.md",
+        "licences.md",
+        "changelog.md",
+    ),
+    "Explanations": (
+        "theory/spike.md",
+        "theory/trace.md",
+        "theory/rapid.md",
+        "fidelity.md",
+        "deviations.md",
+        "performance.md",
+        "recovery.md",
+        "bursts.md",
+        "queues.md",
+        "matrix.md",
+        "prague.md",
+        "bbr3.md",
+        "copa.md",
+        "lola.md",
+        "rapid.md",
+    ),
+    "Papers": ("papers.md",),
+}
+_TRY = re.compile(r"<!-- try(: open)? -->")
+_REST = "How-to guides"
+# Pages about the work on the project, which the search finds.
+_ASIDE = ("STYLE.md", "fuzzing.md")
+
+
+def main() -> int:
+    """Build the site and check its links."""
+    parser = argparse.ArgumentParser(description="Build the site of the documents.")
+    parser.add_argument("--no-rust", action="store_true", help="leave out the Rust reference")
+    parser.add_argument("--no-notebooks", action="store_true", help="do not execute the tutorials")
+    args = parser.parse_args()
+    shutil.rmtree(WORK, ignore_errors=True)
+    pages = WORK / "pages"
+    staging.stage(pages)
+    references.write(pages / "reference")
+    tutorials = _tutorials(pages, execute=not args.no_notebooks)
+    _rust_page(pages, with_rust=not args.no_rust)
+    _assets(pages)
+    _embed(pages)
+    _configure(pages, tutorials)
+    subprocess.run(
+        [Path(sys.executable).parent / "zensical", "build", "--clean"], cwd=WORK, check=True
+    )
+    shutil.rmtree(SITE, ignore_errors=True)
+    shutil.copytree(WORK / "site", SITE)
+    _finish(with_rust=not args.no_rust)
+    found = links.faults(SITE)
+    for fault in found:
+        print(f"docs/site: {fault}", file=sys.stderr)
+    print(f"wrote {SITE.relative_to(ROOT)}/index.html: {len(list(SITE.rglob('*.html')))} pages")
+    return 1 if found else 0
+
+
+def _tutorials(pages: Path, execute: bool) -> list[str]:
+    """Write the tutorials with their outputs, and as notebooks; return their pages."""
+    named = []
+    for file in notebooks.files():
+        place = Path("tutorials") / file.name
+        text = re.sub(r"\A---\n.*?\n---\n", "", file.read_text("utf-8"), flags=re.DOTALL).lstrip()
+        if execute:
+            print(f"executing {file.relative_to(ROOT)}", flush=True)
+            notebook = notebooks.executed(file, WORK / "runs" / file.stem)
+            text = notebooks.to_markdown(notebook, file.stem, pages / "tutorials" / "figures")
+            notebooks.save(notebook, pages / "tutorials" / f"{file.stem}.ipynb")
+            head, _, rest = text.partition("\n")
+            text = f"{head}\n\n[Download this notebook]({file.stem}.ipynb){{ download }}\n{rest}"
+        staging.write(pages, place, file, text)
+        named.append(place.as_posix())
+    return named
+
+
+def _rust_page(pages: Path, with_rust: bool) -> None:
+    rows = []
+    for crate in CRATES:
+        manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text("utf-8")
+        about = re.search(r'^description = "(.*)"$', manifest, re.MULTILINE)
+        name = f"sojourn-{crate}"
+        linked = f"[`{name}`](../rust/{name.replace('-', '_')}/index.html)" if with_rust else name
+        rows.append(f"| {linked} | {about[1] if about else ''} |")
+    text = "# Rust\n\nThe crates for other projects, in the order of their dependencies. "
+    text += "[The crates](../crates.md) shows their use.\n\n| crate | content |\n|---|---|\n"
+    (pages / "reference" / "rust.md").write_text(text + "\n".join(rows) + "\n", "utf-8")
+
+
+def _assets(pages: Path) -> None:
+    assets = pages / "assets"
+    assets.mkdir(parents=True, exist_ok=True)
+    for name in ("site.css", "site.js"):
+        shutil.copyfile(HERE / name, assets / name)
+    page = ROOT / "target" / "page" / "live.html"
+    if page.is_file():
+        shutil.copyfile(page, assets / "page.html")
+    else:
+        print("docs/site: no page to embed; `make page` builds it", file=sys.stderr)
+
+
+def _embed(pages: Path) -> None:
+    """Put the simulator at the marks `try` and `try: open` of the documents."""
+    if not (pages / "assets" / "page.html").is_file():
+        return
+    for file in pages.rglob("*.md"):
+        text = file.read_text("utf-8")
+        if _TRY.search(text):
+            page = "../" * (len(file.relative_to(pages).parts) - 1) + "assets/page.html"
+            file.write_text(_TRY.sub(partial(_frame, page), text), "utf-8")
+
+
+def _frame(page: str, mark: re.Match[str]) -> str:
+    if mark[1]:
+        return f'<iframe class="try-page" title="The simulator" src="{page}"></iframe>'
+    head = "<summary>Try it here: the simulator in this page</summary>"
+    return f'<details class="try" data-page="{page}">{head}</details>'
+
+
+def _configure(pages: Path, tutorials: list[str]) -> None:
+    nav = [{title: _listed(title, names, pages, tutorials)} for title, names in _SECTIONS.items()]
+    folders = {"docs_dir": "pages", "site_dir": "site", "nav": nav}
+    lines = [f"{key} = {_toml(value)}" for key, value in folders.items()]
+    base = (HERE / "zensical.toml").read_text("utf-8")
+    text = base.replace("[project]\n", "[project]\n" + "\n".join(lines) + "\n", 1)
+    paths = json.dumps([str(ROOT / "python")])
+    text += f"\n[project.plugins.mkdocstrings.handlers.python]\npaths = {paths}\n"
+    text += "\n[project.plugins.mkdocstrings.handlers.python.options]\n"
+    text += "show_source = false\nheading_level = 3\nshow_root_heading = true\n"
+    text += 'show_root_full_path = true\nmembers_order = "source"\n'
+    (WORK / "zensical.toml").write_text(text, "utf-8")
+
+
+def _listed(title: str, names: tuple[str, ...], pages: Path, tutorials: list[str]) -> list[str]:
+    """Return the pages of a section, with those that no section names."""
+    if title == "Tutorials":
+        return tutorials
+    found = [name for name in names if (pages / name).is_file()]
+    if title == _REST:
+        known = {name for section in _SECTIONS.values() for name in section} | set(tutorials)
+        every = (file.relative_to(pages).as_posix() for file in sorted(pages.rglob("*.md")))
+        found += [name for name in every if name not in known and name not in _ASIDE]
+    return found
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def _finish(with_rust: bool) -> None:
+    """Replace the one file of another host, and add the reference of the crates.
+
+    The script lets the search run in pages that were opened as files.
+    """
+    shim = SITE / "assets" / "iframe-worker.js"
+    shutil.copyfile(ROOT / "web" / "node_modules" / "iframe-worker" / "shim" / "index.js", shim)
+    for page in SITE.rglob("*.html"):
+        text = page.read_text("utf-8")
+        depth = len(page.relative_to(SITE).parts) - 1
+        local = f"{'../' * depth}assets/iframe-worker.js"
+        replaced = text.replace("https://unpkg.com/iframe-worker/shim", local)
+        if replaced != text:
+            page.write_text(replaced, "utf-8")
+    if with_rust:
+        shutil.copytree(ROOT / "target" / "doc", SITE / "rust", dirs_exist_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

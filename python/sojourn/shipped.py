@@ -1,0 +1,101 @@
+"""The scenarios and papers inside the package, which need no checkout of Sojourn.
+
+The build copies the folders `scenarios` and `papers` of the sources to `sojourn/shipped`.
+"""
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
+
+from sojourn import _core, inputs
+from sojourn.errors import OutputExistsError, UsageError, require_known
+
+_FOLDER = Path(__file__).parent / "shipped"
+_SCENARIOS = _FOLDER / "scenarios"
+PAPERS = _FOLDER / "papers"
+"""The folder of the papers of the package."""
+
+
+def names() -> list[str]:
+    """Return the names of the shipped scenarios: their paths without `.toml`."""
+    files = (file.relative_to(_SCENARIOS) for file in _SCENARIOS.rglob("*.toml"))
+    return sorted(file.with_suffix("").as_posix() for file in files)
+
+
+def located(name: str | PathLike[str]) -> str:
+    """Return the path of a scenario: the file of this name, or else the shipped scenario.
+
+    Raises `FileNotFoundError` for a missing file whose path ends in the name of a shipped scenario,
+    or resembles one. The message has the name that is valid everywhere.
+    """
+    file = os.fspath(name)
+    if Path(file).exists():
+        return file
+    known = names()
+    if file in known:
+        return str(_SCENARIOS / f"{file}.toml")
+    parts = Path(file).with_suffix("").parts
+    for start in range(len(parts)):
+        if (short := "/".join(parts[start:])) in known:
+            why = f"No such file; the shipped scenario has the name `{short}`"
+            raise FileNotFoundError(errno.ENOENT, why, file)
+    if "." not in file and (near := get_close_matches(file, known, n=1)):
+        why = f"No such file; did you mean the shipped scenario `{near[0]}`?"
+        raise FileNotFoundError(errno.ENOENT, why, file)
+    return file
+
+
+def text(name: str) -> str:
+    """Return the TOML text of a shipped scenario."""
+    require_known("shipped scenario", name, names())
+    return inputs.text(_SCENARIOS / f"{name}.toml")
+
+
+def title(name: str) -> str:
+    """Return the title of a shipped scenario."""
+    file = _SCENARIOS / f"{name}.toml"
+    return str(_core.Scenario.from_toml(name, inputs.text(file), str(file.parent)).title())
+
+
+def copy(chosen: list[str], target: Path) -> list[Path]:
+    """Write shipped scenarios, and the files that they name, below a folder; return their paths.
+
+    Raises `OutputExistsError` before it writes, if a file of another content is in the way.
+    """
+    files = dict(_contents(chosen or names(), target))
+    if not files:
+        raise UsageError("this build of Sojourn has no shipped scenarios; `make install` adds them")
+    for file, content in files.items():
+        if file.exists() and file.read_text("utf-8") != content:
+            raise OutputExistsError(
+                errno.EEXIST, "a file of another content is in the way", str(file)
+            )
+    for file, content in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, "utf-8")
+    return list(files)
+
+
+def _contents(chosen: list[str], target: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files of scenarios below a folder, with their contents."""
+    for name in chosen:
+        source = text(name)
+        place = Path(f"{name}.toml").parent
+        yield target / f"{name}.toml", source
+        core = _core.Scenario.from_toml(name, source, str(_SCENARIOS / place))
+        for value in _texts(json.loads(core.to_json())):
+            if (_SCENARIOS / place / value).is_file():
+                yield target / place / value, inputs.text(_SCENARIOS / place / value)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text of a document, among which are the files that it names."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)

@@ -1,0 +1,109 @@
+"""The tutorials run as notebooks, and objects show themselves in Jupyter."""
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import sojourn
+from sojourn.errors import PictureError
+from support import ROOT
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+# The tutorial that takes few seconds.
+_SHORT = ("home-link",)
+
+
+def _marked(file: Path) -> object:
+    marks = () if file.stem in _SHORT else (pytest.mark.long,)
+    return pytest.param(file, id=file.stem, marks=marks)
+
+
+@pytest.mark.parametrize("file", [_marked(file) for file in TUTORIALS])
+def test_tutorial_runs(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("nbclient")
+    pytest.importorskip("jupytext")
+    import notebooks
+
+    notebook = notebooks.executed(file, tmp_path / "run")
+    shown = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]
+    assert len(shown) >= 3, "a tutorial shows its results"
+    text = notebooks.to_markdown(notebook, file.stem, tmp_path / "figures")
+    assert 'class="output"' in text
+    assert "Traceback" not in text
+
+
+class _Tags(HTMLParser):
+    """The tags that are open at the end, and the tooltips."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.titles: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("img", "br"):
+            self.open.append(tag)
+        self.titles += [value or "" for name, value in attrs if name == "title"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> sojourn.Run:
+    """A run of one controller."""
+    return sojourn.run("capacity-drop", control="cubic", set={"duration": "40s"})
+
+
+def test_run_shows_table_tooltips_and_figure(run: sojourn.Run) -> None:
+    shown = run._repr_html_()
+    tags = _Tags(shown)
+    assert tags.open == []
+    assert "peak queueing delay after the change" in tags.titles
+    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)
+    assert data is not None
+    assert base64.b64decode(data[1]).startswith(b"<svg")
+
+
+def test_run_shows_its_table_without_a_figure(
+    run: sojourn.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise PictureError("no <renderer>")
+
+    monkeypatch.setattr("sojourn.report.render.svg", fail)
+    shown = run._repr_html_()
+    assert "<table" in shown
+    assert "No figure: no &lt;renderer&gt;" in shown
+
+
+def test_scenario_shows_links_flows_and_text() -> None:
+    scenario = sojourn.Scenario.load("capacity-drop")
+    scenario["title"] = "<b>A title</b>"
+    shown = scenario._repr_html_()
+    assert _Tags(shown).open == []
+    assert "<strong>&lt;b&gt;A title&lt;/b&gt;</strong>" in shown
+    for text in ("bottleneck", "start = 60Mbit", "<summary>As TOML</summary>", "[link.bottleneck]"):
+        assert text in shown
+
+
+def test_faulty_scenario_shows_itself() -> None:
+    shown = sojourn.Scenario(title="None", link=3, flow={"a": {"path": ["x"]}})._repr_html_()
+    assert _Tags(shown).open == []
+
+
+def test_selection_and_dataset_show_themselves(
+    run: sojourn.Run, small: Path, tmp_path: Path
+) -> None:
+    shown = run.flow("upload")._repr_html_()
+    assert _Tags(shown).open == []
+    assert "goodput_bps" in shown
+    delays = {"link.back.delay": [f"{delay}ms" for delay in range(1, 13)]}
+    data = sojourn.sweep(small, delays, tmp_path / "data", "cubic", jobs=1)
+    shown = data._repr_html_()
+    assert _Tags(shown).open == []
+    assert "12 runs; axes: delay_s" in shown
+    assert "and 2 more runs" in shown

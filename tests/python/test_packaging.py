@@ -1,0 +1,102 @@
+"""The release files agree: one version, allowed licences, known sources, listed packages."""
+
+import json
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import dependencies
+import licences
+import pytest
+import sojourn
+from support import ROOT
+
+tomllib = pytest.importorskip("tomllib")
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+
+
+def toml(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / name).read_text("utf-8"))
+    return found
+
+
+def test_the_version_is_one() -> None:
+    workspace = toml("Cargo.toml")["workspace"]
+    version = workspace["package"]["version"]
+    assert sojourn.__version__ == version
+    named = {
+        name: one["version"]
+        for name, one in workspace["dependencies"].items()
+        if name.startswith("sojourn-") and "version" in one
+    }
+    assert len(named) >= 8, "the public crates"
+    assert set(named.values()) == {version}
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+    assert cited is not None
+    assert cited[1] == version
+
+
+def packages() -> list[dict[str, Any]]:
+    line = ["cargo", "metadata", "--format-version=1", "--locked", "--all-features"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["packages"]
+    return [one for one in found if one["source"] is not None]
+
+
+def is_allowed(licence: str, allowed: set[str]) -> bool:
+    """Whether one choice of an SPDX expression without nested choices is allowed."""
+    plain = licence.replace("/", " OR ").replace("(", "").replace(")", "")
+    return any(
+        all(one.strip() in allowed for one in re.split(r"\s+AND\s+", choice))
+        for choice in re.split(r"\s+OR\s+", plain)
+    )
+
+
+@needs_cargo
+def test_crates_have_allowed_licences_and_sources() -> None:
+    rules = toml("deny.toml")
+    allowed = set(rules["licenses"]["allow"])
+    excepted = {one["crate"]: set(one["allow"]) for one in rules["licenses"]["exceptions"]}
+    banned = {one["crate"] for one in rules["bans"]["deny"]}
+    found = packages()
+    assert len(found) > 100
+    for one in found:
+        assert one["source"].startswith("registry+https://github.com/rust-lang/crates.io-index")
+        assert one["name"] not in banned
+        own = allowed | excepted.get(one["name"], set())
+        assert is_allowed(one["license"] or "", own), f"{one['name']}: {one['license']}"
+    assert not is_allowed("GPL-3.0-only", allowed)
+    assert not is_allowed("MIT AND GPL-3.0-only", allowed)
+
+
+@needs_cargo
+def test_licences_are_listed() -> None:
+    parts = licences.crates()
+    names = {one.name for one in parts}
+    assert {"parquet", "rustls", "libbpf-sys", "pyo3"} <= names
+    assert not {"proptest", "cc", "serde_derive"} & names, "tests, builds and macros do not ship"
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    for part in (*parts, *licences.vendored(parts)):
+        assert f"| {part.name} | {part.version} | {part.licence} |" in page, "make licences"
+
+
+def test_every_dependency_has_a_reason() -> None:
+    project = toml("pyproject.toml")["project"]
+    extras = {name: one for name, one in project["optional-dependencies"].items() if name != "test"}
+    assert set(extras) == {one for one in dependencies.EXTRAS if one}
+    wanted = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
+    for requirement in wanted:
+        name = re.split(r"[<>=\[ ]", requirement)[0]
+        assert name in dependencies.REASONS, f"state a reason for {name}"
+
+
+def test_public_crates_have_all_that_a_registry_shows() -> None:
+    for crate in ("units", "params", "ring", "cc", "queue", "transport", "theory", "quic"):
+        package = toml(f"crates/{crate}/Cargo.toml")["package"]
+        assert package.get("publish", True) is True
+        for key in ("description", "documentation", "keywords", "categories", "readme"):
+            assert package[key], f"{crate}: {key}"
+        assert len(package["keywords"]) <= 5
+        for name in ("README.md", "LICENSE-APACHE", "LICENSE-MIT"):
+            assert (ROOT / "crates" / crate / name).is_file()

@@ -1,0 +1,99 @@
+"""The documents of the site: their links, the reader's questions, and the built pages."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import links
+import pytest
+import staging
+from support import ROOT
+
+_LINK = re.compile(r"(?<!\\)\]\(((?!https?:|mailto:)[^)\s]*)\)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.+?)$", re.MULTILINE)
+DOCUMENTS = [*staging.documents().values(), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+# The build writes these from listings.
+_NAMES = ("commands", "controllers", "queues", "python", "rust")
+_GENERATED = {ROOT / "docs" / "reference" / f"{name}.md" for name in _NAMES}
+
+
+def slugs(text: str) -> set[str]:
+    """Return the anchors of the headings of a document, as code hosts and the site make them."""
+    plain = _FENCED.sub("", text)
+    found = [re.sub(r"[`*]|\]\([^)]*\)|\[", "", one) for one in _HEADING.findall(plain)]
+    return {re.sub(r"[^\w\- ]", "", one.lower()).strip().replace(" ", "-") for one in found}
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(file: Path) -> None:
+    for link in _LINK.findall(_FENCED.sub("", file.read_text("utf-8"))):
+        path, _, part = link.partition("#")
+        goal = (file.parent / path).resolve() if path else file
+        if goal in _GENERATED:
+            continue
+        assert goal.exists(), f"{link} leads nowhere"
+        if part and goal.suffix == ".md":
+            known = {one.replace("--", "-") for one in slugs(goal.read_text("utf-8"))}
+            assert part.replace("--", "-") in known, f"{link} names no part of {goal.name}"
+
+
+def test_twelve_questions_are_answered_within_two_clicks() -> None:
+    start = (ROOT / "docs" / "index.md").read_text("utf-8")
+    assert "](questions.md)" in start, "one click"
+    questions = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    rows = [line for line in questions.splitlines() if line.startswith("| ") and "?" in line]
+    assert len(rows) == 12
+    for row in rows:
+        assert _LINK.search(row), f"no second click: {row}"
+
+
+def test_every_document_is_in_the_site(tmp_path: Path) -> None:
+    staging.stage(tmp_path)
+    written = {file.relative_to(tmp_path) for file in tmp_path.rglob("*.md")}
+    assert {Path("index.md"), Path("contributing.md"), Path("crates/cc.md")} <= written
+    outer = {Path(file.name) for file in (ROOT / "docs").glob("*.md")}
+    assert outer <= written
+
+
+def test_lists_after_paragraphs_stay_lists() -> None:
+    text = staging._spaced("A list:\n- one\n  more\n- two\n\n```\nno\n- list\n```\n")
+    assert text == "A list:\n\n- one\n  more\n- two\n\n```\nno\n- list\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ('<a href="gone.html">x</a>', "gone.html leads nowhere"),
+        ('<a href="other.html#gone">x</a>', "names no part"),
+        ('<img src="https://example.org/x.png">', "from another host"),
+        ('<link rel="stylesheet" href="https://example.org/x.css">', "from another host"),
+        ('<script src="https://example.org/x.js"></script>', "from another host"),
+    ],
+)
+def test_faults_of_pages_are_found(tmp_path: Path, page: str, fault: str) -> None:
+    (tmp_path / "index.html").write_text(page, "utf-8")
+    (tmp_path / "other.html").write_text('<h2 id="part">x</h2><a href="#part">y</a>', "utf-8")
+    (found,) = [one for one in links.faults(tmp_path) if one.startswith("index")][:1]
+    assert fault in found
+
+
+def test_good_pages_have_no_faults(tmp_path: Path) -> None:
+    good = '<h2 id="a">x</h2><a href="#a">x</a> <a href="https://example.org">y</a>'
+    (tmp_path / "index.html").write_text(f'{good}<a href="index.html#a">z</a>', "utf-8")
+    assert links.faults(tmp_path) == []
+
+
+@pytest.mark.long
+def test_site_builds_with_search() -> None:
+    pytest.importorskip("zensical")
+    build = str(ROOT / "docs" / "site" / "build.py")
+    line = [sys.executable, build, "--no-rust", "--no-notebooks"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    index = json.loads((ROOT / "target" / "site" / "search.json").read_text("utf-8"))
+    assert "CUBIC" in json.dumps(index)
+    for name in ("index", "try", "scenario", "papers", "reference/python", "tutorials/first-drop"):
+        assert (ROOT / "target" / "site" / f"{name}.html").is_file()

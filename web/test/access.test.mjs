@@ -1,0 +1,129 @@
+// The page for readers with a keyboard, a screen reader, a dark ground or little motion: axe-core
+// checks names, roles, contrasts and structure (WCAG 2.1 AA) in every view.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test, { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
+
+const AXE = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
+const VIEWS = ["explore", "draw", "write", "learn"];
+const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
+let server, browser;
+
+before(async () => {
+  server = await serve();
+  if (CHROMIUM) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server.stop();
+});
+
+/** The rules that the page breaks, each with its first element. */
+async function violations(tab) {
+  await tab.evaluate(AXE);
+  return tab.evaluate(async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+    const found = await axe.run(document, { runOnly: tags });
+    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 3)}`);
+  });
+}
+
+for (const dark of [false, true]) {
+  for (const width of [420, 1400]) {
+    test(`axe finds no fault at ${width} px, ${dark ? "dark" : "light"}`, { skip }, async () => {
+      for (const view of VIEWS) {
+        const { tab } = await open(browser, `${server.address}#${view}`, { width, dark });
+        await drawn(tab);
+        assert.deepEqual(await violations(tab), [], view);
+        await tab.close();
+      }
+    });
+  }
+}
+
+test("axe finds no fault in a heat map, an answer and an error", { skip }, async () => {
+  const { tab } = await open(browser, `${server.address}#explore:duration=5&controls=ideal`);
+  await drawn(tab);
+  await tab.click("summary");
+  await tab.click("details button");
+  await tab.waitForFunction(() => document.querySelectorAll(".map button").length === 36);
+  assert.deepEqual(await violations(tab), []);
+  await tab.goto(`${server.address}#learn:bound`);
+  await drawn(tab);
+  await (await tab.waitForSelector(".question > button")).click();
+  await tab.waitForSelector(".answer p");
+  assert.deepEqual(await violations(tab), []);
+  await tab.goto(`${server.address}#write:AAAA`);
+  await tab.waitForSelector(".problems li");
+  assert.deepEqual(await violations(tab), []);
+  await tab.close();
+});
+
+test("the keyboard reaches every control, and leaves the editor", { skip }, async () => {
+  for (const view of VIEWS) {
+    const { tab } = await open(browser, `${server.address}#${view}`);
+    await drawn(tab);
+    const reached = new Set();
+    for (let press = 0; press < 150; press++) {
+      await tab.keyboard.press("Tab");
+      const name = await tab.evaluate(() => {
+        const own = document.activeElement;
+        if (own === document.body) return undefined;
+        own.dataset.reached = "yes";
+        const style = getComputedStyle(own);
+        return own.shadowRoot || style.outlineStyle !== "none" ? "visible" : own.outerHTML.slice(0, 80);
+      });
+      if (name === undefined) break;
+      reached.add(name);
+    }
+    // Each control was reached, and each shows that it has the focus.
+    assert.deepEqual([...reached], ["visible"], view);
+    const missed = await tab.$$eval("button, input, select, a, summary, [tabindex='0']", (all) =>
+      all
+        .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }) && !one.dataset.reached)
+        .map((one) => one.outerHTML.slice(0, 80)),
+    );
+    assert.deepEqual(missed, [], view);
+    await tab.close();
+  }
+});
+
+test("the views change by keyboard, and state which is shown", { skip }, async () => {
+  const { tab } = await open(browser, server.address);
+  await drawn(tab);
+  const current = () => tab.$$eval("[aria-current=page]", (all) => all.map((one) => one.textContent));
+  assert.deepEqual(await current(), ["Explore"]);
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Enter");
+  await tab.waitForSelector(".drawing canvas");
+  assert.deepEqual(await current(), ["Draw"]);
+  await drawn(tab);
+  await tab.close();
+});
+
+test("with reduced motion nothing moves", { skip }, async () => {
+  const { tab } = await open(browser, server.address);
+  await tab.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+  await drawn(tab);
+  const moving = () =>
+    tab.$$eval("*", (all) => all.filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0).length);
+  // While results are old, the others of the page would fade.
+  await tab.$eval(".results", (one) => one.classList.add("old"));
+  assert.equal(await moving(), 0);
+  await tab.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "no-preference" }]);
+  assert.ok((await moving()) > 0);
+  await tab.close();
+});
+
+test("the page follows a change to a dark ground", { skip }, async () => {
+  const { tab } = await open(browser, server.address);
+  await drawn(tab);
+  const paint = () => tab.$eval(".readout .swatch", (one) => one.style.background);
+  const light = await paint();
+  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+  await tab.waitForFunction((before) => document.querySelector(".readout .swatch").style.background !== before, {}, light);
+  await tab.close();
+});

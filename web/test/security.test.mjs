@@ -1,0 +1,135 @@
+// The page in Chromium: its Content-Security-Policy, names that are markup, and long runs.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import test, { after, before } from "node:test";
+import { scenarios } from "../../target/page-modules/shipped.js";
+import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
+
+const root = fileURLToPath(new URL("../../target/", import.meta.url));
+const PYTHON = process.env.PYTHON ?? `${root}venv/bin/python`;
+const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
+const EVIL = "<img src=x onerror=window.evil=1>";
+let server, browser;
+
+before(async () => {
+  server = await serve();
+  if (CHROMIUM) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  server.stop();
+});
+
+/** A link that holds a scenario, as Write makes it. */
+async function linkOf(text) {
+  const { fragmentOf } = await import("../../target/page-modules/permalink.js");
+  return `${server.address}#write:${await fragmentOf({ text, files: {} })}`;
+}
+
+test("the policies allow WebAssembly alone", () => {
+  const served = readFileSync(`${root}page/index.html`, "utf8");
+  const single = gunzipSync(readFileSync(`${root}page/live.html.gz`)).toString();
+  for (const html of [served, single]) {
+    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(html)[1];
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /script-src [^;]*'wasm-unsafe-eval'/);
+    assert.ok(!/[ ;]'unsafe-(eval|inline)'|https?:|\*/.test(policy), policy);
+  }
+});
+
+test("the policy holds: no eval, no script of another place, no other host", { skip }, async () => {
+  const { tab } = await open(browser, server.address);
+  await drawn(tab);
+  const refused = await tab.evaluate(async () => {
+    const names = [];
+    document.addEventListener("securitypolicyviolation", (event) => names.push(event.effectiveDirective));
+    const add = (name, given) => document.body.append(Object.assign(document.createElement(name), given));
+    // By a script of the page: the debugger's own code may use eval.
+    add("script", { textContent: "window.evil = 1" });
+    add("script", { src: "https://example.com/evil.js" });
+    add("img", { src: "https://example.com/evil.png" });
+    await fetch("https://example.com/").catch(() => names.push("fetch"));
+    setTimeout("window.evil = 2");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return { names, evil: window.evil };
+  });
+  assert.equal(refused.evil, undefined);
+  for (const name of ["script-src-elem", "img-src", "connect-src", "fetch", "script-src"]) {
+    assert.ok(refused.names.includes(name), `${name}: ${refused.names}`);
+  }
+  await tab.close();
+});
+
+test("names and titles are text", { skip }, async () => {
+  const text = scenarios["capacity-drop.toml"]
+    .replace("A capacity drop", EVIL)
+    .replaceAll("upload", `"${EVIL}"`)
+    .replaceAll("bottleneck]", `"${EVIL}"]`)
+    .replaceAll('"bottleneck"', `"${EVIL}"`);
+  const { tab, faults } = await open(browser, await linkOf(text));
+  // The checker refuses such names of links and flows, and shows them.
+  await tab.waitForSelector(".problems li");
+  assert.ok((await tab.$eval(".problems", (one) => one.textContent)).includes("<img"));
+  await tab.goto("about:blank");
+  await tab.goto(await linkOf(scenarios["capacity-drop.toml"].replace("A capacity drop", EVIL)));
+  await drawn(tab);
+  await tab.waitForSelector(".editor");
+  assert.equal(await tab.evaluate(() => window.evil), undefined);
+  assert.equal(await tab.$$eval("img", (all) => all.length), 0);
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
+
+test("a recorded title that is markup stays text, in the page and in the report", { skip }, async () => {
+  const folder = mkdtempSync(`${tmpdir()}/sojourn-page-`);
+  const sojourn = (...args) => execFileSync(PYTHON, ["-m", "sojourn", ...args], { cwd: `${root}..` });
+  try {
+    const set = ["--set", `title=${EVIL}</script>`, "--set", "duration=40s", "--control", "cubic"];
+    sojourn("run", "scenarios/capacity-drop.toml", ...set, "--out", `${folder}/run`);
+    sojourn("report", `${folder}/run`, "--live");
+    sojourn("view", `${folder}/run`, "--save", `${folder}/run.html`);
+    for (const name of ["run.html", "run/report.html"]) {
+      const { tab, faults } = await open(browser, `file://${folder}/${name}`);
+      let frame = tab;
+      if (name !== "run.html") {
+        await tab.click("#live summary");
+        frame = await (await tab.$("#live iframe")).contentFrame();
+      }
+      await frame.waitForSelector(".results[data-drawn-ms]", { timeout: 60_000 });
+      for (const one of [tab, frame]) {
+        assert.equal(await one.evaluate(() => window.evil), undefined);
+        assert.equal(await one.$$eval("img", (all) => all.length), 0);
+      }
+      assert.deepEqual(faults, []);
+      await tab.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the page answers while runs go on", { skip }, async () => {
+  const text = scenarios["capacity-drop.toml"].replace('"60s"', '"9000s"');
+  const { tab, faults } = await open(browser, await linkOf(text));
+  await tab.waitForSelector(".top button:not([hidden])", { timeout: 30_000 });
+  const [frames, longest] = await tab.evaluate(async () => {
+    let [count, most, last] = [0, 0, performance.now()];
+    const end = last + 2000;
+    while (last < end) {
+      await new Promise(requestAnimationFrame);
+      const now = performance.now();
+      [count, most, last] = [count + 1, Math.max(most, now - last), now];
+    }
+    return [count, most];
+  });
+  console.log(`frames in 2 s of long runs: ${frames}, longest ${longest.toFixed(0)} ms`);
+  assert.ok(frames > 4 && longest < 3000, `${frames} frames, longest ${longest} ms`);
+  await (await tab.waitForSelector(".top button:not([hidden])")).click();
+  await tab.waitForSelector(".status.fault");
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
