@@ -23,7 +23,7 @@ PROGRAMS = HERE.parent / "target/fuzz"
 PAGE = HERE.parent / "docs/fuzzing.md"
 BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
 
-TARGETS = ("scenario", "json", "set", "capture", "capacity", "udp", "quic", "qlog")
+TARGETS = ("scenario", "json", "set", "capture", "capacity", "udp", "quic", "http3", "qlog")
 OPTIONS = ("-timeout=20", "-rss_limit_mb=3072", "-max_len=262144", "-print_final_stats=1")
 # libFuzzer's exit status after a timeout and after too much memory.
 KINDS = {70: "over 20 s", 71: "over its memory"}

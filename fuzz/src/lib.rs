@@ -6,6 +6,7 @@ mod capture;
 mod document;
 mod grammar;
 mod heap;
+mod http3;
 mod json;
 mod mutate;
 mod pieces;
@@ -19,6 +20,7 @@ mod udp;
 
 pub use capacity::capacity;
 pub use capture::capture;
+pub use http3::{http3, mutate_http3};
 pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
 pub use quic::quic;
@@ -30,13 +32,14 @@ pub use udp::{mutate_udp, udp};
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its directory of seeds.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("scenario", scenario),
     ("json", json),
     ("set", set),
     ("capture", capture),
     ("capacity", capacity),
     ("udp", udp),
+    ("http3", http3),
     ("quic", quic),
 ];
 

@@ -85,6 +85,7 @@ fn mutated(target: &str, data: &[u8], seed: u32) -> Vec<u8> {
         "set" => sojourn_fuzz::mutate_set(data, seed),
         "capacity" => sojourn_fuzz::mutate_capacity(data, seed),
         "udp" => sojourn_fuzz::mutate_udp(data, seed),
+        "http3" => sojourn_fuzz::mutate_http3(data, seed),
         _ => sojourn_fuzz::mutate_capture(data, seed).unwrap_or_default(),
     }
 }

@@ -56,7 +56,7 @@ fn bodies_arrive_whole_and_in_sequence() {
 #[test]
 fn a_file_arrives_as_it_is_and_other_paths_have_their_status() {
     let folder = Temporary::new("files");
-    let content: Vec<u8> = (0..3_000_000_u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let content: Vec<u8> = (0..3_000_000_u32).map(|i| ((i * 31) >> 3) as u8).collect();
     folder.file("large", &content);
     let root = Folder::open(&folder.0).expect("opens");
     let server = Running::start(serve(Some(root), Limits::default(), IDLE));

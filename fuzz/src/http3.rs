@@ -1,0 +1,179 @@
+//! Datagrams for a server of HTTP/3 in the QUIC stack.
+//!
+//! A client of the stack downloads from the server, in packets without cryptography, so that damage
+//! reaches the readers of frames, of HTTP/3 and of field sections. An input is a list of changes, of
+//! four octets each: the kind, a place (2 octets), a value. Each change concerns the client's next
+//! datagram.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant as StdInstant};
+
+use bytes::BytesMut;
+use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, FourTuple,
+    ServerConfig,
+};
+use sojourn_quic::host::{SERVER_NAME, cryptography};
+use sojourn_quic_udp::Application;
+use sojourn_quic_udp::h3::{Content, Get, Pool, Server, decode_fields};
+use sojourn_units::{Bytes, Instant};
+
+use crate::heap;
+use crate::random::Random;
+
+/// Memory of the server's connection, of the client, and of this target.
+const FIXED_BYTES: u64 = 32 << 20;
+/// Datagrams of one end in one turn.
+const TURN: usize = 64;
+const CHANGE: usize = 4;
+
+/// Passes the changes in `data` to a download, and `data` to the reader of field sections.
+pub fn http3(data: &[u8]) {
+    let _ = decode_fields(data);
+    heap::within(FIXED_BYTES + 8 * data.len() as u64, || download(data));
+}
+
+/// One end of the connection.
+struct End<A> {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    app: A,
+    sent: usize,
+    received: usize,
+}
+
+fn address(port: u16) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, 1], port))
+}
+
+impl<A: Application> End<A> {
+    fn new(server: Option<Arc<ServerConfig>>, app: A) -> End<A> {
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some([7; 32]));
+        let endpoint = Endpoint::new(Arc::new(config), server, false);
+        End { endpoint, connection: None, app, sent: 0, received: 0 }
+    }
+
+    fn receive(&mut self, now: StdInstant, from: SocketAddr, bytes: &[u8]) {
+        self.received += bytes.len();
+        let (path, data) = (FourTuple::new(from, None), BytesMut::from(bytes));
+        let mut answer = Vec::new();
+        match self.endpoint.handle(now, path, None, data, &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => match &mut self.connection {
+                Some((own, connection)) if *own == handle => connection.handle_event(event),
+                _ => {}
+            },
+            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
+                match self.endpoint.accept(incoming, now, &mut answer, None) {
+                    Ok(connection) => self.connection = Some(connection),
+                    Err(error) => self.sent += error.response.map_or(0, |one| one.size),
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.sent += self.endpoint.refuse(incoming, &mut answer).size;
+            }
+            Some(DatagramEvent::Response(transmit)) => self.sent += transmit.size,
+            None => {}
+        }
+    }
+
+    /// Lets the end act at `now`; returns its datagrams.
+    fn act(&mut self, now: StdInstant, time: Instant) -> Vec<Vec<u8>> {
+        let Some((handle, connection)) = &mut self.connection else { return Vec::new() };
+        if connection.poll_timeout().is_some_and(|at| at <= now) {
+            connection.handle_timeout(now);
+        }
+        let mut out = Vec::new();
+        while let Some(event) = connection.poll() {
+            self.app.on_event(time, event, connection);
+        }
+        if !connection.is_closed()
+            && let Some(closing) = self.app.run(time, connection)
+        {
+            connection.close(now, closing.code.into(), closing.reason.into());
+        }
+        let mut is_gone = false;
+        let mut buffer = Vec::new();
+        while out.len() < TURN {
+            while let Some(event) = connection.poll_endpoint_events() {
+                is_gone |= event.is_drained();
+                if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                    connection.handle_event(event);
+                }
+            }
+            buffer.clear();
+            let transmit = connection.poll_transmit(now, NonZeroUsize::MIN, &mut buffer);
+            let Some(transmit) = transmit else { break };
+            self.sent += transmit.size;
+            out.push(buffer[..transmit.size].to_vec());
+        }
+        if is_gone {
+            self.connection = None;
+        }
+        out
+    }
+}
+
+fn download(changes: &[u8]) {
+    let crypto = cryptography("none");
+    let server = Arc::new(ServerConfig::with_crypto(crypto.server));
+    let pool = Pool::new(Bytes(1 << 20));
+    let mut server = End::new(Some(server), Server::new(Content::new(None), &pool));
+    let get = Get::new("localhost", "/bytes/20000", 2, Box::new(|_| Ok(())));
+    let mut client = End::new(None, get);
+    #[expect(clippy::disallowed_methods, reason = "noq takes the times of the real clock")]
+    let origin = StdInstant::now();
+    let config = ClientConfig::new(crypto.client);
+    let connected = client.endpoint.connect(origin, config, address(1), SERVER_NAME);
+    client.connection = connected.ok();
+    let (mut changes, mut time) = (changes.chunks_exact(CHANGE), Instant(1));
+    // Beyond the changes, the download has some turns to end.
+    for _ in 0..changes.len() + 20 {
+        time += sojourn_units::Duration::from_millis(10);
+        let now = origin + Duration::from_nanos(time.0);
+        for datagram in client.act(now, time) {
+            for one in changed(datagram, changes.next()) {
+                server.receive(now, address(2), &one);
+            }
+        }
+        let answers = server.act(now, time);
+        // RFC 9000 section 8.1: a client that has received nothing has proved nothing.
+        assert!(client.received > 0 || server.sent <= 3 * server.received);
+        answers.iter().for_each(|one| client.receive(now, address(1), one));
+    }
+    assert!(pool.used() <= 1 << 20);
+}
+
+/// The datagrams that arrive instead of one.
+fn changed(mut datagram: Vec<u8>, change: Option<&[u8]>) -> Vec<Vec<u8>> {
+    let Some(&[kind, high, low, value]) = change else { return vec![datagram] };
+    let place = usize::from(u16::from_be_bytes([high, low])) % datagram.len().max(1);
+    match kind % 8 {
+        0 => return Vec::new(),
+        1 => return vec![datagram.clone(), datagram],
+        2 => datagram.truncate(place),
+        3 => datagram.insert(place, value),
+        4 => datagram[place] ^= value,
+        5 => datagram[place] = value,
+        6 => datagram.rotate_left(place),
+        _ => {}
+    }
+    vec![datagram]
+}
+
+/// Adds, removes and damages changes.
+pub fn mutate_http3(data: &[u8], seed: u32) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    let mut all: Vec<Vec<u8>> = data.chunks_exact(CHANGE).map(<[u8]>::to_vec).collect();
+    for _ in 0..=random.below(6) {
+        let place = random.below(all.len() + 1);
+        match random.below(3) {
+            0 if place < all.len() => drop(all.remove(place)),
+            1 if place < all.len() => all[place][random.below(CHANGE)] = random.bits() as u8,
+            _ => all.insert(place, (0..CHANGE).map(|_| random.bits() as u8).collect()),
+        }
+    }
+    all.concat()
+}
