@@ -177,8 +177,12 @@ def execute(setup: str, line: str) -> dict[str, Any]:
 @lru_cache(maxsize=2)
 def _worker(setup: str) -> Worker:
     """Parse the scenario once for each sweep, with copies of all files that it needs."""
+    from distributed import get_worker
+
     given = json.loads(setup)
-    folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-"))
+    # Dask removes the folder of a worker, also that of a killed one.
+    place = get_worker().local_directory
+    folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-", dir=place))
     for name, text in given["files"].items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
