@@ -166,7 +166,7 @@ pytest:
 
 # Tests compare captures with tshark, which neither Python's nor Rust's registry has. It is the only
 # dependency to install by hand. If it is missing, the tests that need it report that.
-tshark:  ## install tshark, for the tests of captures
+tshark:  ## install tshark, for the tests of captures, and ngtcp2-client
 	@command -v tshark >/dev/null && command -v ip >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			echo "Installing tshark and iproute2, which the tests of captures compare with."; \
@@ -174,6 +174,13 @@ tshark:  ## install tshark, for the tests of captures
 		else false; fi; } || \
 		echo "tshark is missing, and its tests are left out; on Debian or Ubuntu:" \
 			"sudo apt-get install tshark iproute2" >&2
+	@command -v gtlsclient >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing ngtcp2-client, a client of HTTP/3 for the tests of docs/quic.md."; \
+			./install-packages ngtcp2-client; \
+		else false; fi; } || \
+		echo "ngtcp2-client is missing, and its test is left out; on Debian or Ubuntu:" \
+			"sudo apt-get install ngtcp2-client" >&2
 
 # libFuzzer's instrumentation, by flags of the stable compiler. rustc does not pass them to build
 # scripts, because the command names a target.

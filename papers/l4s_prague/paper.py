@@ -6,7 +6,7 @@ from .downloads import BESIDE, PUBLISHED, handshake_note
 from .idle import bucket, idle
 from .pictures import picture, times
 from .qlog_files import qlogs
-from .stack import downloads
+from .stack import downloads, live_downloads
 
 
 def beside(lab: Lab) -> list[Claim]:
@@ -37,4 +37,7 @@ PAPER = Paper(
         "bucket": Figure("Effect of the repair by bucket size", bucket),
     },
     stacks={"times": Figure("All senders in a QUIC stack, beside the model", downloads)},
+    live_stacks={
+        "times": Figure("Prague in a QUIC stack over UDP, beside virtual time", live_downloads)
+    },
 )

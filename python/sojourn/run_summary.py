@@ -123,6 +123,14 @@ class SpikeSummary(TypedDict):
     dropped_to_peak_packets: int | None
 
 
+class Departures(TypedDict):
+    """The lateness of a sender's paced packets; null if none has waited for its time."""
+
+    lateness_p50_s: float | None
+    lateness_p99_s: float | None
+    lateness_max_s: float | None
+
+
 class LiveSummary(TypedDict):
     """The timing of a live run, and the packets that no link counts.
 
@@ -133,7 +141,8 @@ class LiveSummary(TypedDict):
     `timing_note` says why the timing is not guaranteed; null if the machine has all that it needs.
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
     processor's time to other machines. A capture has the captured packets and lacks the
-    uncaptured ones; both are null without a capture.
+    uncaptured ones; both are null without a capture. `departures` has the lateness of the paced
+    packets of each flow that a QUIC stack carries.
     """
 
     bottleneck: str
@@ -157,6 +166,7 @@ class LiveSummary(TypedDict):
     inside_packets: int
     captured_packets: int | None
     uncaptured_packets: int | None
+    departures: dict[str, Departures]
 
 
 class TransferSummary(TypedDict):

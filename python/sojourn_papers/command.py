@@ -58,8 +58,8 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
     add(
         "--out",
         metavar="DIR",
-        help="folder to write to (default: runs/paper-NAME, runs/paper-NAME-live or "
-        "runs/paper-NAME-STACK; -2, -3, ...)",
+        help="folder to write to (default: runs/paper-NAME, runs/paper-NAME-live, "
+        "runs/paper-NAME-STACK or runs/paper-NAME-STACK-live; -2, -3, ...)",
     )
     add_place(parser)
     add(
@@ -93,7 +93,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
         "--stack",
         metavar="NAME",
         help="run the paper's figures with a real QUIC stack in virtual time, such as `noq` "
-        "(docs/quic.md), beside those with the model of QUIC",
+        "(docs/quic.md), beside those with the model of QUIC; with --live, over UDP in real time",
     )
     add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
     add(
@@ -129,6 +129,8 @@ def show_list(args: argparse.Namespace) -> int:
             out.print(name(f"  {figure:12} {one.title} (--live)"))
         for figure, one in paper.stacks.items():
             out.print(name(f"  {figure:12} {one.title} (--stack)"))
+        for figure, one in paper.live_stacks.items():
+            out.print(name(f"  {figure:12} {one.title} (--stack, --live)"))
     return 0
 
 
@@ -148,6 +150,7 @@ def _listed(name: str, paper: Paper) -> dict[str, object]:
         "figures": _titles(paper.figures),
         "live": _titles(paper.live),
         "stacks": _titles(paper.stacks),
+        "live_stacks": _titles(paper.live_stacks),
     }
 
 
@@ -165,7 +168,7 @@ class _Wanted:
 
 def run(args: argparse.Namespace) -> int:
     """Run figures of papers, show the tables, and write pictures and tables."""
-    kind = "-live" if args.live else f"-{args.stack}" if args.stack else ""
+    kind = (f"-{args.stack}" if args.stack else "") + ("-live" if args.live else "")
     out = output.choose(args.out, Path("runs") / f"paper-{args.name}{kind}")
     wanted = _wanted(args)
     data = _data(args.data, _folder(args))
@@ -208,9 +211,9 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
 
 def _form(args: argparse.Namespace) -> Form:
     """Return the form of the requested figures."""
-    if args.live and args.stack:
-        raise UsageError("--live and --stack exclude each other: remove one")
-    return "live figure" if args.live else "stack figure" if args.stack else "figure"
+    if args.live:
+        return "live stack figure" if args.stack else "live figure"
+    return "stack figure" if args.stack else "figure"
 
 
 def _require_any(chosen: Mapping[str, object], asked: str, place: Path, form: Form) -> None:

@@ -2,5 +2,5 @@
 
 from typing import Literal
 
-Form = Literal["figure", "live figure", "stack figure"]
-"""Simulated, live, or simulated with a real QUIC stack."""
+Form = Literal["figure", "live figure", "stack figure", "live stack figure"]
+"""Simulated; live; with a real QUIC stack in virtual time; or with the stack live, too."""

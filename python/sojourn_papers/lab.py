@@ -121,7 +121,7 @@ class Lab:
     def form(self) -> Form:
         """The form of the figures that this lab runs."""
         if self.live_runs is not None:
-            return "live figure"
+            return "live figure" if self.stack is None else "live stack figure"
         return "figure" if self.stack is None else "stack figure"
 
     @property

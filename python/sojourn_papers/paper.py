@@ -54,10 +54,17 @@ class Paper:
     """Figures of `paper run --live`: real hosts over real links."""
     stacks: Mapping[str, Figure] = field(default_factory=dict)
     """Figures of `paper run --stack`: a real QUIC stack in virtual time."""
+    live_stacks: Mapping[str, Figure] = field(default_factory=dict)
+    """Figures of `paper run --stack --live`: the stack over UDP as well."""
 
     def of(self, form: Form) -> Mapping[str, Figure]:
         """Return the figures of a form."""
-        return {"figure": self.figures, "live figure": self.live, "stack figure": self.stacks}[form]
+        return {
+            "figure": self.figures,
+            "live figure": self.live,
+            "stack figure": self.stacks,
+            "live stack figure": self.live_stacks,
+        }[form]
 
 
 class ClaimSummary(TypedDict):

@@ -22,7 +22,8 @@ pub(crate) fn uses<'a>(scenario: &'a Scenario, control: Option<&'a Control>) -> 
         let control = flow.control.as_ref().or(control)?;
         let Control::Algorithm { kind, .. } = control else { return None };
         let ecn = control.needs(&scenario.controllers)?.ecn;
-        let has_ecn = flow.transport.ecn && ecn != EcnUse::None;
+        // Sockets of UDP set the field of each packet.
+        let has_ecn = flow.stack.is_none() && flow.transport.ecn && ecn != EcnUse::None;
         has_ecn.then_some(Use { flow: &flow.name, kind, ecn })
     };
     scenario.flows.iter().filter_map(use_of).collect()

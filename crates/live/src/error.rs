@@ -68,6 +68,14 @@ pub enum Error {
         /// Its fault.
         error: sojourn_udp::Error,
     },
+    /// The connection of a QUIC stack failed.
+    #[error("flow `{flow}`: {error}")]
+    Quic {
+        /// The flow.
+        flow: String,
+        /// Its fault.
+        error: sojourn_quic_udp::Error,
+    },
     /// A part of the scenario has no live counterpart.
     #[error("flow `{flow}`: {what} cannot run live yet; {remedy}")]
     Unsupported {

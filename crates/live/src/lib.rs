@@ -31,6 +31,7 @@ mod netlink;
 mod offload;
 mod packet;
 mod port;
+mod quic;
 mod round_trip;
 mod run;
 mod segment;

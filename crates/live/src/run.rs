@@ -11,6 +11,7 @@ use sojourn_scenario::{
 };
 use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
+use sojourn_trace::Histogram;
 use sojourn_units::{Duration as Span, Instant, Rate};
 
 pub use crate::addresses::IpVersion;
@@ -25,6 +26,7 @@ use crate::ecn;
 use crate::kernel;
 use crate::memory::LockedMemory;
 use crate::port::Port;
+use crate::quic::{QuicFlow, STACK};
 use crate::slab::Slab;
 use crate::sys::realtime::Fifo;
 use crate::tcp::{self, Plan, TcpFlow};
@@ -99,6 +101,11 @@ pub(crate) trait LiveFlow: Sync {
         is_ending: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error>;
 
+    /// The lateness of the sender's departures, and the flow's name, once it has ended.
+    fn lateness(&self) -> Option<(&str, Histogram)> {
+        None
+    }
+
     /// Samples the sender's state, if it does not report it by itself.
     fn sample(&self) {}
 
@@ -116,6 +123,8 @@ pub struct Report {
     pub accounts: Accounts,
     /// The packets of the capture, if there is one.
     pub captured: Option<Captured>,
+    /// Departures after their time in ns, by flow, of the flows that a QUIC stack carries.
+    pub departures: Vec<(String, Histogram)>,
 }
 
 /// Runs a validated scenario in real time. `control` is for the flows that name no controller.
@@ -133,9 +142,10 @@ pub fn run(
 ) -> Result<Report, Error> {
     refuse_arrivals(scenario)?;
     refuse_damage(scenario)?;
+    refuse_stacks(scenario)?;
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
-        Stack::Kernel => KernelControllers::load(scenario, &controls)?,
+        Stack::Kernel => KernelControllers::load(scenario, &of_kernel(scenario, &controls))?,
         Stack::Udp => KernelControllers::default(),
     };
     let (capture, writer) = open_capture(scenario, options)?.unzip();
@@ -148,7 +158,8 @@ pub fn run(
     }
     let open = |(index, control): (usize, &Option<(&str, &Params)>)| match control {
         &Some((kind, params)) => {
-            let control = (kernel.name(kind), params);
+            let is_kernels = scenario.flows[index].stack.is_none();
+            let control = (if is_kernels { kernel.name(kind) } else { kind }, params);
             open(scenario, index, control, seed, options, [&sides[0], &sides[1]]).map(Some)
         }
         None => open_echo(scenario, index, seed, options, &sides[0]),
@@ -182,15 +193,30 @@ pub fn run(
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
         Ok((finished, writer.transpose()?))
     })?;
-    report(finished?, writer)
+    let lateness = flows.iter().flatten().filter_map(|flow| flow.lateness());
+    let departures = lateness.map(|(flow, lateness)| (flow.to_owned(), lateness)).collect();
+    report(finished?, writer, departures)
+}
+
+/// The controllers that the kernel has to provide: those of the flows without a stack of their own.
+fn of_kernel<'a>(
+    scenario: &Scenario,
+    controls: &[Option<(&'a str, &'a Params)>],
+) -> Vec<Option<(&'a str, &'a Params)>> {
+    let flows = scenario.flows.iter().zip(controls);
+    flows.map(|(flow, control)| control.filter(|_| flow.stack.is_none())).collect()
 }
 
 /// The result of a finished run.
-fn report(finished: Finished, writer: Option<Writer>) -> Result<Report, Error> {
+fn report(
+    finished: Finished,
+    writer: Option<Writer>,
+    departures: Vec<(String, Histogram)>,
+) -> Result<Report, Error> {
     let captured = finish_capture(writer, &finished)?;
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();
-    Ok(Report { outcome: simulation.finish(), timing, accounts, captured })
+    Ok(Report { outcome: simulation.finish(), timing, accounts, captured, departures })
 }
 
 /// Refuses flows with random arrivals.
@@ -205,6 +231,20 @@ pub(crate) fn refuse_arrivals(scenario: &Scenario) -> Result<(), Error> {
             remedy: "simulate the scenario (sojourn run), or give the flow another source",
         })
     })
+}
+
+/// Refuses stacks other than the one that runs over UDP.
+fn refuse_stacks(scenario: &Scenario) -> Result<(), Error> {
+    for flow in &scenario.flows {
+        if let Some(stack) = flow.stack.as_ref().filter(|stack| stack.name != STACK) {
+            return Err(Error::Unsupported {
+                flow: flow.name.clone(),
+                what: format!("the stack `{}`", stack.name),
+                remedy: "choose the stack `noq`, or simulate the scenario (sojourn run)",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses damage for which a link must read the headers of TCP.
@@ -356,6 +396,20 @@ fn open(
     let flow = &scenario.flows[index];
     let source = flow_source(scenario, index, seed);
     let version = options.version;
+    let setup = || udp::Setup {
+        name: flow.name.clone(),
+        index,
+        version,
+        control: (kind.to_owned(), params.clone()),
+        catalogue: scenario.controllers.clone(),
+        config: flow.transport.clone(),
+        end: end_of(scenario, flow),
+        seed,
+    };
+    let carrier = flow.source.carrier();
+    if let Some(stack) = &flow.stack {
+        return Ok(Box::new(QuicFlow::open(&setup(), stack, source, carrier, sides)?));
+    }
     Ok(match options.stack {
         Stack::Kernel => {
             let plan = Plan {
@@ -372,17 +426,8 @@ fn open(
             Box::new(TcpFlow::open(plan, sides)?)
         }
         Stack::Udp => {
-            let setup = udp::Setup {
-                name: flow.name.clone(),
-                index,
-                version,
-                control: (kind.to_owned(), params.clone()),
-                catalogue: scenario.controllers.clone(),
-                config: flow.transport.clone(),
-                end: end_of(scenario, flow),
-                seed,
-            };
-            match flow.source.carrier() {
+            let setup = setup();
+            match carrier {
                 Carrier::Requests => Box::new(RequestFlow::open(&setup, source, sides)?),
                 _ => Box::new(UdpFlow::open(&setup, source, sides)?),
             }

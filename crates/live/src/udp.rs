@@ -27,9 +27,9 @@ use crate::tcp::PRIORITY;
 use crate::{Error, Namespace};
 
 /// Port of every receiver: flows differ in their addresses.
-const PORT: u16 = 4433;
+pub(crate) const PORT: u16 = 4433;
 /// Time between samples of both ends, as of TCP's.
-const SAMPLE: Duration = Duration::from_millis(1);
+pub(crate) const SAMPLE: Duration = Duration::from_millis(1);
 
 /// The settings of a flow.
 pub(crate) struct Setup {
@@ -64,9 +64,25 @@ pub(crate) struct Connection {
 
 /// The handles of the running ends.
 #[derive(Default)]
-struct Stops {
+pub(crate) struct Stops {
     handles: Vec<StopHandle>,
     has_ended: bool,
+}
+
+impl Stops {
+    /// Adds the handle of an end that starts.
+    pub(crate) fn register(&mut self, handle: StopHandle) {
+        if self.has_ended {
+            handle.stop();
+        }
+        self.handles.push(handle);
+    }
+
+    /// Ends them all at once.
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+        self.handles.iter().for_each(StopHandle::stop);
+    }
 }
 
 /// The state of the two ends, shared by their threads and the bottleneck.
@@ -82,6 +98,20 @@ impl Shared {
     /// The state of a flow with requests.
     pub(crate) fn of(application: Application) -> Shared {
         Shared { application: Some(application), ..Shared::default() }
+    }
+
+    /// The sender has measured a round-trip time.
+    pub(crate) fn on_rtt(&self, rtt: Duration) {
+        if let Ok(mut rtts) = self.rtts.lock() {
+            rtts.push(rtt);
+        }
+    }
+
+    /// Replaces the state of the two ends.
+    pub(crate) fn set(&self, state: EndpointState) {
+        if let Ok(mut known) = self.state.lock() {
+            *known = state;
+        }
     }
 }
 
@@ -158,9 +188,7 @@ impl Connection {
 
     /// Ends a transfer at once.
     pub(crate) fn end(&self) {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        stops.has_ended = true;
-        stops.handles.iter().for_each(StopHandle::stop);
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).end();
     }
 
     fn serve(&self, clock: UdpClock) -> Result<Server, Error> {
@@ -187,11 +215,7 @@ impl Connection {
     }
 
     fn register(&self, handle: StopHandle) {
-        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
-        if stops.has_ended {
-            handle.stop();
-        }
-        stops.handles.push(handle);
+        self.stops.lock().unwrap_or_else(PoisonError::into_inner).register(handle);
     }
 
     fn failed(&self, error: sojourn_udp::Error) -> Error {
@@ -256,8 +280,8 @@ pub(crate) struct Sender<'a>(pub(crate) &'a Shared);
 
 impl Observer for Sender<'_> {
     fn acked(&mut self, _now: Instant, _ack: &Ack, rtt: Option<Duration>) {
-        if let (Some(rtt), Ok(mut rtts)) = (rtt, self.0.rtts.lock()) {
-            rtts.push(rtt);
+        if let Some(rtt) = rtt {
+            self.0.on_rtt(rtt);
         }
     }
 

@@ -16,6 +16,8 @@ mod listing;
 mod live;
 mod parts;
 mod quantity;
+#[cfg(target_os = "linux")]
+mod quic;
 mod run;
 mod scenario;
 #[cfg(target_os = "linux")]
@@ -51,6 +53,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<udp::Transfer>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<udp::Serving>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<quic::QuicServing>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<quic::QuicFetch>()?;
     #[cfg(target_os = "linux")]
     add_kernel(module)?;
     #[cfg(target_os = "linux")]

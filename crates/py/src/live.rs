@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_live::{Accounts, Error, LinkState, Options, Readings, Report, Timing, WATCHED_FLOWS};
 use sojourn_scenario::Scenario;
+use sojourn_trace::Histogram;
 use sojourn_units::Duration as Span;
 
 use crate::background::Background;
@@ -107,6 +108,9 @@ impl LiveRun {
         let mut live = described(&report.timing, &report.accounts);
         live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
         live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
+        let departures = report.departures.iter();
+        live["departures"] =
+            departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }
@@ -130,6 +134,16 @@ impl Drop for LiveRun {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.abandon();
     }
+}
+
+/// The lateness of the departures of a flow.
+fn lateness(late: &Histogram) -> Value {
+    let late = |share: f64| late.quantile(share).map(|ns| ns as f64 * 1e-9);
+    json!({
+        "lateness_p50_s": late(0.5),
+        "lateness_p99_s": late(0.99),
+        "lateness_max_s": late(1.0),
+    })
 }
 
 /// The entry `live` of a run's summary.

@@ -18,6 +18,8 @@ use crate::files::Files;
 use crate::kernel::KernelController;
 #[cfg(target_os = "linux")]
 use crate::live::LiveRun;
+#[cfg(target_os = "linux")]
+use crate::quic::{QuicFetch, QuicServing, Url};
 use crate::run::Simulation;
 #[cfg(target_os = "linux")]
 use crate::shell::Shell;
@@ -283,7 +285,6 @@ impl Scenario {
         pcapng: Option<String>,
         is_watched: bool,
     ) -> PyResult<LiveRun> {
-        self.refuse_stacks(py, "a live run")?;
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
         let (stack, ipv6, bottleneck) = network;
@@ -322,6 +323,36 @@ impl Scenario {
     fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
         self.refuse_stacks(py, "`send`")?;
         Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
+    }
+
+    /// Serves bodies over HTTP/3 with the controller of its only flow.
+    #[cfg(target_os = "linux")]
+    fn quic_serve(
+        &self,
+        py: Python<'_>,
+        address: (Option<String>, u16),
+        folder: Option<PathBuf>,
+        identity: Option<(PathBuf, PathBuf)>,
+        limits: (usize, usize),
+        bounds: (String, String),
+    ) -> PyResult<QuicServing> {
+        let (memory, idle) = (bounds.0.as_str(), bounds.1.as_str());
+        let address = (address.0.as_deref(), address.1);
+        QuicServing::start(self.resolve(py)?, address, folder, identity, limits, (memory, idle))
+    }
+
+    /// Downloads a URL over HTTP/3 from the first of these addresses that is reachable.
+    #[cfg(target_os = "linux")]
+    fn quic_get(
+        &self,
+        py: Python<'_>,
+        addresses: Vec<String>,
+        asked: (Url, u32),
+        trust: (Option<PathBuf>, bool),
+        patience: &str,
+        out: Option<PathBuf>,
+    ) -> PyResult<QuicFetch> {
+        QuicFetch::start(self.resolve(py)?, &addresses, asked, trust, patience, out)
     }
 
     /// Loads the controller of its only flow into the kernel.

@@ -20,7 +20,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A datagram exceeds the MTU of the interface.
-    #[error("a packet of {size} bytes exceeds the MTU of the path to {address}; lower --mtu")]
+    #[error("a packet of {size} bytes exceeds the MTU of the path to {address}; lower `mtu`")]
     TooLarge {
         /// The peer's address.
         address: SocketAddr,

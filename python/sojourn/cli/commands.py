@@ -42,6 +42,16 @@ COMMANDS = (
         "sojourn.cli.send:declare",
     ),
     Command(
+        "quic serve",
+        "serve files over HTTP/3, with any controller in a QUIC stack",
+        "sojourn.cli.quic:declare_serve",
+    ),
+    Command(
+        "quic get",
+        "download over HTTP/3, and show the figures of the connection",
+        "sojourn.cli.quic:declare_get",
+    ),
+    Command(
         "shell",
         "run any program in real time over the links of a scenario",
         "sojourn.cli.shell:declare",
@@ -163,6 +173,7 @@ COMMANDS = (
     ),
 )
 GROUPS = {
+    "quic": "download over HTTP/3 with any controller in a QUIC stack",
     "kernel": "use the controllers in the Linux kernel",
     "sweep": "read the dataset of a sweep",
     "theory": "compute bounds without simulation",

@@ -1,0 +1,315 @@
+//! Downloads over QUIC and HTTP/3: the server and the client.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_quic::noq::Kit;
+use sojourn_quic_udp::h3::{Content, Folder, Response, Served, Sink};
+use sojourn_quic_udp::tls::{Identity, Trust};
+use sojourn_quic_udp::{
+    Datagrams, Ending, Error, Fetch, Fetched, Figures, HttpServer, Limits, Serve, ServeObserver,
+    Settings, Strays,
+};
+use sojourn_scenario::{Control, Scenario};
+use sojourn_trace::Histogram;
+use sojourn_udp::io::StopHandle;
+use sojourn_units::{Bytes, Duration as Span};
+
+use crate::background::{Background, locked};
+use crate::errors::{LiveError, value_error};
+
+/// The settings of the connections that the only flow of a scenario describes.
+fn settings(scenario: &Scenario) -> PyResult<Settings> {
+    let [flow] = &scenario.flows[..] else {
+        return Err(value_error("the scenario of a download has one flow"));
+    };
+    let (Some(Control::Algorithm { kind, params }), Some(stack)) = (&flow.control, &flow.stack)
+    else {
+        return Err(value_error("a download needs a congestion controller and a stack"));
+    };
+    if stack.name != "noq" {
+        return Err(value_error("downloads over UDP need the stack `noq`"));
+    }
+    if stack.params.choice("crypto") != "tls" {
+        return Err(value_error("HTTP/3 needs `crypto = \"tls\"`"));
+    }
+    let kit = Kit::with(scenario.controllers.clone(), kind, params.clone(), scenario.seed);
+    let kit = kit.map_err(value_error)?;
+    let mtu = u16::try_from(stack.params.data("mtu").0).unwrap_or(u16::MAX);
+    let ack_every = u32::try_from(stack.params.integer("ack_every")).ok();
+    Ok(Settings { mtu, ack_every, ..Settings::new(kit) })
+}
+
+/// A server of HTTP/3, in a thread of its own. Dropped early, it stops.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct QuicServing {
+    address: SocketAddr,
+    certificate: Option<String>,
+    stop: StopHandle,
+    reports: Mutex<Receiver<String>>,
+    thread: Background<(Strays, u32), Error>,
+}
+
+struct Reports(Sender<String>);
+
+impl ServeObserver for Reports {
+    fn ended(&mut self, figures: &Figures, served: Served) {
+        let mut report = described(figures);
+        report["requests"] = served.requests.into();
+        report["body_bytes"] = served.body_bytes.into();
+        report["goodput_bps"] = rate(served.body_bytes, figures.span().as_secs_f64());
+        // The receiver is gone if the server is being dropped.
+        let _ = self.0.send(report.to_string());
+    }
+}
+
+impl QuicServing {
+    pub(crate) fn start(
+        scenario: &Scenario,
+        (address, port): (Option<&str>, u16),
+        folder: Option<PathBuf>,
+        identity: Option<(PathBuf, PathBuf)>,
+        (connections, unproved): (usize, usize),
+        (memory, idle): (&str, &str),
+    ) -> PyResult<QuicServing> {
+        let ip = address.map(str::parse::<IpAddr>).transpose().map_err(value_error)?;
+        let address = SocketAddr::new(ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+        let idle: Span = idle.parse().map_err(value_error)?;
+        let memory: Bytes = memory.parse().map_err(value_error)?;
+        let folder = folder.map(|path| {
+            Folder::open(&path).map_err(|error| {
+                let path = path.display();
+                LiveError::new_err(format!("cannot serve the folder {path}: {error}; check it"))
+            })
+        });
+        let failed = |error: &dyn std::fmt::Display| LiveError::new_err(error.to_string());
+        let identity = match identity {
+            Some((certificate, key)) => Identity::read(&certificate, &key),
+            None => Identity::made(address.ip()),
+        };
+        let identity = identity.map_err(|error| failed(&error))?;
+        let certificate = identity.pem.clone();
+        let settings = Settings { idle: Some(idle), ..settings(scenario)? };
+        let limits = Limits { connections, unproved };
+        let content = Content::new(folder.transpose()?);
+        let serve = Serve { address, settings, limits, content, memory, identity };
+        let (sender, reports) = channel();
+        let server = HttpServer::bind(serve, Reports(sender));
+        let mut server = server.map_err(|error| failed(&error))?;
+        let (address, stop) = (server.local_addr(), server.stop_handle());
+        let thread = Background::start(move || {
+            let strays = server.run()?;
+            Ok((strays, server.overflows()))
+        });
+        Ok(QuicServing { address, certificate, stop, reports: Mutex::new(reports), thread })
+    }
+}
+
+#[pymethods]
+impl QuicServing {
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// The certificate in PEM that was made for this server; `None` if it has another one.
+    #[getter]
+    fn certificate(&self) -> Option<String> {
+        self.certificate.clone()
+    }
+
+    /// The next connection that has ended, as JSON; waits up to `within_s` for it.
+    fn next(&self, py: Python<'_>, within_s: f64) -> PyResult<Option<String>> {
+        let within = Duration::from_secs_f64(within_s);
+        let found = py.detach(|| locked(&self.reports).recv_timeout(within));
+        match found {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) if self.thread.is_taken() => Ok(None),
+            // It failed.
+            Err(RecvTimeoutError::Disconnected) => self.thread.take(py).map(|_| None),
+        }
+    }
+
+    /// Ends the server; returns the counts of stray datagrams as JSON. The connections that it cut
+    /// follow from `next`.
+    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+        self.stop.stop();
+        let (strays, overflows) = self.thread.take(py)?;
+        let counts = json!({
+            "ignored": strays.ignored,
+            "answered": strays.answered,
+            "retries": strays.retries,
+            "refused": strays.refused,
+            "unsent": strays.unsent,
+            "overflowed": overflows,
+        });
+        Ok(counts.to_string())
+    }
+}
+
+impl Drop for QuicServing {
+    fn drop(&mut self) {
+        self.stop.stop();
+        self.thread.abandon();
+    }
+}
+
+/// A download, in a thread of its own. Dropped early, it closes its connection.
+#[pyclass(module = "sojourn._core")]
+pub(crate) struct QuicFetch {
+    stop: StopHandle,
+    thread: Background<(SocketAddr, Fetched), Error>,
+}
+
+/// The parts of a URL: the name in the certificate, host and port, path and query.
+pub(crate) type Url = (String, String, String);
+
+impl QuicFetch {
+    pub(crate) fn start(
+        scenario: &Scenario,
+        addresses: &[String],
+        ((name, authority, path), count): (Url, u32),
+        (ca, is_insecure): (Option<PathBuf>, bool),
+        patience: &str,
+        out: Option<PathBuf>,
+    ) -> PyResult<QuicFetch> {
+        let addresses = addresses.iter().map(|one| one.parse()).collect::<Result<Vec<_>, _>>();
+        let addresses: Vec<SocketAddr> = addresses.map_err(value_error)?;
+        let patience: Span = patience.parse().map_err(value_error)?;
+        let trust = match ca {
+            _ if is_insecure => Trust::Any,
+            Some(file) => Trust::File(file),
+            None => Trust::System,
+        };
+        let settings = settings(scenario)?;
+        let fetch = move |remote| Fetch {
+            remote,
+            name: name.clone(),
+            authority: authority.clone(),
+            path: path.clone(),
+            count,
+            settings: settings.clone(),
+            trust: trust.clone(),
+            patience,
+        };
+        let stop = StopHandle::default();
+        let stopped = stop.clone();
+        let thread = Background::start(move || {
+            let mut left = addresses.into_iter();
+            loop {
+                let remote = left.next().expect("a name has an address");
+                match fetch(remote).run(sink(out.as_deref())?, &stopped) {
+                    Err(Error::NotReachable { .. }) if left.len() > 0 => {}
+                    done => return done.map(|fetched| (remote, fetched)),
+                }
+            }
+        });
+        Ok(QuicFetch { stop, thread })
+    }
+}
+
+/// Writes the bodies to a file, or nowhere.
+fn sink(out: Option<&std::path::Path>) -> Result<Sink, Error> {
+    let Some(path) = out else { return Ok(Box::new(|_| Ok(()))) };
+    let mut file = BufWriter::new(File::create(path).map_err(Error::Sink)?);
+    Ok(Box::new(move |bytes| file.write_all(bytes)))
+}
+
+#[pymethods]
+impl QuicFetch {
+    /// Waits up to `within_s` for its end; returns whether it has ended.
+    fn wait(&self, py: Python<'_>, within_s: f64) -> bool {
+        self.thread.wait(py, Some(within_s))
+    }
+
+    /// Waits for the end; returns its figures as JSON.
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        let (_, fetched) = self.thread.take(py)?;
+        let Fetched { responses, connected_at, figures } = &fetched;
+        let mut text = described(figures);
+        let first = figures.opened_at;
+        text["handshake_s"] = connected_at.since(first).as_secs_f64().into();
+        let last = responses.last().map_or(*connected_at, |response| response.ended_at);
+        let bytes: u64 = responses.iter().map(|response| response.bytes).sum();
+        text["total_s"] = last.since(first).as_secs_f64().into();
+        text["body_bytes"] = bytes.into();
+        text["goodput_bps"] = rate(bytes, last.since(*connected_at).as_secs_f64());
+        text["responses"] = responses.iter().map(response).collect();
+        Ok(text.to_string())
+    }
+}
+
+impl Drop for QuicFetch {
+    fn drop(&mut self) {
+        self.stop.stop();
+        self.thread.abandon();
+    }
+}
+
+fn response(one: &Response) -> Value {
+    let span = one.ended_at.since(one.asked_at).as_secs_f64();
+    json!({
+        "status": one.status,
+        "bytes": one.bytes,
+        "complete": !one.is_cut,
+        "time_s": span,
+        "first_byte_s": one.began_at.since(one.asked_at).as_secs_f64(),
+        "goodput_bps": rate(one.bytes, span),
+    })
+}
+
+/// The figures of a connection.
+fn described(figures: &Figures) -> Value {
+    let seconds = |of: &Histogram, share: f64| of.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let (rtts, late, state) = (&figures.rtts, &figures.lateness, &figures.state);
+    let remote = figures.remote;
+    let reason = match &figures.ending {
+        Ending::Failed(reason) => Some(reason),
+        _ => None,
+    };
+    json!({
+        "peer": SocketAddr::new(remote.ip().to_canonical(), remote.port()).to_string(),
+        "duration_s": figures.span().as_secs_f64(),
+        "sent": datagrams(&figures.sent),
+        "received": datagrams(&figures.received),
+        "marked_packets": state.marked,
+        "lost_packets": state.lost,
+        "cwnd_bytes": state.cwnd.0,
+        "rtt_min_s": state.rtts.map(|(_, min)| min.as_secs_f64()),
+        "rtt_p50_s": seconds(rtts, 0.5),
+        "rtt_p99_s": seconds(rtts, 0.99),
+        "lateness_p50_s": seconds(late, 0.5),
+        "lateness_p99_s": seconds(late, 0.99),
+        "lateness_max_s": seconds(late, 1.0),
+        "ending": match figures.ending {
+            Ending::Open => "interrupted",
+            Ending::Closed => "closed",
+            Ending::Vanished => "vanished",
+            Ending::Failed(_) => "failed",
+        },
+        "reason": reason,
+    })
+}
+
+fn datagrams(of: &Datagrams) -> Value {
+    json!({
+        "packets": of.total(),
+        "bytes": of.bytes,
+        "not_ect": of.not_ect,
+        "ect0": of.ect0,
+        "ect1": of.ect1,
+        "ce": of.ce,
+    })
+}
+
+fn rate(bytes: u64, seconds: f64) -> Value {
+    if seconds > 0.0 { (bytes as f64 * 8.0 / seconds).into() } else { Value::Null }
+}

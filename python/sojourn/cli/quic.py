@@ -1,0 +1,296 @@
+"""`sojourn quic serve` and `sojourn quic get`."""
+
+import argparse
+import ipaddress
+import json
+import sys
+from pathlib import Path
+
+from rich import box
+from rich.table import Table
+
+from sojourn import _core, downloads, output, terminal
+from sojourn._core import LiveError
+from sojourn.cli.console import console, name
+from sojourn.cli.interrupts import Request
+from sojourn.cli.options import port, positive, whole
+from sojourn.downloads import Connection, Download, Served, Strays, Url
+from sojourn.errors import UsageError
+from sojourn.formatting import MISSING, ms_text, rate_text, size_text
+
+# Time between checks whether to end.
+_LOOK_S = 0.1
+
+
+def declare_serve(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn quic serve`."""
+    parser.description = (
+        "Serve files and generated bodies over HTTP/3, with any of Sojourn's controllers in the "
+        "QUIC stack noq, and print a line for each connection that has ended (docs/quic.md). "
+        "/bytes/1000000 or /bytes/1MB has this many bytes. Ctrl-C or SIGTERM ends the server."
+    )
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", nargs="?", type=Path, help="serve the files of this folder")
+    add(
+        "--bind",
+        metavar="ADDRESS",
+        type=_address,
+        help="serve at this address of the machine alone (default: at all, IPv4 and IPv6)",
+    )
+    add(
+        "--port",
+        metavar="N",
+        type=port,
+        default=downloads.PORT,
+        help=f"UDP port; 0 selects a free one (default: {downloads.PORT})",
+    )
+    _declare_controller(parser)
+    add("--cert", metavar="FILE", type=Path, help="certificate in PEM (default: one made now)")
+    add("--key", metavar="FILE", type=Path, help="private key of the certificate in PEM")
+    add(
+        "--save-cert",
+        metavar="FILE",
+        type=Path,
+        help="write the certificate that was made to this file, for `sojourn quic get --ca`",
+    )
+    add(
+        "--connections",
+        metavar="N",
+        type=positive,
+        default=1000,
+        help="most connections at a time (default: 1000)",
+    )
+    add(
+        "--unproved",
+        metavar="N",
+        type=whole,
+        default=100,
+        help="most connections at a time whose clients have not proved their address; further "
+        "ones are asked to do so first, by a Retry packet (default: 100)",
+    )
+    add(
+        "--memory",
+        metavar="SIZE",
+        default="256MB",
+        help="memory for data of files that clients have not acknowledged (default: 256MB)",
+    )
+    add(
+        "--idle",
+        metavar="DURATION",
+        default="30s",
+        help="end a connection whose client is silent for this long (default: 30s)",
+    )
+    add(
+        "--json",
+        action="store_true",
+        help='print a JSON object a line: {"listening"}, one for each connection, then {"strays"}',
+    )
+    parser.set_defaults(execute=_serve)
+
+
+def declare_get(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn quic get`."""
+    parser.description = (
+        "Download a URL over HTTP/3 and show the figures of the connection (docs/quic.md). The "
+        "server's controller decides the download, the client's own only its requests."
+    )
+    add = parser.add_argument
+    add("url", metavar="URL", type=_url, help="such as https://127.0.0.1:4433/bytes/1000000")
+    _declare_controller(parser)
+    add(
+        "--repeat",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="download it this many times, in sequence on one connection (default: 1)",
+    )
+    trust = parser.add_mutually_exclusive_group()
+    trust.add_argument(
+        "--ca",
+        metavar="FILE",
+        type=Path,
+        help="trust the certificates of this file, authorities' or the server's own "
+        "(default: the system's authorities)",
+    )
+    trust.add_argument(
+        "--insecure", action="store_true", help="trust any certificate, in a laboratory"
+    )
+    add(
+        "--timeout",
+        metavar="DURATION",
+        default="10s",
+        help="give up if the server does not answer for this long (default: 10s)",
+    )
+    add("--out", metavar="FILE", type=Path, help="write the bodies to this file")
+    add("--json", action="store_true", help="print the figures as JSON")
+    parser.set_defaults(execute=_get)
+
+
+def _declare_controller(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--control", metavar="NAME", default="cubic", help="the controller (default: cubic)")
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value of the flow as in a scenario (docs/scenario.md): a parameter of the "
+        "controller such as control.beta=0.5, or a setting such as transport.mtu=1500B; may be "
+        "repeated",
+    )
+    add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
+
+
+def _serve(args: argparse.Namespace) -> int:
+    """Serve until a signal asks for the end."""
+    downloads.require_linux()
+    if (args.cert is None) != (args.key is None):
+        raise UsageError("give both --cert FILE and --key FILE, or neither")
+    if args.save_cert is not None and args.cert is not None:
+        raise UsageError("--save-cert writes a certificate made now; leave --cert out")
+    core = downloads.scenario(args.control, args.seed, args.set)
+    identity = None if args.cert is None else (args.cert, args.key)
+    with Request() as request:
+        try:
+            serving = core.quic_serve(
+                (args.bind, args.port),
+                args.folder,
+                identity,
+                (args.connections, args.unproved),
+                (args.memory, args.idle),
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        if args.save_cert is not None and serving.certificate is not None:
+            output.write_file(args.save_cert, serving.certificate)
+        _print(
+            {"listening": serving.address} if args.json else f"Listening on UDP {serving.address}"
+        )
+        while not request.is_made:
+            _show_all(serving, _LOOK_S, args.json)
+        strays: Strays = json.loads(serving.stop())
+        _show_all(serving, 0, args.json)
+        _print({"strays": strays} if args.json else _strays_text(strays))
+    return 0
+
+
+def _show_all(serving: "_core.QuicServing", within_s: float, as_json: bool) -> None:
+    for one in downloads.ended(serving, within_s):
+        # Anyone can open connections without requests, and they must not fill the terminal.
+        if one["requests"] > 0 or as_json:
+            _print(one if as_json else _served_text(one))
+
+
+def _print(line: object) -> None:
+    text = line if isinstance(line, str) else json.dumps(line)
+    sys.stdout.write(terminal.one_line(text) + "\n")
+    # The reader of a pipe waits for the line.
+    sys.stdout.flush()
+
+
+_ENDINGS = {
+    "closed": "closed",
+    "vanished": "the client vanished",
+    "interrupted": "ended by this server",
+}
+
+
+def _served_text(one: Served) -> str:
+    goodput, late = one["goodput_bps"], one["lateness_p99_s"]
+    parts = (
+        f"{one['requests']} requests, {size_text(one['body_bytes'])} in {one['duration_s']:.4g} s",
+        MISSING if goodput is None else rate_text(goodput),
+        f"{one['marked_packets']:,} marked CE",
+        f"{one['lost_packets']:,} lost",
+        f"departures late by {MISSING if late is None else ms_text(late)} (p99)",
+        _ENDINGS.get(one["ending"], f"failed: {one['reason']}"),
+    )
+    return f"{one['peer']}: {', '.join(parts)}"
+
+
+def _strays_text(strays: Strays) -> str:
+    return (
+        f"Datagrams of no connection: {strays['ignored']:,} ignored, {strays['answered']:,} "
+        f"answered; {strays['overflowed']:,} overflowed the receive buffer; connections: "
+        f"{strays['refused']:,} refused, {strays['retries']:,} asked to prove their address"
+    )
+
+
+def _get(args: argparse.Namespace) -> int:
+    """Download, and show the figures; fail if a response is not complete and successful."""
+    downloads.require_linux()
+    core = downloads.scenario(args.control, args.seed, args.set)
+    trust = (args.ca, args.insecure)
+    fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, args.out)
+    while not fetch.wait(_LOOK_S):
+        pass
+    done: Download = json.loads(fetch.finish())
+    if args.json:
+        _print({"url": str(args.url), "control": args.control, **done})
+    else:
+        _show(args.url, done)
+    _require_all(args.url, args.repeat, done)
+    return 0
+
+
+def _require_all(url: Url, repeat: int, done: Download) -> None:
+    """Refuse a download with a response that is not complete and successful."""
+    for one in done["responses"]:
+        if one["status"] != 200:
+            raise LiveError(f"{url}: status {one['status']}; check the path")
+        if not one["complete"]:
+            raise LiveError(
+                f"{url}: the server cut the response after {one['bytes']:,} bytes; start again"
+            )
+    if len(done["responses"]) < repeat:
+        raise LiveError(
+            f"{url}: the connection ended after {len(done['responses'])} of {repeat} responses; "
+            "check the server, and start again"
+        )
+
+
+def _show(url: Url, done: Download) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for head, text in _rows(done).items():
+        table.add_row(head, text)
+    out = console()
+    out.print(name(f"{url} ({done['peer']})", "bold"))
+    out.print(table)
+
+
+def _rows(done: Download) -> dict[str, str]:
+    received = done["received"]
+    times = [f"{one['time_s']:.4g} s" for one in done["responses"]]
+    goodput = done["goodput_bps"]
+    return {
+        "received": f"{size_text(done['body_bytes'])} in {done['total_s']:.4g} s, "
+        f"handshake included ({ms_text(done['handshake_s'])})",
+        "responses": ", ".join(times) or MISSING,
+        "goodput": MISSING if goodput is None else rate_text(goodput),
+        "RTT min, median, p99": _rtts(done),
+        "packets received": f"{received['packets']:,}: {received['ect1']:,} ECT(1), "
+        f"{received['ect0']:,} ECT(0), {received['ce']:,} CE, {received['not_ect']:,} without ECN",
+    }
+
+
+def _rtts(done: Connection) -> str:
+    times = (done["rtt_min_s"], done["rtt_p50_s"], done["rtt_p99_s"])
+    return ", ".join(MISSING if time is None else ms_text(time) for time in times)
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not an IP address; write one of this machine, or 0.0.0.0 for all of IPv4"
+        ) from None
+
+
+def _url(text: str) -> Url:
+    try:
+        return downloads.parse_url(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

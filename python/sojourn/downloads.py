@@ -1,0 +1,176 @@
+"""Downloads over QUIC and HTTP/3: `sojourn quic serve` and `sojourn quic get` (docs/quic.md)."""
+
+import json
+import urllib.parse
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, cast
+
+from sojourn import _core
+from sojourn.errors import UsageError
+from sojourn.experiment import toml_value
+from sojourn.transfers import Host, addresses, parse_host
+
+PORT = 4433
+"""The port of a server unless another is given."""
+
+_FLOW = "flow.download"
+# The stack has no path MTU discovery, and every path carries 1200 bytes (RFC 9000 section 14).
+_MTU = "1248B"
+
+
+class Url(NamedTuple):
+    """A URL of HTTP/3."""
+
+    host: Host
+    authority: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"https://{self.authority}{self.path}"
+
+
+class Datagrams(TypedDict):
+    """Datagrams by their ECN field."""
+
+    packets: int
+    bytes: int
+    not_ect: int
+    ect0: int
+    ect1: int
+    ce: int
+
+
+class Connection(TypedDict):
+    """The figures of a connection; values are null if they are unknown.
+
+    `marked_packets` are those that the peer has reported with CE, and `received` has the fields
+    with which the peer's datagrams arrived. `lateness` is that of departures after their time.
+    """
+
+    peer: str
+    duration_s: float
+    sent: Datagrams
+    received: Datagrams
+    marked_packets: int
+    lost_packets: int
+    cwnd_bytes: int
+    rtt_min_s: float | None
+    rtt_p50_s: float | None
+    rtt_p99_s: float | None
+    lateness_p50_s: float | None
+    lateness_p99_s: float | None
+    lateness_max_s: float | None
+    ending: str
+    reason: str | None
+    body_bytes: int
+    goodput_bps: float | None
+
+
+class Served(Connection):
+    """A connection as the server reports it."""
+
+    requests: int
+
+
+class Response(TypedDict):
+    """A response."""
+
+    status: int
+    bytes: int
+    complete: bool
+    time_s: float
+    first_byte_s: float
+    goodput_bps: float | None
+
+
+class Download(Connection):
+    """A connection as the client reports it; times begin with the first datagram."""
+
+    handshake_s: float
+    total_s: float
+    responses: list[Response]
+
+
+class Strays(TypedDict):
+    """Counts of datagrams and attempts that belong to no connection."""
+
+    ignored: int
+    answered: int
+    retries: int
+    refused: int
+    unsent: int
+    overflowed: int
+
+
+def require_linux() -> None:
+    """Refuse another system than Linux."""
+    if not hasattr(_core, "QuicServing"):
+        raise UsageError("`sojourn quic` needs Linux; `sojourn run` simulates a scenario anywhere")
+
+
+def parse_url(text: str) -> Url:
+    """Parse `https://HOST[:PORT]/PATH`; without a port, a server has 443."""
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme != "https" or not parts.netloc:
+        raise ValueError(f"{text!r} is no URL of HTTP/3; write https://HOST:PORT/PATH")
+    if parts.username or parts.password:
+        raise ValueError(f"{text!r} has a user name; leave it out")
+    if not text.isascii() or any(character <= " " for character in text):
+        raise ValueError(f"{text!r} has characters to escape, such as %20 for a space")
+    if parts.netloc.count(":") > 1 and not parts.netloc.startswith("["):
+        raise ValueError(f"{text!r} has an IPv6 address; put it into brackets")
+    has_port = ":" in parts.netloc.rpartition("]")[2]
+    host = parse_host(parts.netloc if has_port else f"{parts.netloc}:443")
+    query = f"?{parts.query}" if parts.query else ""
+    return Url(host, parts.netloc, (parts.path or "/") + query)
+
+
+def scenario(control: str, seed: int | None, assignments: Iterable[str]) -> _core.Scenario:
+    """Return the scenario of one flow that describes connections; its link is a placeholder."""
+    flow: dict[str, Any] = {
+        "path": ["path"],
+        "back": ["path"],
+        "control": {"kind": "cubic"},
+        "source": {"kind": "bulk"},
+        "transport": {"stack": "noq", "mtu": _MTU},
+    }
+    document = {
+        "title": "A download",
+        "duration": "10s",
+        "link": {"path": {"delay": "1ms"}},
+        "flow": {"download": flow},
+    }
+    core = _core.Scenario.from_json("the download", json.dumps(document), ".")
+    core.set(f"{_FLOW}.control.kind={toml_value(control)}")
+    if seed is not None:
+        core.set(f"seed={seed}")
+    for assignment in assignments:
+        core.set(f"{_FLOW}.{assignment}")
+    core.check()
+    return core
+
+
+# Another system than Linux lacks these classes, so the annotations that name them are text.
+def start(
+    core: _core.Scenario,
+    url: Url,
+    repeat: int,
+    trust: tuple[Path | None, bool],
+    patience: str,
+    out: Path | None,
+) -> "_core.QuicFetch":
+    """Start a download from the first address of a host that is reachable."""
+    found = addresses(url.host)
+    parts = (url.host.name, url.authority, url.path)
+    try:
+        return core.quic_get(found, (parts, repeat), trust, patience, out)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def ended(serving: "_core.QuicServing", within_s: float) -> Iterator[Served]:
+    """Wait for the end of a connection; yield it, and all others that have ended."""
+    while (text := serving.next(within_s)) is not None:
+        yield cast(Served, json.loads(text))
+        within_s = 0.0

@@ -1,0 +1,219 @@
+"""`sojourn quic serve` and `sojourn quic get`, and clients of other projects."""
+
+import contextlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sojourn
+from sojourn import _core
+from sojourn._core import LiveError
+from support import Sojourn, begun, command, environment, leave_out_live
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "QuicServing"), reason="needs Linux")
+
+PATIENCE_S = 60
+# Server and client on both sides of a bottleneck that marks at 5 ms, as in docs/quic.md.
+BOTTLENECK = """
+duration = "10s"
+controls = ["prague"]
+
+[link.down]
+rate   = "10Mbit"
+delay  = "10ms"
+buffer = "20ms"
+queue  = { kind = "threshold", ce_threshold = "5ms" }
+
+[link.up]
+delay = "10ms"
+
+[flow.files]
+path = ["up"]
+back = ["down"]
+"""
+NGTCP2 = "gtlsclient"
+
+
+class Server:
+    """A running `sojourn quic serve` on a free port of the loopback interface."""
+
+    def __init__(self, place: Path, *args: str | Path) -> None:
+        options = ["--bind", "127.0.0.1", "--port", "0", "--json", *map(str, args)]
+        self.process = begun(command("quic", "serve", *options), place)
+        assert self.process.stdout is not None
+        self.address = str(json.loads(self.process.stdout.readline())["listening"])
+
+    def end(self) -> list[dict[str, Any]]:
+        """End it; return its connections, and its stray datagrams."""
+        self.process.send_signal(signal.SIGTERM)
+        stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
+        assert (self.process.returncode, stderr) == (0, "")
+        return [json.loads(line) for line in stdout.splitlines()]
+
+
+@contextlib.contextmanager
+def running(place: Path, *args: str | Path) -> Iterator[Server]:
+    one = Server(place, *args)
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.communicate()
+
+
+def test_downloads_have_their_figures_at_both_ends(sojourn: Sojourn, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "one").write_bytes(bytes(range(256)) * 1000)
+    own = tmp_path / "own.pem"
+    with running(tmp_path, "files", "--control", "prague", "--save-cert", own) as server:
+        url = f"https://{server.address}"
+        done = sojourn("quic", "get", f"{url}/bytes/1MB", "--repeat", "4", "--ca", own, "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+        figures = json.loads(done.stdout)
+        done = sojourn("quic", "get", f"{url}/one", "--ca", own, "--out", "copy")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "256 kB in" in done.stdout
+        served = server.end()
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "files" / "one").read_bytes()
+    assert [one["bytes"] for one in figures["responses"]] == [1_000_000] * 4
+    received = figures["received"]
+    assert received["ect1"] > 3_300
+    assert received["ect0"] + received["ce"] == 0
+    first = served[0]
+    assert (first["requests"], first["body_bytes"]) == (4, 4_000_000)
+    assert first["ending"] == "closed"
+    # Datagrams that carry acknowledgements alone have no ECN codepoint before the path is
+    # validated.
+    assert first["sent"]["ect1"] == received["ect1"]
+    assert served[-1]["strays"]["refused"] == 0
+
+
+def test_errors_have_one_line_with_the_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        port = server.address.rpartition(":")[2]
+        url = f"https://{server.address}/bytes/1"
+        for args, words in {
+            ("serve", "--bind", "127.0.0.1", "--port", port): "choose another port",
+            ("serve", "--cert", "x.pem"): "give both --cert FILE and --key FILE",
+            ("serve", "--cert", "x.pem", "--key", "y.pem"): "x.pem: No such file",
+            ("serve", "nowhere"): "cannot serve the folder nowhere",
+            ("serve", "--control", "rapid"): "receive times",
+            ("get", url): "give --ca FILE",
+            ("get", "http://127.0.0.1/"): "write https://HOST:PORT/PATH",
+            ("get", url, "--insecure", "--control", "fast"): "fast",
+            ("get", f"https://{server.address}/none", "--insecure"): "status 404; check the path",
+            ("get", "https://127.0.0.1:1/", "--insecure"): "is not reachable",
+        }.items():
+            done = sojourn("quic", *args)
+            assert done.returncode in (1, 2), args
+            assert words in done.stderr, done.stderr
+            assert done.stderr.startswith("sojourn: ") or done.stderr.count("\n") == 1, done.stderr
+
+
+def shell_summary(place: Path, serve: str, client: str) -> tuple[dict[str, Any], list[Any]]:
+    """Run a server and a client on both sides of the bottleneck.
+
+    Return the summary of the links, and the server's lines.
+    """
+    (place / "bottleneck.toml").write_text(BOTTLENECK)
+    line = command("shell", "bottleneck.toml", "--quiet", "--json", "links.json")
+    line += ["--server", serve, "--", "sh", "-c", client]
+    done = subprocess.run(
+        line, cwd=place, env=environment(), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    if done.returncode and not (place / "links.json").exists():
+        leave_out_live(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    served = [json.loads(one) for one in (place / "served").read_text().splitlines()]
+    return json.loads((place / "links.json").read_text()), served
+
+
+def serve_command(*args: str) -> str:
+    own = " ".join(command("quic", "serve", "--port", "4433", "--json", *args))
+    return f"{own} >served"
+
+
+def link_of(summary: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(one for one in summary["links"] if one["name"] == name)
+
+
+def test_ngtcp2_hears_every_mark(tmp_path: Path) -> None:
+    """Four files of 1 MB by a client of another project, which reports all marks to Prague."""
+    if shutil.which(NGTCP2) is None:
+        pytest.skip("ngtcp2-client is not installed: apt-get install ngtcp2-client")
+    client = (
+        f"{NGTCP2} --quiet --exit-on-all-streams-close --download got"
+        " $SOJOURN_PEER 4433 https://$SOJOURN_PEER:4433/bytes/1000000"
+        " https://$SOJOURN_PEER:4433/bytes/1000001 https://$SOJOURN_PEER:4433/bytes/1000002"
+        " https://$SOJOURN_PEER:4433/bytes/1000003"
+    )
+    (tmp_path / "got").mkdir()
+    summary, served = shell_summary(tmp_path, serve_command("--control", "prague"), client)
+    (one,) = (line for line in served if "requests" in line)
+    down = link_of(summary, "down")
+    sizes = sorted(path.stat().st_size for path in (tmp_path / "got").iterdir())
+    assert sizes == [1_000_000, 1_000_001, 1_000_002, 1_000_003]
+    assert one["sent"]["ect1"] > 3_300
+    assert one["sent"]["ect0"] == 0
+    assert one["marked_packets"] == down["marked_packets"] > 0
+    assert one["lost_packets"] == down["dropped_packets"]
+    assert one["lateness_p99_s"] is not None
+
+
+def test_a_client_without_ecn_falls_back(tmp_path: Path) -> None:
+    """The client aioquic reports no counts, so that the server stops to send ECT(1)."""
+    pytest.importorskip("aioquic", reason="aioquic is not installed")
+    script = Path(__file__).parent / "aioquic_get.py"
+    client = f"{sys.executable} {script} $SOJOURN_PEER 4433 /bytes/1000000"
+    summary, served = shell_summary(tmp_path, serve_command("--control", "prague"), client)
+    (one,) = (line for line in served if "requests" in line)
+    assert one["body_bytes"] == 1_000_000
+    assert one["marked_packets"] == 0
+    # RFC 9000 section 13.4.2: the first packets have a codepoint, until the path is validated.
+    assert one["sent"]["ect1"] < 100 < one["sent"]["not_ect"]
+    assert link_of(summary, "down")["dropped_packets"] == one["lost_packets"]
+
+
+LIVE = """
+duration = "6s"
+
+[link.down]
+rate   = "10Mbit"
+delay  = "10ms"
+buffer = "20ms"
+queue  = { kind = "threshold", ce_threshold = "5ms" }
+
+[link.up]
+rate  = "10Mbit"
+delay = "10ms"
+
+[flow.files]
+control   = "prague"
+path      = ["down"]
+back      = ["up"]
+transport = { stack = "noq", mtu = "1440B", ack_every = 1 }
+source    = { kind = "request", request = "257B", response = "1MB", count = 4 }
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_the_stack_over_udp_takes_the_time_of_virtual_time(tmp_path: Path, ipv6: bool) -> None:
+    """Within 3 %, the target of docs/quic.md."""
+    (tmp_path / "live.toml").write_text(LIVE)
+    try:
+        live = sojourn.live(tmp_path / "live.toml", ipv6=ipv6)
+    except LiveError as error:
+        leave_out_live(error)
+    virtual = sojourn.run(tmp_path / "live.toml")
+    real, ideal = live.runs[0]["flows"][0], virtual.runs[0]["flows"][0]
+    assert real["completion_s"] == pytest.approx(ideal["completion_s"], rel=0.03)
+    assert real["completed_transfers"] == 4
+    late = live.runs[0]["live"]["departures"]["files"]
+    assert late["lateness_p99_s"] is not None
