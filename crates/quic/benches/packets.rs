@@ -33,7 +33,7 @@ transport = {{ stack = "{stack}", crypto = "{crypto}", ack_every = 1 }}
 "#
     );
     let known = Known { stacks: stacks(), ..Known::default() };
-    let document = Document::from_toml("bench.toml", text).expect("valid");
+    let document = Document::from_toml("bench.toml", &text).expect("valid");
     document.resolve_known(&known, &|_| Err(std::io::ErrorKind::NotFound.into())).expect("valid")
 }
 

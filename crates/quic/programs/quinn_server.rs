@@ -8,16 +8,17 @@ use quinn::{Endpoint, EndpointConfig, Runtime, ServerConfig, TokioRuntime, Trans
 async fn main() -> Result<(), Box<dyn Error>> {
     let [control, address, cert, key] = [1, 2, 3, 4].map(|place| args().nth(place).unwrap());
     let kit = sojourn_quic::quinn::Kit::new(&control)?;
-    let (cert, key) = (vec![read(cert)?.into()], read(key)?.try_into()?);
-    let mut config = ServerConfig::with_single_cert(cert, key)?;
+    let key = read(key)?.try_into()?;
+    let mut config = ServerConfig::with_single_cert(vec![read(cert)?.into()], key)?;
     config.crypto = kit.server(config.crypto);
     let mut transport = TransportConfig::default();
     kit.apply_to(&mut transport);
     config.transport_config(Arc::new(transport)).migration(false);
     let socket = kit.socket(TokioRuntime.wrap_udp_socket(UdpSocket::bind(address)?)?);
-    let (own, server, runtime) = (EndpointConfig::default(), Some(config), Arc::new(TokioRuntime));
-    let endpoint = Endpoint::new_with_abstract_socket(own, server, socket, runtime)?;
+    let (own, runtime) = (EndpointConfig::default(), Arc::new(TokioRuntime));
+    let endpoint = Endpoint::new_with_abstract_socket(own, Some(config), socket, runtime)?;
     let connection = endpoint.accept().await.unwrap().await?;
     connection.open_uni().await?.write_all(&[0; 1 << 20]).await?;
-    Ok(drop(connection.closed().await))
+    connection.closed().await;
+    Ok(())
 }
