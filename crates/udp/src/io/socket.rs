@@ -204,10 +204,12 @@ impl Socket {
             false => ControlMessage::Ipv4PacketInfo(v4),
             true => ControlMessage::Ipv6PacketInfo(v6),
         }));
+        // An IPv6 socket may also send IPv4, for which the kernel ignores the traffic class.
+        let is_ipv4 = !self.is_ipv6 || route.to.is_some_and(|to| to.ip().to_canonical().is_ipv4());
         if route.ecn != Ecn::NotEct {
-            control.push(match self.is_ipv6 {
-                false => ControlMessage::Ipv4Tos(&tos),
-                true => ControlMessage::Ipv6TClass(&class),
+            control.push(match is_ipv4 {
+                true => ControlMessage::Ipv4Tos(&tos),
+                false => ControlMessage::Ipv6TClass(&class),
             });
         }
         if route.departure_ns.is_some() {

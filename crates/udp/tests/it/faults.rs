@@ -7,10 +7,10 @@ use sojourn_cc::Needs;
 use sojourn_transport::{Config, HandshakeMode, Profile};
 
 use sojourn_udp::client::Patience;
-use sojourn_udp::io::{Endpoint, Load, Plan, Server};
+use sojourn_udp::io::{Clock, Endpoint, Load, Plan, Route, Server, Socket, open_dual, open_here};
 use sojourn_udp::server::{Ending, Limits};
 use sojourn_udp::wire::{Cookie, Hello, Message, Terms, encode};
-use sojourn_units::{Bytes, Duration};
+use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::common::{Serving, plan};
 
@@ -159,6 +159,30 @@ fn an_ipv6_socket_serves_ipv4() {
     let outcome = Endpoint::new(address).send(plan("dctcp", dctcp, 500_000), &mut ()).unwrap();
     let receipt = outcome.receipt.unwrap();
     assert_eq!((receipt.bytes, receipt.counts.ect0), (500_000, outcome.sent.ect0));
+}
+
+/// Datagrams of a socket of both families have their ECN field over IPv4 too.
+#[test]
+fn an_ipv6_socket_sends_the_ecn_field_over_ipv4() {
+    let Ok(mut sender) = Socket::bind("[::]:0".parse().unwrap(), &open_dual) else {
+        println!("not run: this machine has no IPv6");
+        return;
+    };
+    let mut receiver = Socket::bind("127.0.0.1:0".parse().unwrap(), &open_here).unwrap();
+    let clock = Clock::start();
+    // The receiver's address as the sender sees it, after a datagram from there.
+    let port = sender.local_addr().unwrap().port();
+    let to = Route { to: Some(([127, 0, 0, 1], port).into()), ..Route::default() };
+    receiver.send(&to, b"1", &[]).unwrap();
+    let soon = || clock.now() + Duration::from_secs(5);
+    sender.wait(&clock, soon(), false, None).unwrap();
+    let seen = sender.receive(&clock.realtime()).unwrap().unwrap();
+    for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::Ce, Ecn::NotEct] {
+        let back = Route { to: Some(seen.from), from: seen.local, ecn, departure_ns: None };
+        sender.send(&back, b"2", &[]).unwrap();
+        receiver.wait(&clock, soon(), false, None).unwrap();
+        assert_eq!(receiver.receive(&clock.realtime()).unwrap().unwrap().ecn, ecn);
+    }
 }
 
 /// A server of all addresses answers from the one that the client uses.
