@@ -4,7 +4,8 @@ import asyncio
 import ssl
 import sys
 
-from aioquic.asyncio import QuicConnectionProtocol, connect
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, H3Event
 from aioquic.quic.configuration import QuicConfiguration
