@@ -66,6 +66,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
         "bursts.md",
         "queues.md",
         "matrix.md",
+        "damage.md",
         "prague.md",
         "bbr3.md",
         "copa.md",
