@@ -70,9 +70,13 @@ macro_rules! download {
         let connection = tokio::time::timeout(Duration::from_secs(20), connecting).await??;
         let mut stream = connection.accept_uni().await?;
         let mut received = 0;
-        while received < 1 << 20 {
-            let mut buffer = [0; 1 << 16];
-            received += stream.read(&mut buffer).await?.unwrap_or_default();
+        let mut buffer = [0; 1 << 16];
+        while let Some(bytes) = stream.read(&mut buffer).await? {
+            received += bytes;
+            // The program does not end its stream.
+            if received >= 1 << 20 {
+                break;
+            }
         }
         connection.close(0_u32.into(), b"");
         endpoint.wait_idle().await;
