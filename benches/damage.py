@@ -1,12 +1,14 @@
 """Measure which controller survives which damage: `python benches/damage.py`.
 
-It simulates one flow of every controller over each damaged path, and writes docs/damage.json, the
-tables of docs/damage.md and the picture docs/damage.png. About ten minutes on two cores.
+It simulates one flow of every controller over each damaged path, and Prague beside CUBIC over
+queues with classic ECN. It writes docs/damage.json, the tables of docs/damage.md and the picture
+docs/damage.png, in about a minute.
 """
 
 import json
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -14,7 +16,8 @@ import sojourn
 from sojourn.report import render, theme
 
 DOCS = Path(__file__).parents[1] / "docs"
-BEGIN, END = "<!-- damage: begin -->\n", "<!-- damage: end -->\n"
+# Runs of each cell, with consecutive seeds; a cell has their medians.
+RUNS = 5
 # A flow survives if it keeps this share of its goodput, and the queue delays at most so much more.
 GOODPUT_SHARE, QUEUE_FACTOR, QUEUE_EXTRA_S = 0.5, 2.0, 0.010
 
@@ -44,6 +47,37 @@ path      = ["before", "bottleneck"]
 back      = ["back"]
 transport = {{ {transport} }}
 """
+
+BESIDE_CUBIC = """
+title = "Prague beside CUBIC"
+duration = "60s"
+record = {{ interval = "0s" }}
+measure = {{ from = "20s" }}
+
+[link.bottleneck]
+rate   = "{rate}"
+delay  = "10ms"
+buffer = "200ms"
+queue  = {{ {queue} }}
+
+[link.back]
+delay = "10ms"
+
+[flow.prague]
+control = {{ kind = "prague", classic_fallback = {fallback} }}
+path    = ["bottleneck"]
+back    = ["back"]
+
+[flow.cubic]
+control = "cubic"
+path    = ["bottleneck"]
+back    = ["back"]
+"""
+QUEUES = {
+    "CoDel": 'kind = "codel", ecn = true',
+    "PIE": 'kind = "pie", ecn = true',
+    "DualPI2": 'kind = "dualpi2"',
+}
 
 
 class Damage(NamedTuple):
@@ -91,25 +125,26 @@ def measured(profile: str, damage: Damage, control: str) -> dict[str, Any]:
         back=damage.back,
         transport=PROFILES[profile],
     )
-    run = sojourn.run(text, control=control).runs[0]
-    flow = run["flows"][0]
-    queue = next(link for link in run["links"] if link["name"] == "bottleneck")
+    runs = sojourn.run(text, control=control, runs=RUNS).runs
+    flows = [run["flows"][0] for run in runs]
+    links = [link for run in runs for link in run["links"] if link["name"] == "bottleneck"]
     return {
         "profile": profile,
         "damage": damage.name,
         "control": control,
-        "goodput_bps": flow["goodput_bps"],
-        "queue_delay_p99_s": queue["queue_delay_p99_s"],
-        "timeouts": flow["timeouts"],
-        "ecn_failure": flow.get("ecn_failure"),
+        "goodput_bps": median(flow["goodput_bps"] for flow in flows),
+        "queue_delay_p99_s": median(link["queue_delay_p99_s"] or 0.0 for link in links),
+        "timeouts": median(flow["timeouts"] for flow in flows),
+        "ecn_failures": [flow.get("ecn_failure") for flow in flows],
     }
 
 
-def survives(cell: dict[str, Any], sound: dict[str, Any]) -> bool:
-    """Whether a flow keeps most of its goodput, and keeps its queue short."""
-    most_s = QUEUE_FACTOR * (sound["queue_delay_p99_s"] or 0.0) + QUEUE_EXTRA_S
-    keeps = bool(cell["goodput_bps"] >= GOODPUT_SHARE * sound["goodput_bps"])
-    return keeps and (cell["queue_delay_p99_s"] or 0.0) <= most_s
+def fate(cell: dict[str, Any], sound: dict[str, Any]) -> str:
+    """Whether a flow `starves`, `delays` packets in a long queue, or `survives`."""
+    if cell["goodput_bps"] < GOODPUT_SHARE * sound["goodput_bps"]:
+        return "starves"
+    most_s = QUEUE_FACTOR * sound["queue_delay_p99_s"] + QUEUE_EXTRA_S
+    return "delays" if cell["queue_delay_p99_s"] > most_s else "survives"
 
 
 def matrix(controls: list[str]) -> list[dict[str, Any]]:
@@ -121,15 +156,52 @@ def matrix(controls: list[str]) -> list[dict[str, Any]]:
             for damage in DAMAGES:
                 cell = measured(profile, damage, control)
                 sound = sound or cell
-                cells.append({**cell, "survives": survives(cell, sound)})
+                cells.append({**cell, "fate": fate(cell, sound)})
             sys.stderr.write(f"{profile}: {control}\n")
     return cells
 
 
+def beside_cubic() -> list[dict[str, Any]]:
+    """Measure the goodput of Prague and of CUBIC over each queue, without and with the fallback."""
+    rows = []
+    for queue, keys in QUEUES.items():
+        for rate in ("20Mbit", "100Mbit"):
+            for fallback in (False, True):
+                text = BESIDE_CUBIC.format(rate=rate, queue=keys, fallback=str(fallback).lower())
+                runs = sojourn.run(text, runs=RUNS).runs
+                row: dict[str, Any] = {"queue": queue, "rate": rate, "fallback": fallback}
+                for place, name in enumerate(("prague", "cubic")):
+                    bps = median(run["flows"][place]["goodput_bps"] for run in runs)
+                    row[f"{name}_bps"] = bps
+                rows.append(row)
+    return rows
+
+
+def fallback_table(rows: list[dict[str, Any]]) -> str:
+    """Return the table of Prague beside CUBIC."""
+    lines = ["| queue | rate | Prague, CUBIC | with `classic_fallback` |", "|---|---|---|---|"]
+    for without, fallen in zip(rows[::2], rows[1::2], strict=True):
+        cells = (
+            f"{row['prague_bps'] / 1e6:.1f}, {row['cubic_bps'] / 1e6:.1f}"
+            for row in (without, fallen)
+        )
+        rate = without["rate"].replace("Mbit", " Mbit/s")
+        lines.append(f"| {without['queue']} | {rate} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def replaced(page: str, name: str, table: str) -> str:
+    """Return the page with another table between its marks."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    head, _, rest = page.partition(begin)
+    return head + begin + table + end + rest.partition(end)[2]
+
+
 def _shown(cell: dict[str, Any]) -> str:
-    queue_ms = 1e3 * (cell["queue_delay_p99_s"] or 0.0)
+    queue_ms = 1e3 * cell["queue_delay_p99_s"]
     figures = f"{cell['goodput_bps'] / 1e6:.1f}, {queue_ms:.0f}"
-    return figures if cell["survives"] else f"**{figures}**"
+    mark = {"survives": "", "delays": "*", "starves": "**"}[cell["fate"]]
+    return f"{mark}{figures}{mark}"
 
 
 def tables(cells: list[dict[str, Any]]) -> str:
@@ -147,14 +219,14 @@ def tables(cells: list[dict[str, Any]]) -> str:
 
 
 def picture(cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """Draw the goodput as squares; a cross marks a flow that does not survive."""
+    """Draw the goodput as squares, with a mark on each flow that does not survive."""
     rows = [
         {
             "profile": cell["profile"],
             "damage": cell["damage"],
             "control": cell["control"],
             "mbit": round(cell["goodput_bps"] / 1e6, 2),
-            "cross": "" if cell["survives"] else "✕",
+            "mark": {"survives": "", "delays": "Q", "starves": "✕"}[cell["fate"]],
         }
         for cell in cells
     ]
@@ -168,23 +240,27 @@ def picture(cells: list[dict[str, Any]]) -> dict[str, Any]:
     colour = alt.Color("mbit:Q", scale=scale, legend=legend)
     data = theme.table(rows, "mbit")
     squares = theme.chart(data, alt.MarkDef("rect"), x, y, colour)
-    text = alt.Text("cross:N"), alt.ColorValue("#c02020")
-    crosses = theme.chart(data, alt.MarkDef("text", fontSize=13, fontWeight="bold"), x, y, *text)
-    maps = alt.layer(squares, crosses, width=24 * len(controls), height=18 * len(DAMAGES))
+    text = alt.Text("mark:N"), alt.ColorValue("#e8590c")
+    marks = theme.chart(data, alt.MarkDef("text", fontSize=13, fontWeight="bold"), x, y, *text)
+    maps = alt.layer(squares, marks, width=24 * len(controls), height=18 * len(DAMAGES))
     facet = alt.Facet("profile:N", sort=list(PROFILES), title=None)
     drawn = maps.facet(facet=facet, columns=2)
-    about = "a cross: less than half of the goodput without damage, or a much longer queue"
+    about = "cross: less than half of the goodput without damage; Q: a much longer queue"
     return theme.document("Which controller survives which damage", about, vconcat=[drawn])
 
 
 def main() -> int:
     """Measure the matrix and write it."""
     cells = matrix([one["name"] for one in sojourn.controllers() if not one["needs"]["signal"]])
-    lines = ",\n".join(json.dumps(cell) for cell in cells)
-    (DOCS / "damage.json").write_text(f"[\n{lines}\n]\n")
+    rows = beside_cubic()
+    both = {"matrix": cells, "beside_cubic": rows}
+    lists = (
+        f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in both.items()
+    )
+    (DOCS / "damage.json").write_text("{\n" + ",\n".join(lists) + "\n}\n")
     page = DOCS / "damage.md"
-    head, _, rest = page.read_text().partition(BEGIN)
-    page.write_text(head + BEGIN + tables(cells) + END + rest.partition(END)[2])
+    text = replaced(page.read_text(), "damage", tables(cells))
+    page.write_text(replaced(text, "fallback", fallback_table(rows)))
     (DOCS / "damage.png").write_bytes(render.png(render.svg(picture(cells))))
     return 0
 

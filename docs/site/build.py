@@ -4,6 +4,7 @@
 """
 
 import argparse
+import gzip
 import json
 import re
 import shutil
@@ -66,6 +67,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
         "bursts.md",
         "queues.md",
         "matrix.md",
+        "damage.md",
         "prague.md",
         "bbr3.md",
         "copa.md",
@@ -144,9 +146,9 @@ def _assets(pages: Path) -> None:
     assets.mkdir(parents=True, exist_ok=True)
     for name in ("site.css", "site.js"):
         shutil.copyfile(HERE / name, assets / name)
-    page = ROOT / "target" / "page" / "live.html"
+    page = ROOT / "target" / "page" / "live.html.gz"
     if page.is_file():
-        shutil.copyfile(page, assets / "page.html")
+        (assets / "page.html").write_bytes(gzip.decompress(page.read_bytes()))
     else:
         print("docs/site: no page to embed; `make page` builds it", file=sys.stderr)
 

@@ -16,7 +16,8 @@ from sojourn.report.chart import Document
 from sojourn.results import Run
 from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary
-from sojourn.sweeps.jobs import Cells, Place, Result, simulate
+from sojourn.sweeps.cells import Cells, Place, Result
+from sojourn.sweeps.jobs import simulate
 
 from sojourn_papers.form import Form
 from sojourn_papers.live_runs import LiveRuns

@@ -113,7 +113,8 @@ def test_events_of_both_ends(tmp_path: Path, stack: str, crypto: str) -> None:
         counts[end] = (packets["packet_sent"], packets["packet_received"], marked)
     (client_sent, client_received, _), (server_sent, server_received, heard) = counts.values()
     assert client_received == server_sent - down["dropped_packets"]
-    assert server_received == client_sent
+    # The server's endpoint reads the client's first packet before the connection has its keys.
+    assert server_received == client_sent - 1
     assert heard == down["marked_packets"] > 0
 
 

@@ -92,7 +92,10 @@ impl Controller for Reno {
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
         self.undo.on_timeout(self.window.saved());
-        self.window.on_timeout(in_flight.mul_f64(self.beta));
+        // Linux takes the window here too (`tcp_reno_ssthresh`), RFC 5681 equation 4 the flight size.
+        let ssthresh =
+            if self.is_whole { self.reduced(self.beta) } else { in_flight.mul_f64(self.beta) };
+        self.window.on_timeout(ssthresh);
     }
 
     fn limits(&self) -> Limits {

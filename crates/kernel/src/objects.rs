@@ -18,9 +18,16 @@ pub fn is_supported(name: &str) -> bool {
     names().any(|one| one == name)
 }
 
-/// The declared parameters of a controller, in the order of the program's `struct PARAMS`.
+/// The parameter that a program lacks: the last one of its controller.
+pub(crate) const ABSENT: (&str, &str) = ("prague", "classic_fallback");
+
+/// The parameters of a controller's program, in the order of its `struct PARAMS`.
 pub fn declared(name: &str) -> &'static [sojourn_params::Param] {
-    sojourn_cc::find(name).map_or(&[], |algorithm| algorithm.info.params)
+    let all = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
+    match all {
+        [held @ .., last] if (name, last.name) == ABSENT => held,
+        _ => all,
+    }
 }
 
 /// The name of a controller in the kernel, for `sysctl` and `setsockopt`.

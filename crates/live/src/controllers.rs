@@ -36,7 +36,7 @@ impl KernelControllers {
             if all.has(kind) {
                 require_defaults(scenario, flow, kind, params)?;
             } else if sojourn_kernel::is_supported(kind) {
-                all.require(scenario, flow, kind, params)?;
+                all.require(flow, kind, params)?;
             } else {
                 return Err(Error::Controller {
                     flow: flow.name.clone(),
@@ -71,15 +71,8 @@ impl KernelControllers {
     }
 
     /// Makes a controller ready for a flow: loads it, unless it is loaded already.
-    fn require(
-        &mut self,
-        scenario: &Scenario,
-        flow: &Flow,
-        kind: &str,
-        params: &Params,
-    ) -> Result<(), Error> {
-        let declared = scenario.controllers.find(kind).map_or(&[][..], |info| info.params);
-        let words = sojourn_kernel::words(declared, params);
+    fn require(&mut self, flow: &Flow, kind: &str, params: &Params) -> Result<(), Error> {
+        let words = sojourn_kernel::words(sojourn_kernel::declared(kind), params);
         if !self.loaded.iter().any(|one| one.name == kind) {
             let made = self.make_ready(kind, params, &words);
             let failed = |error| Error::Load { flow: flow.name.clone(), error };

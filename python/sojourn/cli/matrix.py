@@ -16,7 +16,7 @@ from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
 from sojourn.progress import Bar
-from sojourn.sweeps.jobs import Place
+from sojourn.sweeps.cells import Place
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100

@@ -13,7 +13,7 @@ from sojourn.matrix import plan
 from sojourn.matrix.plan import Axes
 from sojourn.run_summary import RunSummary
 from sojourn.sweeps import jobs
-from sojourn.sweeps.jobs import Cells, Place
+from sojourn.sweeps.cells import Cells, Place
 
 
 class Cell(TypedDict):

@@ -6,58 +6,20 @@ processes and Polars need to start.
 
 import io
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from sojourn import _core, api, experiment
-from sojourn.errors import UsageError
-from sojourn.experiment import Job
 from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary
+from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.user_controllers import UserControllers
 
 if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-
-
-class Result(Protocol):
-    """A completed run."""
-
-    @property
-    def summary(self) -> RunSummary:
-        """Its figures, as an entry of `runs` in `sojourn run --json`."""
-
-    def table(self, what: File) -> "pl.DataFrame":
-        """Its series or transfers."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """The engine of a command's runs, and the dataset that keeps them."""
-
-    jobs: int | None = None
-    dataset: str | None = None
-    """A folder or URL. If absent, the runs are simulated here and kept in memory."""
-    cluster: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.cluster is not None and self.dataset is None:
-            raise UsageError(
-                "--cluster needs a --dataset: a folder or URL that all workers can write to"
-            )
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The jobs of a command, the columns of its points, and the values of each job's point."""
-
-    jobs: Sequence[Job]
-    columns: tuple[str, ...]
-    values: Sequence[tuple[str, ...]]
 
 
 def simulate(

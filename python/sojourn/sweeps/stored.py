@@ -12,8 +12,8 @@ from sojourn.experiment import Job, Progress
 from sojourn.run_directory import File
 from sojourn.run_summary import RunSummary
 from sojourn.sweeps import api as sweeps
+from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.sweeps.executions import Executions
-from sojourn.sweeps.jobs import Cells, Place, Result
 from sojourn.sweeps.plan import Plan, Point, Study, Task, identity
 from sojourn.sweeps.store import AnyFolder, open_folder
 from sojourn.sweeps.tables import SERIES, WHOLE

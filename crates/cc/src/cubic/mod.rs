@@ -243,7 +243,8 @@ impl Cubic {
         let mss = self.window.mss;
         let packets = self.window.packets();
         if let Some(linux) = &mut self.linux {
-            let acked = acked.0 / mss.0.max(1);
+            // Linux counts a packet of any size.
+            let acked = acked.0.div_ceil(mss.0.max(1)).min(feedback.acked_packets);
             self.window.cwnd += mss * linux.growth(now, packets, acked, feedback.min_rtt);
             return;
         }

@@ -330,6 +330,19 @@ fn linux_reduces_to_whole_packets() {
     assert!(c.packets().abs_diff(plateau) <= 3, "{} for {plateau}", c.packets());
 }
 
+/// A packet of any size counts, as in Linux.
+#[test]
+fn linux_counts_short_packets() {
+    let grown = |size| {
+        let mut c = in_linux(100, 100);
+        c.lose();
+        (0..5_000).for_each(|_| c.ack(|feedback| feedback.acked = size));
+        c.packets()
+    };
+    assert!(grown(MSS) > 80);
+    assert_eq!(grown(Bytes(200)), grown(MSS));
+}
+
 /// Reno's estimate keeps its slope of 8/15 a round trip above the window before the loss, where
 /// RFC 9438 section 4.3 has 1.
 #[test]

@@ -107,3 +107,11 @@ fn linux_halves_to_whole_packets() {
     exact.lose();
     assert_eq!(exact.bytes(), 41 * MSS.0 / 2);
 }
+
+/// Linux takes the window at a timeout too, where RFC 5681 equation 4 has the flight size.
+#[test]
+fn linux_halves_the_window_at_a_timeout() {
+    let mut c = Driver::new(build("reno", 41, &[("arithmetic", choice("linux"))]), RTT);
+    c.cc.on_timeout(c.now, MSS * 10);
+    assert_eq!(c.cc.probe().ssthresh, Some(MSS * 20));
+}

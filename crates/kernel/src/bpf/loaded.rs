@@ -4,10 +4,10 @@ use std::io;
 
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder};
-use sojourn_params::{Param, Params};
+use sojourn_params::Params;
 
 use super::{PARAMS, PINS, log};
-use crate::objects::{declared, kernel_name, object};
+use crate::objects::{ABSENT, declared, kernel_name, object};
 use crate::preconditions::{require_features, require_privilege};
 use crate::words::words;
 use crate::{Error, registered};
@@ -64,14 +64,13 @@ pub fn load(name: &str, params: &Params) -> Result<Loaded, Error> {
     Ok(Loaded { name: name.to_owned(), link, _object: object })
 }
 
-/// Parameters that the stack decides on.
+/// Parameters that the stack decides on, and the one that a program lacks.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay"), ABSENT];
-/// The parameter that the program lacks: the last one of its controller.
-const ABSENT: (&str, &str) = ("prague", "classic_fallback");
 
 /// Refuses a changed parameter without effect.
 fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
-    let defaults = Params::defaults(declared(name));
+    let defaults = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
+    let defaults = Params::defaults(defaults);
     let changed = params.iter().zip(defaults.iter()).filter(|(one, other)| one != other);
     for ((parameter, _), _) in changed {
         if WITHOUT_EFFECT.contains(&(name, parameter)) {
@@ -90,9 +89,7 @@ pub(super) fn open(name: &str, params: &Params) -> Result<Object, Error> {
     let load = || {
         let mut open = ObjectBuilder::default().open_memory(bytes)?;
         for mut map in open.maps_mut().filter(|map| map.name().to_str() == Some(PARAMS)) {
-            let held = |param: &&Param| (name, param.name) != ABSENT;
-            let held: Vec<Param> = declared(name).iter().filter(held).copied().collect();
-            let words = words(&held, params);
+            let words = words(declared(name), params);
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
             map.set_initial_value(&bytes)?;
         }

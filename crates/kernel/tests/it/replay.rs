@@ -59,8 +59,7 @@ impl Case {
     }
 
     fn words(&self) -> Vec<u64> {
-        let declared = sojourn_cc::find(self.name).expect("a controller").info.params;
-        sojourn_kernel::words(declared, &self.params)
+        sojourn_kernel::words(sojourn_kernel::declared(self.name), &self.params)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -34,6 +35,9 @@ struct Choice {
     params: Params,
     needs: Needs,
     seed: u64,
+    /// Connections so far: each has random numbers of its own, so that flows that start together
+    /// do not probe together.
+    begun: AtomicU64,
     /// The time that counts as zero: the creation of the first connection.
     epoch: OnceLock<Instant>,
     /// The only connection, whose caller uses the gate.
@@ -58,7 +62,7 @@ impl Kit {
     }
 
     /// The controller of this name in a catalogue, with a value for each of its parameters. `seed`:
-    /// of its random numbers.
+    /// of the random numbers of the first connection; further connections have others.
     ///
     /// # Errors
     /// The same as those of [`Kit::new`].
@@ -75,21 +79,23 @@ impl Kit {
         if let Some(need) = dialect::LACKS.of(&needs) {
             return Err(KitError::Lacks { stack: dialect::NAME, name: name.to_owned(), need });
         }
-        let (name, epoch) = (name.to_owned(), OnceLock::new());
-        Ok(Kit(Arc::new(Choice { catalogue, name, params, needs, seed, epoch, link: None })))
+        let (name, begun, epoch) = (name.to_owned(), AtomicU64::new(0), OnceLock::new());
+        let choice = Choice { catalogue, name, params, needs, seed, begun, epoch, link: None };
+        Ok(Kit(Arc::new(choice)))
     }
 
     /// The same controller for one connection whose caller polls it through the returned link, in
     /// time that begins at `epoch`.
     pub(crate) fn linked(&self, epoch: Instant) -> (Kit, Link) {
-        let Choice { catalogue, name, params, needs, seed, .. } = &*self.0;
+        let Choice { catalogue, name, params, needs, .. } = &*self.0;
         let link = Link::default();
         let choice = Choice {
             catalogue: catalogue.clone(),
             name: name.clone(),
             params: params.clone(),
             needs: *needs,
-            seed: *seed,
+            seed: self.0.next_seed(),
+            begun: AtomicU64::new(0),
             epoch: OnceLock::from(epoch),
             link: Some(link.clone()),
         };
@@ -138,6 +144,13 @@ thread_local! {
 }
 
 impl Choice {
+    /// The seed of the next connection: that of the kit for the first one, and others at distances
+    /// of the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+    fn next_seed(&self) -> u64 {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed);
+        self.seed.wrapping_add(begun.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     fn ledger(&self, mtu: u16, tally: Arc<Tally>) -> Ledger {
         let mss = Bytes(u64::from(mtu));
         let setup = Setup {
@@ -145,7 +158,7 @@ impl Choice {
             initial_window: mss * INITIAL_WINDOW,
             paced: true,
             round_recovery: true,
-            seed: self.seed,
+            seed: self.next_seed(),
             params: self.params.clone(),
         };
         let controller = self.catalogue.build(&self.name, &setup);

@@ -7,9 +7,12 @@ use crate::meter::Metering;
 use crate::tap::{Passage, Tap};
 
 impl<M: Metering, T: Tap> Hosts<M, T> {
+    /// Accounts for notices in their order: an acknowledgement's copy must hold its slot before a
+    /// filter drops either of them.
     #[cold]
     pub(super) fn account_for_notices(&mut self, link: usize) {
-        while let Some(notice) = self.net.links[link].notices.pop() {
+        let mut notices = std::mem::take(&mut self.net.links[link].notices);
+        for notice in notices.drain(..) {
             let (packet, passage) = match notice {
                 Notice::Gone(packet) => (packet, Passage::Gone),
                 Notice::Copied(packet) => (packet, Passage::Copied),
@@ -39,6 +42,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 (PacketKind::Opening | PacketKind::Answer, _) => self.lose_handshake(&packet),
             }
         }
+        debug_assert!(self.net.links[link].notices.is_empty());
+        self.net.links[link].notices = notices;
     }
 
     /// Reports a packet's loss or copy inside a link to the tap.

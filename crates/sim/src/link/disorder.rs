@@ -56,18 +56,19 @@ impl<M: Metering> Link<M> {
             return self.lose(packet);
         }
         let before = line.next_arrival_of_all();
-        if let Some(filtered) = line.put(at, packet) {
-            self.counts.lost += 1;
-            self.notices.push(Notice::Gone(filtered));
-        }
+        let filtered = line.put(at, packet);
+        let mut filtered_by_copy = None;
         if copies.as_mut().is_some_and(RandomEvent::next) {
-            line.put(at, packet);
+            filtered_by_copy = line.put(at, packet);
             self.counts.duplicated += 1;
             self.notices.push(Notice::Copied(packet));
         }
         let next = line.next_arrival_of_all();
         if let Some(arrival) = next.filter(|_| next != before) {
             events.advance_arrival(arrival, *link);
+        }
+        for older in filtered.into_iter().chain(filtered_by_copy) {
+            self.lose(older);
         }
     }
 

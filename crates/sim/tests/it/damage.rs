@@ -150,6 +150,20 @@ fn slots_deliver_in_batches() {
     }
 }
 
+/// A copy of an acknowledgement also replaces an older one. The simulator asserts the count of
+/// packets on each link.
+#[test]
+fn the_filter_counts_what_copies_replace() {
+    let keys =
+        "rate = \"100Mbit\"\nduplicate = 0.2\nslots = { least = \"5ms\", filter_acks = true }";
+    let summary = upload("cubic", "", "", keys);
+    let back = link(&summary, "back");
+    let entered = back.arrived_packets + back.duplicated_packets;
+    let inside = entered - back.delivered_packets - back.dropped_packets;
+    assert!(back.duplicated_packets > 100 && inside < 100, "{back:?}");
+    assert!(flow(&summary, "a").goodput_bps > 14e6, "{summary:?}");
+}
+
 /// scenarios/damaged-ecn.toml: validation names both damages, keeps the queue of the bleached path
 /// short, and lets the flow on the marked path send.
 #[test]
