@@ -235,6 +235,33 @@ def test_a_sweep_is_served_with_the_scenarios_of_its_points(swept: Path) -> None
     (swept / "queues" / "runs" / "later.parquet").unlink()
 
 
+def test_points_whose_scenarios_are_not_kept_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    line = "matrix --controls cubic --queues droptail,codel --rtts 10ms --duration 1s --dataset"
+    assert main([*line.split(), str(folder)]) == 0
+    points = json.loads(content(found([folder])[0], results.read))["points"]
+    assert len(points) >= 2
+    for point in points:
+        with pytest.raises(UsageError, match="scenarios of their own"):
+            scenario_of(folder, point["run"])
+
+
+def test_faults_of_a_sweep_give_their_reasons(
+    server: PageServer, swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(swept / "queues", tmp_path / "queues")
+    (item,) = found([tmp_path / "queues"])
+    run = sojourn.Dataset(item.path).points["run"][0]
+    (item.path / "scenario.toml").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="scenario of this point cannot be read"):
+        scenario_of(item.path, run)
+    monkeypatch.setattr(server, "given", [item.path])
+    (item.path / "points.parquet").write_bytes(b"none")
+    status, answer = get(server, f"/{server.token}/item-{item.key}.json")
+    assert status == 422
+    assert "Error: " in json.loads(answer)["error"]
+
+
 def test_only_runs_of_sweeps_have_scenarios(server: PageServer, swept: Path) -> None:
     broken, small, capture = fetched(server, "items.json")["items"]
     for key in (broken["key"], small["key"], capture["key"]):
