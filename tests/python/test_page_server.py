@@ -359,6 +359,30 @@ def test_records_that_the_page_cannot_simulate_have_no_live_reports(
     assert live_report.of(record, built) is None
 
 
+@pytest.mark.usefixtures("built")
+def test_a_record_that_the_page_cannot_show_keeps_its_report(
+    server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(server.given[0] / "small", run)
+    flows = pl.read_parquet(run / "flows.parquet")
+    for fault, reason in (
+        (flows.vstack(flows[-1:]), "at equal times"),
+        (flows.with_columns(rtt_s=pl.lit(float("inf"))), "infinite"),
+    ):
+        fault.write_parquet(run / "flows.parquet")
+        (run / "report.html").unlink(missing_ok=True)
+        assert main(["report", str(run)]) == 0
+        assert "simulator" not in capsys.readouterr().err
+        assert 'id="live-record"' not in (run / "report.html").read_text()
+        # Only a command that asks for the simulator has to give the reason.
+        assert main(["report", str(run), "--live"]) == 1
+        assert (run / "report.html").is_file()
+        said = capsys.readouterr().err
+        assert "report.html is without the simulator" in said
+        assert reason in said
+
+
 def test_missing_folders_and_pages_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
