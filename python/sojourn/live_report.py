@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,19 +44,34 @@ def page_folder() -> Path:
     return found
 
 
-def of(record: Record, folder: Path) -> Live | None:
+def of(
+    record: Record, folder: Path, report_missing: Callable[[str], object] = lambda _: None
+) -> Live | None:
     """Return the parts of a live report; None if the page cannot simulate the record.
 
-    The page has neither the scenario of other programs' records nor controllers in Python, and a
-    record of more than 300,000 samples would make the report too large.
+    `report_missing` then receives the reason.
     """
+    try:
+        _require_possible(record)
+        packed = base64.b64encode((folder / _PACKED).read_bytes()).decode()
+        return Live(packed, _packed(record))
+    except UsageError as error:
+        report_missing(str(error))
+        return None
+
+
+def _require_possible(record: Record) -> None:
+    if not record.scenario:
+        raise UsageError("the record of another program has no scenario to simulate")
+    if record.summary.get("controllers"):
+        raise UsageError("the simulator in a page has no controllers in Python")
     series = record.flows.height + record.links.height
     # Runs of further seeds are left out of the page.
     rows = series * len(page_record.first_runs(record)) / len(record.runs)
-    if not record.scenario or record.summary.get("controllers") or rows > _MOST_ROWS:
-        return None
-    packed = base64.b64encode((folder / _PACKED).read_bytes()).decode()
-    return Live(packed, _packed(record))
+    if rows > _MOST_ROWS:
+        raise UsageError(
+            f"its {rows:,.0f} samples would make the report too large; at most {_MOST_ROWS:,} fit"
+        )
 
 
 def page(folder: Path, record: Record) -> str:

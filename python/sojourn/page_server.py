@@ -116,9 +116,15 @@ class _Handler(BaseHTTPRequestHandler):
         except FileNotFoundError:
             return self._answer(HTTPStatus.NOT_FOUND, _TYPES[".txt"], b"unknown address")
         except (UsageError, MemoryError, OSError) as error:
-            text = encoded({"error": str(error)})
-            return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, _TYPES[".json"], text)
+            return self._refuse(str(error))
+        # Without an answer, the page could not tell a fault from the end of the server.
+        except Exception as error:
+            return self._refuse(f"{type(error).__name__}: {error}")
         return self._answer(HTTPStatus.OK, kind, content)
+
+    def _refuse(self, reason: str) -> None:
+        text = encoded({"error": reason})
+        self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, _TYPES[".json"], text)
 
     def _answer(self, status: HTTPStatus, kind: str, content: bytes) -> None:
         self.send_response(status)

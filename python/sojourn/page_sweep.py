@@ -76,6 +76,11 @@ def scenario_of(directory: Path, run: str) -> bytes:
     point = dataset.points.filter(dataset.points["run"] == run)
     if point.is_empty():
         raise FileNotFoundError(run)
+    # A sweep has a key for each axis. `matrix`, `worst` and `paper run` have other points.
+    if not set(dataset.axes) <= set(dataset.about["keys"]):
+        raise UsageError(
+            "the points of this dataset have scenarios of their own, which it does not keep"
+        )
     file = directory / "scenario.toml"
     try:
         core = _core.Scenario.from_toml(str(file), inputs.whole_text(file), str(directory))
@@ -83,7 +88,7 @@ def scenario_of(directory: Path, run: str) -> bytes:
             if "." in key or key in api.schema()["properties"]:
                 core.set(f"{key}={_value(column, point)}")
         text, files = core.portable()
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, ValueError) as error:
         raise UsageError(
             f"the scenario of this point cannot be read from {file}: {error}"
         ) from error

@@ -42,6 +42,8 @@ class Pictures:
 
         With `dark`, pictures have a dark ground. With `live`, the page contains the simulator, and
         a package without it raises `UsageError`; by default it does if the package has it.
+        A run that the page cannot simulate has a page without the simulator, which is reported
+        with `live`.
         """
         if unknown := set(formats) - set(FORMATS):
             known = ", ".join(FORMATS)
@@ -53,6 +55,8 @@ class Pictures:
             self._simulator = live_report.page_folder()
         self._report_missing = report_missing
         self._missing: dict[str, list[str]] = {}
+        self._is_live_asked = bool(live)
+        self._not_live: list[str] = []
 
     @property
     def hint(self) -> str:
@@ -80,7 +84,7 @@ class Pictures:
     def _save(self, figure: "Drawing", file: Path) -> None:
         is_page = file.suffix == f".{PAGE[0]}"
         if is_page and self._simulator:
-            output.write_file(file, figure.live_html(self._simulator))
+            output.write_file(file, figure.live_html(self._simulator, self._not_live.append))
         else:
             figure.save(file, self._dark and not is_page)
 
@@ -114,6 +118,10 @@ class Pictures:
                 f"{place}: {', '.join(names)} could not be drawn: {reason}. "
                 f"The data beside are complete{redraw}"
             )
+
+        if self._is_live_asked:
+            for reason in self._not_live:
+                self._report_missing(f"{place}: report.html is without the simulator: {reason}")
 
     def _fault(self, name: str, save: Callable[[], object]) -> str | None:
         """Save a picture; return the reason if that fails."""

@@ -29,15 +29,20 @@ def names() -> list[str]:
 def located(name: str | PathLike[str]) -> str:
     """Return the path of a scenario: the file of this name, or else the shipped scenario.
 
+    A folder with the name of a shipped scenario is no such file.
+
     Raises `FileNotFoundError` for a missing file whose path ends in the name of a shipped scenario,
     or resembles one. The message has the name that is valid everywhere.
     """
     file = os.fspath(name)
-    if Path(file).exists():
+    path = Path(file)
+    if path.exists() and not path.is_dir():
         return file
     known = names()
     if file in known:
         return str(_SCENARIOS / f"{file}.toml")
+    if path.is_dir():
+        return file
     parts = Path(file).with_suffix("").parts
     for start in range(len(parts)):
         if (short := "/".join(parts[start:])) in known:

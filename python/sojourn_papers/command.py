@@ -18,6 +18,7 @@ from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import gain_privilege
+from sojourn.sweeps.jobs import Place
 
 from sojourn_papers import page, runner
 from sojourn_papers.form import Form
@@ -77,6 +78,7 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
 
 def prepare(args: argparse.Namespace) -> None:
     """Gain the privilege for live runs."""
+    _require_place(args)
     if args.live:
         gain_privilege()
 
@@ -195,6 +197,7 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
         option = "--ipv6" if args.ipv6 else "--runs"
         raise UsageError(f"{option} is for live runs: add --live")
     form = _form(args)
+    _require_place(args)
     if args.name == _ALL:
         folders = runner.find(place)
     else:
@@ -207,6 +210,14 @@ def _wanted(args: argparse.Namespace) -> list[_Wanted]:
         _Wanted(name, folder, paper, runner.choose_figures(paper, name, args.figure, form))
         for name, (folder, paper) in papers.items()
     ]
+
+
+def _require_place(args: argparse.Namespace) -> None:
+    """Refuse a dataset of live runs, and a cluster without a dataset."""
+    if args.live and (args.dataset is not None or args.cluster is not None):
+        option = "--dataset" if args.dataset is not None else "--cluster"
+        raise UsageError(f"--live and {option} exclude each other: remove one")
+    Place(args.jobs, args.dataset, args.cluster)
 
 
 def _form(args: argparse.Namespace) -> Form:

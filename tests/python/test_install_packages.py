@@ -4,7 +4,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
 from support import ROOT
 
 # It fails like apt-get if another one updates at the same time, or while a file `held` exists.
@@ -24,13 +23,14 @@ fi
 """
 
 
-@pytest.mark.skipif(not Path("/var/lib/apt").is_dir(), reason="this system has no apt")
 def test_calls_wait_for_each_other_and_for_other_programs(tmp_path: Path) -> None:
     apt_get = tmp_path / "apt-get"
     apt_get.write_text(APT_GET)
     apt_get.chmod(0o755)
     (tmp_path / "held").touch()
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    # The folder of this system may have the lock of a real call.
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "APT_FOLDER": str(tmp_path)}
     packages = ["alpha", "beta", "gamma"]
     calls = [
         subprocess.Popen([ROOT / "install-packages", one], env=environment, stderr=subprocess.PIPE)

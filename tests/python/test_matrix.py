@@ -51,6 +51,7 @@ def test_one_s_own_stands_among_them(sojourn: Sojourn) -> None:
     assert who == [["mine"], ["cubic"], ["mine", "mine"], ["mine", "cubic"], ["cubic", "cubic"]]
 
 
+@pytest.mark.long
 def test_a_dataset_gives_the_same_table_and_resumes(sojourn: Sojourn, tmp_path: Path) -> None:
     mine = ("--controller", f"{ROOT / 'docs' / 'own_controller.py'}:Mine")
     axes = ("--controls", "mine,cubic", "--queues", "codel", "--rtts", "10ms")

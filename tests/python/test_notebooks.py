@@ -11,16 +11,10 @@ from sojourn.errors import PictureError
 from support import ROOT
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-# The tutorial that takes few seconds.
-_SHORT = ("home-link",)
 
 
-def _marked(file: Path) -> object:
-    marks = () if file.stem in _SHORT else (pytest.mark.long,)
-    return pytest.param(file, id=file.stem, marks=marks)
-
-
-@pytest.mark.parametrize("file", [_marked(file) for file in TUTORIALS])
+@pytest.mark.long
+@pytest.mark.parametrize("file", TUTORIALS, ids=lambda file: file.stem)
 def test_tutorial_runs(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("jupytext")

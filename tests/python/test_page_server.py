@@ -235,6 +235,33 @@ def test_a_sweep_is_served_with_the_scenarios_of_its_points(swept: Path) -> None
     (swept / "queues" / "runs" / "later.parquet").unlink()
 
 
+def test_points_whose_scenarios_are_not_kept_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    line = "matrix --controls cubic --queues droptail,codel --rtts 10ms --duration 1s --dataset"
+    assert main([*line.split(), str(folder)]) == 0
+    points = json.loads(content(found([folder])[0], results.read))["points"]
+    assert len(points) >= 2
+    for point in points:
+        with pytest.raises(UsageError, match="scenarios of their own"):
+            scenario_of(folder, point["run"])
+
+
+def test_faults_of_a_sweep_give_their_reasons(
+    server: PageServer, swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(swept / "queues", tmp_path / "queues")
+    (item,) = found([tmp_path / "queues"])
+    run = sojourn.Dataset(item.path).points["run"][0]
+    (item.path / "scenario.toml").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="scenario of this point cannot be read"):
+        scenario_of(item.path, run)
+    monkeypatch.setattr(server, "given", [item.path])
+    (item.path / "points.parquet").write_bytes(b"none")
+    status, answer = get(server, f"/{server.token}/item-{item.key}.json")
+    assert status == 422
+    assert "Error: " in json.loads(answer)["error"]
+
+
 def test_only_runs_of_sweeps_have_scenarios(server: PageServer, swept: Path) -> None:
     broken, small, capture = fetched(server, "items.json")["items"]
     for key in (broken["key"], small["key"], capture["key"]):
@@ -330,6 +357,30 @@ def test_records_that_the_page_cannot_simulate_have_no_live_reports(
     monkeypatch.undo()
     record.scenario = ""
     assert live_report.of(record, built) is None
+
+
+@pytest.mark.usefixtures("built")
+def test_a_record_that_the_page_cannot_show_keeps_its_report(
+    server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(server.given[0] / "small", run)
+    flows = pl.read_parquet(run / "flows.parquet")
+    for fault, reason in (
+        (flows.vstack(flows[-1:]), "at equal times"),
+        (flows.with_columns(rtt_s=pl.lit(float("inf"))), "infinite"),
+    ):
+        fault.write_parquet(run / "flows.parquet")
+        (run / "report.html").unlink(missing_ok=True)
+        assert main(["report", str(run)]) == 0
+        assert "simulator" not in capsys.readouterr().err
+        assert 'id="live-record"' not in (run / "report.html").read_text()
+        # Only a command that asks for the simulator has to give the reason.
+        assert main(["report", str(run), "--live"]) == 1
+        assert (run / "report.html").is_file()
+        said = capsys.readouterr().err
+        assert "report.html is without the simulator" in said
+        assert reason in said
 
 
 def test_missing_folders_and_pages_are_named(

@@ -80,6 +80,9 @@ def test_the_list_has_every_shipped_paper_and_its_figures(sojourn: Sojourn) -> N
         (["run", "a-drop", "--papers", "elsewhere"], ["elsewhere", "--papers"]),
         (["list", "--papers", "taken"], ["taken", "no paper"]),
         (["run", "a-drop", "--json", "--markdown"], ["--markdown"]),
+        (["run", "a-drop", "--cluster", "tcp://127.0.0.1:1"], ["--cluster", "--dataset"]),
+        (["run", "a-drop", "--live", "--dataset", "kept"], ["--live", "--dataset"]),
+        (["run", "a-drop", "--live", "--cluster", "slurm"], ["--live", "--cluster"]),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_runs(

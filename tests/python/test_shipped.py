@@ -1,6 +1,8 @@
 """The scenarios and papers of the package are found and copied without a checkout."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,16 @@ def test_python_takes_names() -> None:
 def test_a_file_of_the_user_comes_first(sojourn: Sojourn, tmp_path: Path, small: Path) -> None:
     (tmp_path / "cellular").write_text(small.read_text("utf-8"), "utf-8")
     assert "A small drop" in sojourn("check", "cellular").stdout
+
+
+def test_a_folder_hides_no_scenario(sojourn: Sojourn, tmp_path: Path, small: Path) -> None:
+    (tmp_path / "cellular").mkdir()
+    (tmp_path / "mine").mkdir()
+    assert sojourn("check", "cellular").returncode == 0
+    assert "mine: Is a directory" in sojourn("check", "mine").stderr
+    os.mkfifo(tmp_path / "web")
+    with subprocess.Popen(["cp", small, tmp_path / "web"]):
+        assert "A small drop" in sojourn("check", "web").stdout
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def captured(
     return run.runs[0], folder
 
 
+@pytest.mark.long
 @needs_tshark
 @pytest.mark.parametrize("stack", STACKS)
 def test_tshark_decrypts_every_packet(tmp_path: Path, stack: str) -> None:

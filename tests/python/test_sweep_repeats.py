@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -12,10 +13,11 @@ import sojourn
 from polars.testing import assert_frame_equal
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import controllers
+from sojourn.sweeps import controllers, stored
 from sojourn.sweeps.batch import Batch, Part, Worker
+from sojourn.sweeps.executions import Executions
 from sojourn.sweeps.store import Folder
-from sojourn.sweeps.tables import Table
+from sojourn.sweeps.tables import Detail, Table
 from sojourn.user_code import Loader
 from sojourn.user_controllers import UserControllers
 
@@ -32,7 +34,7 @@ def batches(out: Path) -> set[str]:
     return {file.name for file in (out / "runs").iterdir()}
 
 
-def late_batch(small: Path, out: Path, name: str, *queues: str) -> None:
+def late_batch(small: Path, out: Path, name: str, *queues: str, detail: Detail = "figures") -> None:
     """Write a batch as the worker of a killed command does, which holds no lock."""
     core = sojourn.Scenario.load(small).compile()
     core.set_controls(["cubic"])
@@ -41,7 +43,7 @@ def late_batch(small: Path, out: Path, name: str, *queues: str) -> None:
     for queue in queues:
         key = points.filter(pl.col("queue") == queue)["run"][0]
         parts.append(Part((f"link.bottleneck.queue={queue}",), ((key, 0, 1),)))
-    Worker(core, Folder(out), locked=False).execute(Batch(name, tuple(parts), 60.0))
+    Worker(core, Folder(out), detail, locked=False).execute(Batch(name, tuple(parts), 60.0))
 
 
 def test_a_run_in_several_batches_counts_once(small: Path, tmp_path: Path) -> None:
@@ -105,6 +107,48 @@ def test_series_that_are_asked_for_later_are_added(small: Path, tmp_path: Path) 
     kept = batches(out)
     sojourn.sweep(small, VARY, out, control="cubic")
     assert batches(out) == kept
+
+
+def replace_while_reading(
+    monkeypatch: pytest.MonkeyPatch, table: str, replace: Callable[[], None]
+) -> None:
+    """Let another command write batches and clean when a reader has listed a table."""
+    listed = Folder.list
+
+    def listed_before(folder: Folder, name: str) -> list[str]:
+        found = listed(folder, name)
+        if name == table:
+            monkeypatch.setattr(Folder, "list", listed)
+            replace()
+            Executions(folder).update().clean()
+        return found
+
+    monkeypatch.setattr(Folder, "list", listed_before)
+
+
+# The batch that a reader has listed loses one row, or is removed.
+@pytest.mark.parametrize("queues", [("codel",), ("droptail", "codel")])
+def test_a_reader_keeps_the_rows_that_another_command_moves(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queues: tuple[str, ...]
+) -> None:
+    out = tmp_path / "out"
+    whole = sojourn.sweep(small, VARY, out, control="cubic").flows
+    # One batch with both runs.
+    late_batch(small, out, "1", "droptail", "codel")
+    Executions(Folder(out)).update().clean()
+    replace_while_reading(monkeypatch, "flows", lambda: late_batch(small, out, "0", *queues))
+    assert_frame_equal(sojourn.Dataset(out).flows, whole)
+    assert raw(out, "flows").height == 2
+
+    late_batch(small, out, "00", "droptail", "codel", detail="whole")
+    folder, keys = Folder(out), whole["run"].to_list()
+    summaries = stored._results(folder, keys, lambda one: one.summary)
+    replace_while_reading(
+        monkeypatch,
+        "summaries",
+        lambda: late_batch(small, out, "000", *queues, detail="whole"),
+    )
+    assert stored._results(folder, keys, lambda one: one.summary) == summaries
 
 
 @pytest.mark.long

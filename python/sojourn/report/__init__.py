@@ -45,8 +45,11 @@ class Drawing(ABC):
 
         return render.png(self.svg)
 
-    def live_html(self, simulator: Path) -> str:
-        """The page with the simulator, whose built page is in this folder, for a run's figure."""
+    def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
+        """The page with the simulator, whose built page is in this folder, for a run's figure.
+
+        `report_missing` receives the reason if a run's page cannot have the simulator.
+        """
         return self.html
 
     @cached_property
@@ -136,12 +139,12 @@ class Figure(Drawing):
 
         return page.html(self._run, self.spec, self._goodput, self._link)
 
-    def live_html(self, simulator: Path) -> str:
+    def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
         """The report with the simulator, so that its reader can change a value (docs/page.md)."""
         memory.require_polars()
         from sojourn.report import page
 
-        return page.html(self._run, self.spec, self._goodput, self._link, simulator)
+        return page.html(self._run, self.spec, self._goodput, self._link, simulator, report_missing)
 
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"

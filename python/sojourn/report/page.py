@@ -1,5 +1,6 @@
 """The report: one self-contained HTML file that works offline."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,12 @@ def html(
     goodput: "pl.DataFrame",
     link: str | None,
     simulator: Path | None = None,
+    report_missing: Callable[[str], object] = lambda _: None,
 ) -> str:
     """Build the page of a run; `goodput` is the result of `spec.goodput`.
 
-    `simulator` is the folder of the built page, which the report then contains.
+    `simulator` is the folder of the built page, which the report then contains; otherwise,
+    `report_missing` receives the reason.
     """
     names = _links(run, link)
     others = [spec.link_rows(run, goodput, name) for name in names[1:]]
@@ -45,7 +48,7 @@ def html(
         links=names if others else [],
         link_rows=Markup(f"[{','.join(map(_json, others))}]"),
         scenario=run.scenario or None,
-        live=simulator and live_report.of(run, simulator),
+        live=simulator and live_report.of(run, simulator, report_missing),
         **scripts(document),
     )
 

@@ -118,11 +118,12 @@ class Dataset:
 
     def _read(self, table: str) -> "pl.DataFrame":
         """Read a table, with the rows of one execution of each run."""
-        memory.require_polars()
+        return self._executions.read(lambda counted: self._rows(table, counted))
+
+    def _rows(self, table: str, executions: "pl.DataFrame") -> "pl.DataFrame":
         import polars as pl
 
-        executions = self._executions.update()
-        names = sorted(set(executions.counted["batch"]).intersection(self.folder.list(table)))
+        names = sorted(set(executions["batch"]).intersection(self.folder.list(table)))
         contents = self.folder.read_all([f"{table}/{name}" for name in names])
         frames = [
             pl.read_parquet(io.BytesIO(content)).with_columns(pl.lit(name).alias("_batch"))
@@ -130,7 +131,7 @@ class Dataset:
         ]
         if not frames:
             return pl.DataFrame(schema={"run": pl.String})
-        counted = executions.counted.select("run", pl.col("batch").alias("_batch"))
+        counted = executions.select("run", pl.col("batch").alias("_batch"))
         # Series have columns that depend on the controller.
         every = pl.concat(frames, how="diagonal")
         kept = every.join(counted, on=["run", "_batch"], how="semi", maintain_order="left")

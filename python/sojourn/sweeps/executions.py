@@ -8,21 +8,24 @@ run of its own can be removed at any time: the batch that counts stays.
 
 import io
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from sojourn import memory
+from sojourn.errors import UsageError
 from sojourn.sweeps.store import AnyFolder
 from sojourn.sweeps.tables import DETAILS, SERIES, TABLES, WHOLE, Detail
 
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
 # The first execution in this order counts: with a result, with the most tables.
 _ORDER, _DESCENDING = ("failed", "detail", "batch"), (False, True, False)
 _TABLES = (*TABLES[1:], *SERIES, *WHOLE)
 # A batch writes all its files at its end. Older files without the completing one have no writer.
 _ABANDONED_S = 3600.0
+_READS = 4
 FREE = "-"
 """Part of the names of batches that are written without the lock of the folder."""
 
@@ -64,6 +67,41 @@ class Executions:
         ordered = self._all.sort(_ORDER, descending=_DESCENDING)
         self.counted = ordered.unique("run", keep="first", maintain_order=True)
         return self
+
+    def read(self, read: "Callable[[pl.DataFrame], T]") -> T:
+        """Return the result of `read` for the batches that count.
+
+        A command that cleans the dataset removes rows of runs that count elsewhere by then, so
+        `read` is repeated if a run that it read counts in another batch after it.
+        """
+        for _ in range(_READS):
+            try:
+                found, before = self._read_once(read)
+            # A listed batch has been removed.
+            except FileNotFoundError:
+                continue
+            if found and self._still_count(before):
+                return found[0]
+        raise UsageError(
+            f"{self._folder}: another command changes it while it is read; wait for its end"
+        )
+
+    def _read_once(self, read: "Callable[[pl.DataFrame], T]") -> "tuple[list[T], pl.DataFrame]":
+        before = self.update().counted
+        try:
+            return [read(before)], before
+        except FileNotFoundError:
+            raise
+        except Exception:
+            # Rows that are missing cause other exceptions in the reader.
+            if self._still_count(before):
+                raise
+        return [], before
+
+    def _still_count(self, before: "pl.DataFrame") -> bool:
+        """Whether these executions still count; more runs change nothing."""
+        after = self.update().counted
+        return before.join(after, on=["run", "batch"], how="anti").is_empty()
 
     def completed(self, detail: Detail) -> set[str]:
         """Return the runs that have a result with this detail."""

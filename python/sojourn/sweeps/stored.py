@@ -118,7 +118,15 @@ def _results(folder: AnyFolder, keys: Sequence[str], take: Callable[[Result], T]
     """Apply `take` to runs of a dataset; only one batch is in memory at a time."""
     import polars as pl
 
-    counted = Executions(folder).update().counted.filter(pl.col("run").is_in(keys))
+    def taken(counted: pl.DataFrame) -> dict[str, T]:
+        return _taken(folder, counted.filter(pl.col("run").is_in(keys)), take)
+
+    return Executions(folder).read(taken)
+
+
+def _taken(folder: AnyFolder, counted: "pl.DataFrame", take: Callable[[Result], T]) -> dict[str, T]:
+    import polars as pl
+
     tables = ("summaries", *_TABLES.values())
     names = {table: set(folder.list(table)) for table in tables}
     found: dict[str, T] = {}
