@@ -122,7 +122,7 @@ impl Server {
             return refuse(id, code::MESSAGE_ERROR, connection);
         };
         let (status, body) = match method {
-            b"GET" | b"HEAD" => self.content.find(path),
+            b"GET" | b"HEAD" => self.content.find(path, &self.share),
             _ => ("405", text("the methods are GET and HEAD\n")),
         };
         let length = body.len().to_string();
