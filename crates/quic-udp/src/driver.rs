@@ -16,7 +16,7 @@ use noq_proto::{
 };
 use sojourn_quic::noq::{Gated, codepoint};
 use sojourn_udp::io::{CHECK, Clock, Received, Route, Socket, StopHandle};
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::Error;
 use crate::figures::{Ending, Figures};
@@ -25,6 +25,10 @@ use crate::settings::{Limits, Settings};
 
 /// Datagrams received, and sent on a connection, between two looks at everything else.
 const BATCH: usize = 64;
+/// Time between two collections of round-trip times, which bounds the samples in memory.
+const COLLECT: Duration = Duration::from_secs(1);
+/// Time that the last datagrams have until the socket takes them.
+const LAST: Duration = Duration::from_millis(50);
 
 /// The reason for which an application closes its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +70,13 @@ pub trait Service {
         let _ = (app, figures);
     }
 
-    /// The open connections, at least every 50 ms.
+    /// An open connection, once in each [`Service::look_every`].
     fn look(&mut self, app: &mut Self::App, figures: &Figures) {
         let _ = (app, figures);
     }
 
     /// A round-trip time was measured.
-    fn on_rtt(&mut self, rtt: sojourn_units::Duration) {
+    fn on_rtt(&mut self, rtt: Duration) {
         let _ = rtt;
     }
 
@@ -86,9 +90,9 @@ pub trait Service {
         None
     }
 
-    /// Time between calls of [`Service::look`]; `None` for none.
-    fn look_every(&self) -> Option<sojourn_units::Duration> {
-        None
+    /// Time between calls of [`Service::look`]; `None` for no calls.
+    fn look_every(&self) -> Option<Duration> {
+        Some(COLLECT)
     }
 }
 
@@ -281,8 +285,9 @@ impl<S: Service> Driver<S> {
             let has_more = self.step()?;
             let now = self.now;
             if look_at <= now {
-                self.look(now);
-                look_at = self.service.look_every().map_or(Instant::MAX, |every| now + every);
+                let every = self.service.look_every();
+                self.look(now, every.is_some());
+                look_at = now + every.unwrap_or(COLLECT);
             }
             if !has_more {
                 self.wait(look_at)?;
@@ -318,11 +323,15 @@ impl<S: Service> Driver<S> {
         self.ready.extend(self.peers.keys().copied());
     }
 
-    fn look(&mut self, now: Instant) {
+    /// Collects the round-trip times of all connections, and shows these to the service if
+    /// `is_due`.
+    fn look(&mut self, now: Instant, is_due: bool) {
         for peer in self.peers.values_mut() {
             let service = &mut self.service;
             peer.note_state(now, &mut |rtt| service.on_rtt(rtt));
-            self.service.look(&mut peer.app, &peer.figures);
+            if is_due {
+                self.service.look(&mut peer.app, &peer.figures);
+            }
         }
     }
 
@@ -494,6 +503,11 @@ impl<S: Service> Driver<S> {
 
     /// Sends the datagrams of a connection that may leave.
     fn transmit(&mut self, key: usize) -> Result<(), Error> {
+        // The datagram that is held may be another connection's. It leaves first.
+        if self.held.is_some() {
+            self.ready.insert(key);
+            return Ok(());
+        }
         for _ in 0..BATCH {
             let now = self.advance();
             let Some(peer) = self.peers.get_mut(&key) else { return Ok(()) };
@@ -542,26 +556,23 @@ impl<S: Service> Driver<S> {
         Ok(true)
     }
 
-    /// An ICMP error of an earlier datagram, or a fault of the socket. A server's clients end by
-    /// their timeouts. A client's server is not reachable while no datagram of it has arrived.
+    /// Counts an error of one datagram: an ICMP error of an earlier one, a firewall, an address
+    /// that has no route, a lack of memory. A server's clients end by their timeouts. A client's
+    /// server is not reachable while no datagram of it has arrived.
+    ///
+    /// Only errors of the socket itself are faults, since one peer's address must not end the
+    /// connections of the others.
     fn on_error(&mut self, errno: Errno) -> Result<(), Error> {
         self.strays.unsent += 1;
-        let is_remote = matches!(
-            errno,
-            Errno::ECONNREFUSED
-                | Errno::EHOSTUNREACH
-                | Errno::ENETUNREACH
-                | Errno::ENETDOWN
-                | Errno::EPERM
-                | Errno::EMSGSIZE
-                | Errno::EINVAL
-        );
-        if !is_remote {
-            let error = sojourn_udp::Error::Socket {
-                action: "send or receive",
-                source: io::Error::from(errno),
-            };
-            return Err(error.into());
+        match errno {
+            Errno::EBADF | Errno::ENOTSOCK | Errno::EFAULT | Errno::EOPNOTSUPP => {
+                let source = io::Error::from(errno);
+                let action = "send or receive";
+                return Err(sojourn_udp::Error::Socket { action, source }.into());
+            }
+            // This machine lacks memory at present, which says nothing about the peer.
+            Errno::ENOBUFS | Errno::ENOMEM | Errno::EAGAIN | Errno::EINTR => return Ok(()),
+            _ => {}
         }
         let silent = self.peers.values().find(|peer| peer.figures.received.total() == 0);
         match silent {
@@ -590,6 +601,7 @@ impl<S: Service> Driver<S> {
     fn close_all(&mut self) {
         let now = self.advance();
         for key in self.peers.keys().copied().collect::<Vec<_>>() {
+            self.flush_until(now + LAST);
             if let Some(peer) = self.peers.get_mut(&key) {
                 let was_open = peer.figures.ending == Ending::Open;
                 peer.close(now, self.service.closing().code, self.service.closing().reason);
@@ -600,9 +612,86 @@ impl<S: Service> Driver<S> {
             // The peer's idle timeout ends a connection whose last datagram is lost.
             let _ = self.drive(key);
         }
+        self.flush_until(now + LAST);
+    }
+
+    /// Waits until the datagram that is held has left, at `until` at the latest.
+    fn flush_until(&mut self, until: Instant) {
+        while matches!(self.flush(), Ok(false)) && self.advance() < until {
+            let _ = self.socket.wait(&self.clock, until, true, None);
+        }
     }
 }
 
 fn internal(error: io::Error) -> Error {
     sojourn_udp::Error::Socket { action: "set up an endpoint", source: error }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_quic::noq::Kit;
+    use sojourn_udp::io::open_here;
+
+    use super::*;
+    use crate::h3::Get;
+    use crate::tls::Trust;
+
+    struct Clients;
+
+    impl Service for Clients {
+        type App = Get;
+
+        fn accept(&mut self, _: SocketAddr) -> Get {
+            unreachable!("clients accept no connection")
+        }
+    }
+
+    /// A client's endpoint with two connections.
+    fn driver() -> Driver<Clients> {
+        let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+        let socket = Socket::bind(any, &open_here).expect("binds");
+        let settings = Settings::new(Kit::new("cubic").expect("a controller"));
+        let mut driver = Driver::client(socket, Clock::start(), settings, Clients).expect("ok");
+        let to = driver.local_addr().expect("bound");
+        let crypto = Trust::Any.client().expect("any");
+        for _ in 0..2 {
+            let get = Get::new("localhost", "/", 1, Box::new(|_| Ok(())));
+            driver.connect(to, "localhost", Arc::clone(&crypto), get).expect("connects");
+        }
+        driver
+    }
+
+    #[test]
+    fn a_held_datagram_survives_the_turns_of_other_connections() {
+        let mut driver = driver();
+        let to = driver.local_addr().ok();
+        let route = Route { to, from: None, ecn: Ecn::NotEct, departure_ns: None };
+        driver.held = Some((route, vec![7]));
+        driver.ready.clear();
+        for key in driver.peers.keys().copied().collect::<Vec<_>>() {
+            driver.drive(key).expect("drives");
+            assert!(driver.ready.contains(&key), "it has its turn later");
+            assert_eq!(driver.peers[&key].figures.sent.total(), 0);
+        }
+        assert_eq!(driver.held.as_ref().map(|(_, bytes)| &bytes[..]), Some(&[7][..]));
+        driver.close_all();
+        assert!(driver.held.is_none());
+        assert!(driver.peers.values().all(|peer| peer.figures.sent.total() > 0));
+    }
+
+    #[test]
+    fn only_faults_of_the_socket_end_an_endpoint() {
+        let mut driver = driver();
+        for peer in driver.peers.values_mut() {
+            peer.figures.received.count(Ecn::NotEct, 1_200);
+        }
+        let errors = [Errno::EACCES, Errno::EADDRNOTAVAIL, Errno::ENOMEM, Errno::ENOBUFS];
+        for errno in errors.into_iter().chain([Errno::EHOSTDOWN, Errno::ENONET, Errno::EPROTO]) {
+            driver.on_error(errno).expect("of one destination");
+        }
+        assert_eq!(driver.strays.unsent, 7);
+        for errno in [Errno::EBADF, Errno::ENOTSOCK, Errno::EFAULT, Errno::EOPNOTSUPP] {
+            driver.on_error(errno).expect_err("of the socket");
+        }
+    }
 }

@@ -23,7 +23,8 @@ pub trait ServeObserver {
 pub struct Serve {
     /// Its address; an unspecified IPv6 address receives IPv4, too.
     pub address: SocketAddr,
-    /// The settings of its connections.
+    /// The settings of its connections. The server replaces `receive_windows` and `streams` by its
+    /// own, which admit requests alone.
     pub settings: Settings,
     /// Its limits.
     pub limits: Limits,

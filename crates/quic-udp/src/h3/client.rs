@@ -5,9 +5,9 @@ use std::io;
 use noq_proto::{Connection, Dir, Event, StreamEvent, StreamId};
 use sojourn_units::Instant;
 
-use super::connection::{Common, fault, read_stream};
+use super::connection::{Common, fault, read_stream, write_some};
 use super::frame::{self, Frames, Part, code, kind};
-use super::qpack;
+use super::qpack::{self, DecodeError};
 use crate::driver::{Application, Closing};
 
 /// Takes the body of a response.
@@ -50,6 +50,8 @@ pub struct Get {
 /// A request whose response is incomplete.
 struct Exchange {
     id: StreamId,
+    /// The part of the request that the stack has not taken.
+    unsent: Vec<u8>,
     frames: Frames,
     kind: u64,
     section: Vec<u8>,
@@ -72,7 +74,7 @@ impl Get {
             left: count,
             sink,
             sink_error: None,
-            common: Common::default(),
+            common: Common::new(true),
             connected_at: None,
             open: None,
             responses: Vec::new(),
@@ -100,7 +102,7 @@ impl Get {
         if self.open.is_some() || self.connected_at.is_none() {
             return;
         }
-        if self.left == 0 {
+        if self.left == 0 || self.common.is_going_away() {
             self.closing = self.closing.or(Some(Closing { code: code::NO_ERROR, reason: "" }));
             return;
         }
@@ -113,10 +115,7 @@ impl Get {
             (":path", &self.path),
             ("user-agent", concat!("sojourn/", env!("CARGO_PKG_VERSION"))),
         ]);
-        let mut stream = connection.send_stream(id);
-        // Flow control of a new stream has room for it.
-        let _ = stream.write(&frame::frame(kind::HEADERS, &section));
-        let _ = stream.finish();
+        let unsent = frame::frame(kind::HEADERS, &section);
         self.left -= 1;
         let response = Response {
             status: 0,
@@ -128,7 +127,21 @@ impl Get {
             is_cut: false,
         };
         let (frames, section) = (Frames::default(), Vec::new());
-        self.open = Some(Exchange { id, frames, kind: 0, section, left: 0, response });
+        let exchange = Exchange { id, unsent, frames, kind: 0, section, left: 0, response };
+        self.open = Some(exchange);
+        self.write(connection);
+    }
+
+    /// Writes the request as far as flow control allows.
+    fn write(&mut self, connection: &mut Connection) {
+        let Some(exchange) = self.open.as_mut().filter(|open| !open.unsent.is_empty()) else {
+            return;
+        };
+        let mut stream = connection.send_stream(exchange.id);
+        write_some(&mut stream, &mut exchange.unsent);
+        if exchange.unsent.is_empty() {
+            let _ = stream.finish();
+        }
     }
 
     fn read(
@@ -210,7 +223,9 @@ impl Exchange {
             kind::DATA if self.response.status == 0 => {
                 fault(code::FRAME_UNEXPECTED, "DATA before the field section of a response")
             }
-            kind::SETTINGS | kind::PUSH_PROMISE => {
+            // RFC 9114 section 7.2.5: this client sends no MAX_PUSH_ID.
+            kind::PUSH_PROMISE => fault(code::ID_ERROR, "push was not allowed"),
+            other if kind::CONTROL.contains(&other) => {
                 fault(code::FRAME_UNEXPECTED, "a frame on the stream of a response")
             }
             other if kind::FORBIDDEN.contains(&other) => {
@@ -222,8 +237,14 @@ impl Exchange {
 
     /// The field section of a response, an interim one (status 1xx), or trailers.
     fn take_fields(&mut self) -> Result<(), Closing> {
-        let Ok(fields) = qpack::decode(&std::mem::take(&mut self.section)) else {
-            return fault(code::DECOMPRESSION_FAILED, "a field section cannot be decoded");
+        let fields = match qpack::decode(&std::mem::take(&mut self.section)) {
+            Ok(fields) => fields,
+            Err(DecodeError::TooLarge) => {
+                return fault(code::EXCESSIVE_LOAD, "a field section is too long");
+            }
+            Err(DecodeError::Malformed) => {
+                return fault(code::DECOMPRESSION_FAILED, "a field section cannot be decoded");
+            }
         };
         if self.response.status != 0 {
             return Ok(());
@@ -248,7 +269,7 @@ impl Application for Get {
         let done = match event {
             Event::Connected => {
                 self.connected_at = Some(now);
-                self.common.open(connection);
+                self.common.begin(connection);
                 Ok(())
             }
             Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.common.accept(connection),
@@ -259,6 +280,8 @@ impl Application for Get {
     }
 
     fn run(&mut self, now: Instant, connection: &mut Connection) -> Option<Closing> {
+        self.common.write(connection);
+        self.write(connection);
         self.ask(now, connection);
         self.closing
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use noq_proto::{Connection, Dir, ReadError, StreamId, VarInt};
+use noq_proto::{Connection, Dir, ReadError, SendStream, StreamId, VarInt, WriteError};
 
 use super::frame::{Frames, Part, code, frame, kind, put_varint, varint};
 use crate::driver::Closing;
@@ -27,9 +27,13 @@ pub(super) fn fault<T>(code: u32, reason: &'static str) -> Result<T, Closing> {
 }
 
 /// The peer's unidirectional streams, and the own control stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Common {
+    is_client: bool,
     control: Option<StreamId>,
+    /// The beginning of the own control stream that the stack has not taken.
+    unsent: Vec<u8>,
+    goaway: Option<u64>,
     incoming: BTreeMap<StreamId, Incoming>,
     /// Kinds of critical streams that the peer has opened.
     opened: [bool; 4],
@@ -49,23 +53,52 @@ struct Control {
     frames: Frames,
     kind: u64,
     has_settings: bool,
-    settings: Vec<u8>,
-    /// Payload of the settings that is still to come.
+    /// Payload of SETTINGS or GOAWAY.
+    payload: Vec<u8>,
+    /// Payload that is still to come.
     left: u64,
+    is_client: bool,
+    /// The identifier of the last GOAWAY.
+    goaway: Option<u64>,
 }
 
 impl Common {
-    /// Opens the own control stream with the settings.
-    pub(super) fn open(&mut self, connection: &mut Connection) {
-        let Some(id) = connection.streams().open(Dir::Uni) else { return };
+    pub(super) fn new(is_client: bool) -> Common {
+        Common {
+            is_client,
+            control: None,
+            unsent: Vec::new(),
+            goaway: None,
+            incoming: BTreeMap::new(),
+            opened: [false; 4],
+        }
+    }
+
+    /// The handshake has ended: the own control stream begins with the settings.
+    pub(super) fn begin(&mut self, connection: &mut Connection) {
         let mut settings = Vec::new();
         put_varint(&mut settings, MAX_FIELD_SECTION_SIZE);
         put_varint(&mut settings, super::frame::LARGEST);
-        let mut bytes = vec![CONTROL as u8];
-        bytes.extend_from_slice(&frame(kind::SETTINGS, &settings));
-        // Flow control of a new connection has room for them.
-        let _ = connection.send_stream(id).write(&bytes);
-        self.control = Some(id);
+        self.unsent = vec![CONTROL as u8];
+        self.unsent.extend_from_slice(&frame(kind::SETTINGS, &settings));
+        self.write(connection);
+    }
+
+    /// Opens the own control stream and writes its beginning. The peer may allow no stream at
+    /// present, or no more data.
+    pub(super) fn write(&mut self, connection: &mut Connection) {
+        if self.unsent.is_empty() {
+            return;
+        }
+        self.control = self.control.or_else(|| connection.streams().open(Dir::Uni));
+        if let Some(id) = self.control {
+            write_some(&mut connection.send_stream(id), &mut self.unsent);
+        }
+    }
+
+    /// Whether the peer makes an end: it takes no new requests (RFC 9114 section 5.2).
+    pub(super) fn is_going_away(&self) -> bool {
+        self.goaway.is_some()
     }
 
     /// Accepts the unidirectional streams that the peer has opened.
@@ -108,6 +141,9 @@ impl Common {
             }
         }
         incoming.read(rest)?;
+        if let Incoming::Control(control) = &incoming {
+            self.goaway = control.goaway;
+        }
         match (&incoming, is_open) {
             (_, true) => {
                 self.incoming.insert(id, incoming);
@@ -124,10 +160,15 @@ impl Common {
     /// A stream of this type begins; `None` for an unknown type, which is ignored.
     fn typed(&mut self, kind: u64) -> Result<Option<Incoming>, Closing> {
         let incoming = match kind {
-            CONTROL => Incoming::Control(Control::default()),
+            CONTROL => {
+                Incoming::Control(Control { is_client: self.is_client, ..Control::default() })
+            }
             ENCODER => Incoming::Encoder,
             DECODER => Incoming::Decoder,
-            PUSH => return fault(code::STREAM_CREATION_ERROR, "push was not allowed"),
+            // RFC 9114 section 4.6: this client sends no MAX_PUSH_ID. Section 6.2.2: clients
+            // cannot push.
+            PUSH if self.is_client => return fault(code::ID_ERROR, "push was not allowed"),
+            PUSH => return fault(code::STREAM_CREATION_ERROR, "a push stream of a client"),
             _ => return Ok(None),
         };
         if std::mem::replace(&mut self.opened[kind as usize], true) {
@@ -157,14 +198,19 @@ impl Control {
         while let Some(part) = self.frames.next(&mut bytes) {
             match part {
                 Part::Begins { kind, len } => self.begin(kind, len)?,
-                Part::Payload(payload) if self.kind == kind::SETTINGS => {
-                    self.settings.extend_from_slice(payload);
+                Part::Payload(payload) if [kind::SETTINGS, kind::GOAWAY].contains(&self.kind) => {
+                    self.payload.extend_from_slice(payload);
                     self.left -= payload.len() as u64;
                 }
                 Part::Payload(_) => {}
             }
-            if self.kind == kind::SETTINGS && self.left == 0 {
-                check_settings(&std::mem::take(&mut self.settings))?;
+            if self.left == 0 {
+                let payload = std::mem::take(&mut self.payload);
+                match self.kind {
+                    kind::SETTINGS => check_settings(&payload)?,
+                    kind::GOAWAY => self.go_away(&payload)?,
+                    _ => {}
+                }
             }
         }
         Ok(())
@@ -178,14 +224,48 @@ impl Control {
         let is_second = kind == kind::SETTINGS && std::mem::replace(&mut self.has_settings, true);
         let is_foreign = [kind::DATA, kind::HEADERS, kind::PUSH_PROMISE].contains(&kind)
             || kind::FORBIDDEN.contains(&kind);
-        if is_second || is_foreign {
+        // RFC 9114 section 7.2.7.
+        let is_of_clients = kind == kind::MAX_PUSH_ID && self.is_client;
+        if is_second || is_foreign || is_of_clients {
             return fault(code::FRAME_UNEXPECTED, "a frame on the control stream");
         }
         if kind == kind::SETTINGS && len > SETTINGS_MOST as u64 {
             return fault(code::EXCESSIVE_LOAD, "the settings are too long");
         }
+        // Section 7.2.3: no push was allowed or promised.
+        if kind == kind::CANCEL_PUSH {
+            return fault(code::ID_ERROR, "CANCEL_PUSH of an unknown push");
+        }
+        if kind == kind::GOAWAY && len > 8 {
+            return fault(code::FRAME_ERROR, "GOAWAY is too long");
+        }
         self.left = len;
         Ok(())
+    }
+
+    /// RFC 9114 section 5.2: a server names a client's bidirectional stream, and no GOAWAY names
+    /// more than the one before.
+    fn go_away(&mut self, mut payload: &[u8]) -> Result<(), Closing> {
+        let Some(id) = varint(&mut payload).filter(|_| payload.is_empty()) else {
+            return fault(code::FRAME_ERROR, "GOAWAY has another length");
+        };
+        if self.is_client && id % 4 != 0 || self.goaway.is_some_and(|last| id > last) {
+            return fault(code::ID_ERROR, "GOAWAY with a wrong identifier");
+        }
+        self.goaway = Some(id);
+        Ok(())
+    }
+}
+
+/// Writes bytes as long as the stack takes them, and keeps the rest. The peer needs nothing of a
+/// stream that it has stopped.
+pub(super) fn write_some(stream: &mut SendStream<'_>, bytes: &mut Vec<u8>) {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(count) => drop(bytes.drain(..count)),
+            Err(WriteError::Blocked) => return,
+            Err(_) => bytes.clear(),
+        }
     }
 }
 
@@ -221,4 +301,41 @@ pub(super) fn read_stream(
     // The next poll sends the new flow control credit.
     let _ = chunks.finalize();
     is_open
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The result of a control stream with these frames after the settings.
+    fn control(is_client: bool, frames: &[(u64, &[u8])]) -> Result<Option<u64>, u32> {
+        let mut control = Control { is_client, ..Control::default() };
+        let mut bytes = frame(kind::SETTINGS, &[]);
+        bytes.extend(frames.iter().flat_map(|(kind, payload)| frame(*kind, payload)));
+        for byte in bytes {
+            control.read(&[byte]).map_err(|closing| closing.code)?;
+        }
+        Ok(control.goaway)
+    }
+
+    #[test]
+    fn frames_of_pushes_are_refused() {
+        assert_eq!(control(true, &[(kind::MAX_PUSH_ID, &[1])]), Err(code::FRAME_UNEXPECTED));
+        assert_eq!(control(false, &[(kind::MAX_PUSH_ID, &[1])]), Ok(None));
+        assert_eq!(control(true, &[(kind::CANCEL_PUSH, &[1])]), Err(code::ID_ERROR));
+        let code = |is_client| Common::new(is_client).typed(PUSH).expect_err("refused").code;
+        assert_eq!((code(true), code(false)), (code::ID_ERROR, code::STREAM_CREATION_ERROR));
+    }
+
+    #[test]
+    fn goaway_is_read_and_checked() {
+        const GOAWAY: u64 = kind::GOAWAY;
+        assert_eq!(control(true, &[(GOAWAY, &[0x40, 8]), (GOAWAY, &[4])]), Ok(Some(4)));
+        assert_eq!(control(true, &[(GOAWAY, &[4]), (GOAWAY, &[8])]), Err(code::ID_ERROR));
+        assert_eq!(control(true, &[(GOAWAY, &[3])]), Err(code::ID_ERROR), "no request's stream");
+        assert_eq!(control(false, &[(GOAWAY, &[3])]), Ok(Some(3)), "a push");
+        for payload in [&[][..], &[4, 4], &[0x40], &[0; 9]] {
+            assert_eq!(control(true, &[(GOAWAY, payload)]), Err(code::FRAME_ERROR));
+        }
+    }
 }

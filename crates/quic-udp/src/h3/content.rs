@@ -16,20 +16,29 @@ use sojourn_units::Bytes as Size;
 /// Bytes that are read from a file at once.
 const CHUNK: usize = 64 << 10;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
+/// Files that a server has open at a time. The usual limit of a process is 1,024 descriptors.
+const FILES: u64 = 256;
 /// Greatest generated body.
 const GREATEST: u64 = 1 << 40;
 
-/// Memory for data of files that the peers have not acknowledged.
+/// What the connections of a server share: memory for data of files that the peers have not
+/// acknowledged, and open files.
+///
+/// One connection may use as much as is free: the dynamic thresholds of Choudhury and Hahne
+/// ("Dynamic queue length thresholds for shared-memory packet switches", 1998). A part stays free,
+/// so that connections that do not read never starve the others.
 #[derive(Clone, Debug)]
 pub struct Pool {
     used: Arc<AtomicU64>,
     most: u64,
+    files: Arc<AtomicU64>,
+    most_files: u64,
 }
 
 impl Pool {
     /// A pool of `most` bytes. Each connection may use one chunk of 64 KiB beyond it.
     pub fn new(most: Size) -> Pool {
-        Pool { used: Arc::default(), most: most.0 }
+        Pool { used: Arc::default(), most: most.0, files: Arc::default(), most_files: FILES }
     }
 
     /// Bytes in use.
@@ -37,23 +46,54 @@ impl Pool {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Open files.
+    pub fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed)
+    }
+
     /// A share of one connection.
     pub(super) fn share(&self) -> Share {
-        Share { pool: self.clone(), own: Arc::default() }
+        Share { pool: self.clone(), own: Arc::default(), own_files: Arc::default() }
     }
 }
 
-/// The memory that one connection uses.
+/// What one connection uses.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     pool: Pool,
     own: Arc<AtomicU64>,
+    own_files: Arc<AtomicU64>,
+}
+
+/// The permission to have one file open, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Slot(Share);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.own_files.fetch_sub(1, Ordering::Relaxed);
+        self.0.pool.files.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Share {
     /// A connection without data in flight may always read: its acknowledgements wake the others.
     fn has_room(&self) -> bool {
-        self.own.load(Ordering::Relaxed) == 0 || self.pool.used() + CHUNK as u64 <= self.pool.most
+        let own = self.own.load(Ordering::Relaxed);
+        own == 0 || own + CHUNK as u64 <= self.pool.most.saturating_sub(self.pool.used())
+    }
+
+    /// A slot for one more file. A client that grants no stream credit keeps its files open, up to
+    /// half of the bound.
+    fn slot(&self) -> Option<Slot> {
+        let free = self.pool.most_files.saturating_sub(self.pool.files());
+        let own = self.own_files.load(Ordering::Relaxed);
+        if free == 0 || (own > 0 && own >= free) {
+            return None;
+        }
+        self.own_files.fetch_add(1, Ordering::Relaxed);
+        self.pool.files.fetch_add(1, Ordering::Relaxed);
+        Some(Slot(self.clone()))
     }
 
     fn hold(&self, data: Vec<u8>) -> Bytes {
@@ -84,13 +124,20 @@ impl Drop for Held {
     }
 }
 
+/// A file that is open, and its slot.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    file: File,
+    _slot: Slot,
+}
+
 /// The body of a response.
 #[derive(Debug)]
 pub(super) enum Body {
     /// A number of zero bytes.
     Zeros(u64),
     /// A file, and its bytes that are still to be read.
-    File(File, u64),
+    File(OpenFile, u64),
     /// A text.
     Text(Bytes),
 }
@@ -125,9 +172,9 @@ impl Body {
             }
             Body::Text(text) => Ok(Piece::Bytes(std::mem::take(text))),
             Body::File(..) if !share.has_room() => Ok(Piece::Wait),
-            Body::File(file, left) => {
+            Body::File(open, left) => {
                 let mut data = vec![0; size as usize];
-                file.read_exact(&mut data)?;
+                open.file.read_exact(&mut data)?;
                 *left -= size;
                 Ok(Piece::Bytes(share.hold(data)))
             }
@@ -181,8 +228,8 @@ impl Content {
         Content { folder: folder.map(Arc::new) }
     }
 
-    /// The status and the body of a path.
-    pub(super) fn find(&self, path: &[u8]) -> (&'static str, Body) {
+    /// The status and the body of a path, for the connection with this share.
+    pub(super) fn find(&self, path: &[u8], share: &Share) -> (&'static str, Body) {
         let path = path.split(|byte| *byte == b'?').next().unwrap_or_default();
         if let Some(size) = path.strip_prefix(b"/bytes/") {
             return match size_of(size) {
@@ -192,11 +239,33 @@ impl Content {
                 }
             };
         }
-        let file = names(path).and_then(|names| self.folder.as_ref()?.file(&names).ok()?);
-        match file {
-            Some((file, len)) => ("200", Body::File(file, len)),
-            None => ("404", text("no such file; /bytes/1000000 has a generated body\n")),
+        let (Some(names), Some(folder)) = (names(path), &self.folder) else { return missing() };
+        let Some(slot) = share.slot() else { return busy() };
+        match folder.file(&names) {
+            Ok(Some((file, len))) => ("200", Body::File(OpenFile { file, _slot: slot }, len)),
+            Ok(None) => missing(),
+            Err(errno) => refusal(errno),
         }
+    }
+}
+
+fn missing() -> (&'static str, Body) {
+    ("404", text("no such file; /bytes/1000000 has a generated body\n"))
+}
+
+fn busy() -> (&'static str, Body) {
+    ("503", text("too many files are open at present; try again later\n"))
+}
+
+/// The response to a file that cannot be opened. Only errors that its path causes mean that there
+/// is none; the others are the server's.
+fn refusal(errno: Errno) -> (&'static str, Body) {
+    match errno {
+        Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP | Errno::EACCES | Errno::ENAMETOOLONG => {
+            missing()
+        }
+        Errno::EMFILE | Errno::ENFILE => busy(),
+        _ => ("500", text("the file cannot be read\n")),
     }
 }
 
@@ -256,7 +325,8 @@ mod tests {
     #[test]
     fn files_below_the_folder_are_found_and_no_others() {
         let (base, content) = folder();
-        let status = |path: &str| content.find(path.as_bytes()).0;
+        let share = Pool::new(Size(0)).share();
+        let status = |path: &str| content.find(path.as_bytes(), &share).0;
         for good in ["/a%20b", "/sub/deep", "/sub/deep?query=/../x", "/bytes/0", "/bytes/1MB"] {
             assert_eq!(status(good), "200", "{good}");
         }
@@ -292,7 +362,7 @@ mod tests {
         std::fs::write(&path, vec![1; 3 * CHUNK]).expect("written");
         let pool = Pool::new(Size(CHUNK as u64));
         let (one, other) = (pool.share(), pool.share());
-        let (_, mut body) = content.find(b"/large");
+        let (_, mut body) = content.find(b"/large", &one);
         let piece = |body: &mut Body, share| body.next(share).expect("reads");
         let first = piece(&mut body, &one);
         assert!(matches!(first, Piece::Bytes(_)));
@@ -304,5 +374,63 @@ mod tests {
         assert_eq!(pool.used(), 0);
         assert!(matches!(piece(&mut body, &one), Piece::Bytes(_)));
         std::fs::remove_dir_all(base).expect("removed");
+    }
+
+    #[test]
+    fn connections_that_do_not_read_leave_memory_to_the_others() {
+        let (base, content) = folder();
+        let path = base.join("root/large");
+        std::fs::write(&path, vec![1; 20 * CHUNK]).expect("written");
+        let pool = Pool::new(Size(16 * CHUNK as u64));
+        let mut held = Vec::new();
+        let mut chunks = || {
+            let share = pool.share();
+            let (_, mut body) = content.find(b"/large", &share);
+            let mut count = 0;
+            while let Piece::Bytes(bytes) = body.next(&share).expect("reads") {
+                held.push(bytes);
+                count += 1;
+            }
+            count
+        };
+        assert_eq!([chunks(), chunks(), chunks()], [8, 4, 2]);
+        drop(held);
+        assert_eq!(pool.used(), 0);
+        std::fs::remove_dir_all(base).expect("removed");
+    }
+
+    /// Such as those of clients that grant no stream credit.
+    #[test]
+    fn open_files_are_bounded_for_each_connection_and_for_all() {
+        let (base, content) = folder();
+        let pool = Pool { most_files: 8, ..Pool::new(Size(0)) };
+        let mut open = Vec::new();
+        for expected in [4, 2, 1, 1, 0] {
+            let share = pool.share();
+            let bodies = std::iter::repeat_with(|| content.find(b"/sub/deep", &share));
+            let bodies: Vec<_> = bodies.take_while(|(status, _)| *status == "200").collect();
+            assert_eq!(bodies.len(), expected);
+            open.extend(bodies);
+        }
+        let share = pool.share();
+        assert_eq!((pool.files(), content.find(b"/sub/deep", &share).0), (8, "503"));
+        assert_eq!(content.find(b"/bytes/1", &share).0, "200", "it needs no file");
+        open.clear();
+        assert_eq!(content.find(b"/none", &share).0, "404");
+        assert_eq!((pool.files(), content.find(b"/sub/deep", &share).0), (0, "200"));
+        std::fs::remove_dir_all(base).expect("removed");
+    }
+
+    #[test]
+    fn faults_of_the_server_are_no_missing_files() {
+        for (errno, status) in [
+            (Errno::ENOENT, "404"),
+            (Errno::ELOOP, "404"),
+            (Errno::EMFILE, "503"),
+            (Errno::ENFILE, "503"),
+            (Errno::EIO, "500"),
+        ] {
+            assert_eq!(refusal(errno).0, status, "{errno}");
+        }
     }
 }

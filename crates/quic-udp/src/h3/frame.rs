@@ -6,6 +6,11 @@ pub(crate) mod kind {
     pub(crate) const HEADERS: u64 = 0x01;
     pub(crate) const SETTINGS: u64 = 0x04;
     pub(crate) const PUSH_PROMISE: u64 = 0x05;
+    pub(crate) const CANCEL_PUSH: u64 = 0x03;
+    pub(crate) const GOAWAY: u64 = 0x07;
+    pub(crate) const MAX_PUSH_ID: u64 = 0x0d;
+    /// Frames of the control stream alone (sections 7.2.3, 7.2.4, 7.2.6 and 7.2.7).
+    pub(crate) const CONTROL: [u64; 4] = [CANCEL_PUSH, SETTINGS, GOAWAY, MAX_PUSH_ID];
     /// Frames of HTTP/2 that HTTP/3 forbids (section 7.2.8).
     pub(crate) const FORBIDDEN: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 }
@@ -19,6 +24,7 @@ pub(crate) mod code {
     pub(crate) const FRAME_UNEXPECTED: u32 = 0x105;
     pub(crate) const FRAME_ERROR: u32 = 0x106;
     pub(crate) const EXCESSIVE_LOAD: u32 = 0x107;
+    pub(crate) const ID_ERROR: u32 = 0x108;
     pub(crate) const SETTINGS_ERROR: u32 = 0x109;
     pub(crate) const MISSING_SETTINGS: u32 = 0x10a;
     pub(crate) const REQUEST_INCOMPLETE: u32 = 0x10d;

@@ -14,7 +14,7 @@ mod static_table;
 
 pub use client::{Get, Response, Sink};
 pub use content::{Content, Folder, Pool};
-pub use qpack::{Field, Malformed, decode as decode_fields, encode as encode_fields};
+pub use qpack::{DecodeError, Field, decode as decode_fields, encode as encode_fields};
 pub use server::{Served, Server};
 
 /// Negotiated protocol (RFC 9114 section 3.1).

@@ -6,9 +6,16 @@ use super::static_table::STATIC;
 /// A header field.
 pub type Field = (Vec<u8>, Vec<u8>);
 
-/// A field section that cannot be decoded (`QPACK_DECOMPRESSION_FAILED`).
+/// The reason for which a field section has no fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub enum DecodeError {
+    /// It cannot be decoded, which ends the connection (`QPACK_DECOMPRESSION_FAILED`).
+    Malformed,
+    /// Its fields exceed the limit, which ends the request alone (RFC 9114 section 4.2.2).
+    TooLarge,
+}
+
+use DecodeError::Malformed;
 
 /// Greatest sum of the decoded names and values in bytes.
 const LARGEST: usize = 64 << 10;
@@ -17,7 +24,7 @@ const LARGEST: usize = 64 << 10;
 ///
 /// # Errors
 /// If the section is malformed, refers to the dynamic table, or has more than 64 KiB.
-pub fn decode(mut section: &[u8]) -> Result<Vec<Field>, Malformed> {
+pub fn decode(mut section: &[u8]) -> Result<Vec<Field>, DecodeError> {
     // RFC 9204 section 4.5.1: the required insert count, and the base.
     if integer(&mut section, 8)? != 0 {
         return Err(Malformed);
@@ -44,23 +51,23 @@ pub fn decode(mut section: &[u8]) -> Result<Vec<Field>, Malformed> {
         // Section 4.1.1.3 of RFC 9114 adds 32 bytes for each field.
         total += name.len() + value.len() + 32;
         if total > LARGEST {
-            return Err(Malformed);
+            return Err(DecodeError::TooLarge);
         }
         fields.push((name, value));
     }
     Ok(fields)
 }
 
-fn entry(section: &mut &[u8]) -> Result<(&'static str, &'static str), Malformed> {
+fn entry(section: &mut &[u8]) -> Result<(&'static str, &'static str), DecodeError> {
     lookup(integer(section, 6)?)
 }
 
-fn lookup(index: u64) -> Result<(&'static str, &'static str), Malformed> {
+fn lookup(index: u64) -> Result<(&'static str, &'static str), DecodeError> {
     usize::try_from(index).ok().and_then(|index| STATIC.get(index)).copied().ok_or(Malformed)
 }
 
 /// An integer with a prefix of `bits` bits (RFC 7541 section 5.1), of at most 62 bits.
-pub(super) fn integer(from: &mut &[u8], bits: u32) -> Result<u64, Malformed> {
+pub(super) fn integer(from: &mut &[u8], bits: u32) -> Result<u64, DecodeError> {
     let (first, mut rest) = from.split_first().ok_or(Malformed)?;
     let mask = (1_u64 << bits) - 1;
     let mut value = u64::from(*first) & mask;
@@ -82,7 +89,7 @@ pub(super) fn integer(from: &mut &[u8], bits: u32) -> Result<u64, Malformed> {
 }
 
 /// A string whose length has a prefix of `bits` bits, after the bit for Huffman's code.
-fn string(from: &mut &[u8], bits: u32) -> Result<Vec<u8>, Malformed> {
+fn string(from: &mut &[u8], bits: u32) -> Result<Vec<u8>, DecodeError> {
     let is_coded = from.first().ok_or(Malformed)? >> bits & 1 == 1;
     let len = usize::try_from(integer(from, bits)?).map_err(|_| Malformed)?;
     let (text, rest) = from.split_at_checked(len).ok_or(Malformed)?;
@@ -152,6 +159,13 @@ mod tests {
             assert_eq!(decode(section), Err(Malformed), "{section:?}");
         }
         assert_eq!(decode(&[0, 0, 0xff, 36]), Err(Malformed), "index 99");
+    }
+
+    #[test]
+    fn many_fields_are_too_large_but_not_malformed() {
+        let mut section = vec![0, 0];
+        section.resize(LARGEST / 32 + 2, 0xc0 | 1);
+        assert_eq!(decode(&section), Err(DecodeError::TooLarge));
     }
 
     proptest! {

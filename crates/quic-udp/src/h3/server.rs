@@ -9,7 +9,7 @@ use sojourn_units::Instant;
 use super::connection::{Common, fault, read_stream};
 use super::content::{Body, Content, Piece, Pool, Share, text};
 use super::frame::{self, Frames, Part, code, kind, put_varint};
-use super::qpack;
+use super::qpack::{self, DecodeError, Field};
 use crate::driver::{Application, Closing};
 
 /// The requests of a connection.
@@ -64,7 +64,7 @@ impl Server {
         Server {
             content,
             share: pool.share(),
-            common: Common::default(),
+            common: Common::new(false),
             requests: BTreeMap::new(),
             responses: BTreeMap::new(),
             closing: None,
@@ -110,19 +110,20 @@ impl Server {
         section: &[u8],
         connection: &mut Connection,
     ) -> Result<(), Closing> {
-        let Ok(fields) = qpack::decode(section) else {
-            return fault(code::DECOMPRESSION_FAILED, "a field section cannot be decoded");
+        let fields = match qpack::decode(section) {
+            Ok(fields) => fields,
+            Err(DecodeError::TooLarge) => return refuse(id, code::EXCESSIVE_LOAD, connection),
+            Err(DecodeError::Malformed) => {
+                return fault(code::DECOMPRESSION_FAILED, "a field section cannot be decoded");
+            }
         };
-        let value = |name: &str| {
-            let mut values = fields.iter().filter(|(known, _)| known == name.as_bytes());
-            let first = values.next().map(|(_, value)| &value[..]);
-            if values.next().is_some() { None } else { first }
-        };
-        let (Some(method), Some(path)) = (value(":method"), value(":path")) else {
+        if !is_well_formed(&fields) {
             return refuse(id, code::MESSAGE_ERROR, connection);
-        };
+        }
+        let method = value(&fields, ":method").unwrap_or_default();
+        let path = value(&fields, ":path").unwrap_or_default();
         let (status, body) = match method {
-            b"GET" | b"HEAD" => self.content.find(path),
+            b"GET" | b"HEAD" => self.content.find(path, &self.share),
             _ => ("405", text("the methods are GET and HEAD\n")),
         };
         let length = body.len().to_string();
@@ -175,6 +176,41 @@ impl Server {
     }
 }
 
+/// The first value of a field.
+fn value<'a>(fields: &'a [Field], name: &str) -> Option<&'a [u8]> {
+    fields.iter().find(|(known, _)| known == name.as_bytes()).map(|(_, value)| &value[..])
+}
+
+/// Pseudo-header fields of requests (RFC 9114 section 4.3.1).
+const PSEUDO: [&str; 4] = [":method", ":scheme", ":authority", ":path"];
+/// Fields that concern a connection of HTTP/1.1 (section 4.2).
+const OF_CONNECTION: [&str; 5] =
+    ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// Whether the fields are those of a request (RFC 9114 sections 4.2, 4.3, 4.3.1 and 4.4).
+fn is_well_formed(fields: &[Field]) -> bool {
+    let count = |name: &str| fields.iter().filter(|(known, _)| known == name.as_bytes()).count();
+    let is_among = |name: &[u8], names: &[&str]| names.iter().any(|one| one.as_bytes() == name);
+    let pseudo = fields.iter().take_while(|(name, _)| name.starts_with(b":")).count();
+    let (pseudo, plain) = fields.split_at(pseudo);
+    let are_known = pseudo.iter().all(|(name, _)| is_among(name, &PSEUDO));
+    let are_plain = plain.iter().all(|(name, value)| {
+        let is_name =
+            !name.is_empty() && !name.iter().any(|byte| b':' == *byte || byte.is_ascii_uppercase());
+        let is_te = name != b"te" || value == b"trailers";
+        is_name && is_te && !is_among(name, &OF_CONNECTION)
+    });
+    let are_single = PSEUDO.iter().all(|name| count(name) <= 1);
+    let has_target = if value(fields, ":method") == Some(b"CONNECT") {
+        count(":authority") == 1 && count(":scheme") + count(":path") == 0
+    } else {
+        let has_host = count(":authority") + count("host") > 0;
+        let has_path = value(fields, ":path").is_some_and(|path| !path.is_empty());
+        count(":method") + count(":scheme") == 2 && has_path && has_host
+    };
+    are_known && are_plain && are_single && has_target
+}
+
 /// A fault of a request.
 enum Refusal {
     /// It ends the connection.
@@ -207,7 +243,8 @@ impl Request {
         match kind {
             kind::HEADERS if len > frame::LARGEST => Err(Refusal::Stream(code::EXCESSIVE_LOAD)),
             kind::HEADERS => Ok(()),
-            kind::DATA | kind::SETTINGS | kind::PUSH_PROMISE => unexpected(),
+            kind::DATA | kind::PUSH_PROMISE => unexpected(),
+            other if kind::CONTROL.contains(&other) => unexpected(),
             other if kind::FORBIDDEN.contains(&other) => unexpected(),
             // RFC 9114 section 9: unknown frames are ignored.
             _ => Ok(()),
@@ -269,7 +306,7 @@ impl Application for Server {
     fn on_event(&mut self, _: Instant, event: Event, connection: &mut Connection) {
         let done = match event {
             Event::Connected => {
-                self.common.open(connection);
+                self.common.begin(connection);
                 Ok(())
             }
             Event::Stream(StreamEvent::Opened { dir }) => self.accept(dir, connection),
@@ -285,11 +322,55 @@ impl Application for Server {
     }
 
     fn run(&mut self, _: Instant, connection: &mut Connection) -> Option<Closing> {
+        self.common.write(connection);
         self.write(connection);
         self.closing
     }
 
     fn is_app_limited(&self) -> bool {
         self.responses.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_requests_are_recognized() {
+        let is_good = |extra: &[(&str, &str)], without: &str| {
+            let whole =
+                [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/")];
+            let fields = whole.iter().filter(|(name, _)| *name != without).chain(extra);
+            let bytes = |(name, value): &(&str, &str)| (name.as_bytes().into(), (*value).into());
+            is_well_formed(&fields.map(bytes).collect::<Vec<_>>())
+        };
+        assert!(is_good(&[], ""));
+        assert!(is_good(&[("te", "trailers"), ("accept", "X")], ""));
+        assert!(is_good(&[("host", "a")], ":authority"));
+        for without in PSEUDO {
+            assert!(!is_good(&[], without), "{without}");
+        }
+        for extra in [
+            (":path", "/"),
+            (":status", "200"),
+            ("Accept", "x"),
+            ("", "x"),
+            ("connection", "close"),
+            ("te", "gzip"),
+        ] {
+            assert!(!is_good(&[extra], ""), "{extra:?}");
+        }
+        assert!(!is_good(&[("accept", "x"), (":path", "/")], ":path"), "a pseudo-header last");
+    }
+
+    #[test]
+    fn frames_of_the_control_stream_end_a_connection() {
+        for kind in kind::CONTROL.into_iter().chain([kind::DATA, kind::PUSH_PROMISE, 0x06]) {
+            let read = Request::default().read(&frame::frame(kind, &[0]));
+            let Err(Refusal::Connection(closing)) = read else { panic!("kind {kind} is read") };
+            assert_eq!(closing.code, code::FRAME_UNEXPECTED);
+        }
+        assert!(Request::default().read(&frame::frame(0x21, &[0])).is_ok(), "an unknown kind");
     }
 }

@@ -7,11 +7,11 @@ use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use bytes::BytesMut;
 use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
-use sojourn_quic_udp::h3::Get;
-use sojourn_quic_udp::tls::Trust;
-use sojourn_quic_udp::{Driver, Ending, Figures, Limits, Service};
+use sojourn_quic_udp::h3::{Content, Get, Pool, Server};
+use sojourn_quic_udp::tls::{Identity, Trust};
+use sojourn_quic_udp::{Driver, Ending, Figures, Limits, Service, Settings};
 use sojourn_udp::io::{Clock, Socket, open_here};
-use sojourn_units::Duration;
+use sojourn_units::{Bytes, Duration};
 
 use crate::common::{Running, fetch, get, serve, settings};
 
@@ -135,6 +135,42 @@ fn a_server_survives_damaged_datagrams() {
     }
     let done = get(fetch(server.address, "/bytes/10000", 1)).expect("it serves");
     assert_eq!(done.responses[0].bytes, 10_000);
+}
+
+/// A server whose flow control admits few bytes, and no unidirectional stream.
+struct Narrow(Pool);
+
+impl Service for Narrow {
+    type App = Server;
+
+    fn accept(&mut self, _: SocketAddr) -> Server {
+        Server::new(Content::default(), &self.0)
+    }
+}
+
+/// RFC 9114 section 6.2 advises more credit, but does not require it.
+#[test]
+fn a_request_arrives_in_pieces_if_flow_control_admits_few_bytes() {
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    for uni in [0, 1] {
+        let socket = Socket::bind(any, &open_here).expect("binds");
+        let windows = [Bytes(10), Bytes(12)];
+        let settings =
+            Settings { receive_windows: windows, streams: [1, uni], ..settings("cubic") };
+        let crypto = Identity::made(any.ip()).expect("made").server().expect("usable");
+        let (pool, limits) = (Pool::new(Bytes(0)), Limits::default());
+        let clock = Clock::start();
+        let narrow = Narrow(pool);
+        let mut server =
+            Driver::server(socket, clock, settings, narrow, crypto, limits).expect("ok");
+        let (address, stop) = (server.local_addr().expect("bound"), server.stop_handle());
+        let thread = std::thread::spawn(move || server.run(&mut |_| false).expect("serves"));
+        let done = get(fetch(address, "/bytes/1000", 2)).expect("downloads");
+        let bytes: Vec<_> = done.responses.iter().map(|one| one.bytes).collect();
+        assert_eq!(bytes, [1_000; 2], "{uni} unidirectional streams");
+        stop.stop();
+        thread.join().expect("no panic");
+    }
 }
 
 /// Clients of one socket.

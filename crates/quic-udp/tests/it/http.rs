@@ -50,8 +50,8 @@ fn bodies_arrive_whole_and_in_sequence() {
     assert_eq!((served.requests, served.body_bytes), (4, 1_200_000));
     assert_eq!((figures.ending, figures.state.lost), (Ending::Closed, 0));
     assert_eq!(figures.sent.ect0, 0);
-    // A client on a busy machine acknowledges many packets at once.
-    assert!(figures.rtts.count() > 10);
+    // On a busy machine, one acknowledgement covers many packets.
+    assert!(figures.rtts.count() > 10, "{} samples", figures.rtts.count());
 }
 
 #[test]
