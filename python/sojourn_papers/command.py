@@ -18,7 +18,7 @@ from sojourn.errors import UsageError
 from sojourn.pictures import Pictures
 from sojourn.progress import Bar
 from sojourn.real_time import gain_privilege
-from sojourn.sweeps.jobs import Place
+from sojourn.sweeps.cells import Place
 
 from sojourn_papers import page, runner
 from sojourn_papers.form import Form
