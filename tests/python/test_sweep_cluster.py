@@ -207,10 +207,15 @@ def test_workers_of_a_killed_command_write_no_run_twice(
         fs = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
         for _ in range(2):
             with subprocess.Popen(line, stdout=subprocess.DEVNULL) as process:
-                held = len(fs.glob(f"{bucket}/sweep/runs/*.parquet"))
-                while len(fs.glob(f"{bucket}/sweep/runs/*.parquet")) < held + 2:
-                    time.sleep(0.01)
-                process.send_signal(signal.SIGKILL)
+                try:
+                    held = len(fs.glob(f"{bucket}/sweep/runs/*.parquet"))
+                    deadline = time.monotonic() + 60
+                    while len(fs.glob(f"{bucket}/sweep/runs/*.parquet")) < held + 2:
+                        assert process.poll() is None, "the command ended before its signal"
+                        assert time.monotonic() < deadline, "the command writes no batches"
+                        time.sleep(0.01)
+                finally:
+                    process.kill()
         # It begins while workers still execute batches of the killed commands.
         subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
         assert_same(sojourn.Dataset(f"{bucket}/sweep"), whole)
