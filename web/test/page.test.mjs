@@ -254,6 +254,8 @@ test("Explore draws a heat map, whose cells open their experiment", { skip }, as
 
 test("Write runs every shipped scenario of the menu", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#write`);
+  // The view loads after the page's first run has begun.
+  await tab.waitForSelector("select");
   for (const path of Object.keys(scenarios)) {
     await tab.select("select", path);
     await drawn(tab);
