@@ -21,7 +21,7 @@ const FILES: u64 = 256;
 /// Greatest generated body.
 const GREATEST: u64 = 1 << 40;
 
-/// What the connections of a server share: memory for data of files that the peers have not
+/// The shared resources of a server's connections: memory for data of files that the peers have not
 /// acknowledged, and open files.
 ///
 /// One connection may use as much as is free: the dynamic thresholds of Choudhury and Hahne
@@ -57,7 +57,7 @@ impl Pool {
     }
 }
 
-/// What one connection uses.
+/// The use of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     pool: Pool,

@@ -10,9 +10,9 @@ use proto::crypto::{ClientConfig, ServerConfig};
 /// The configuration of the end that opens a connection, and of the other.
 #[derive(Clone)]
 pub struct Crypto {
-    /// Of the end that opens the connection.
+    /// The client's configuration: the end that opens the connection.
     pub client: Arc<dyn ClientConfig>,
-    /// Of the other end.
+    /// The server's configuration: the other end.
     pub server: Arc<dyn ServerConfig>,
 }
 
