@@ -49,12 +49,18 @@ pub(crate) fn steps(flows: usize, mtu: u32, version: IpVersion) -> Vec<Step> {
         steps.extend(host(wire, flows, version));
         steps.extend(router(wire, version));
     }
-    let forwarding = match version {
+    steps
+}
+
+/// Makes the router forward packets. It comes after all devices: a device that starts with multicast
+/// on a forwarding router joins the routers' group `ff02::2`, keeps it when multicast is off, and
+/// reports it (RFC 3810 section 6.1).
+pub(crate) fn forwarding(version: IpVersion) -> Step {
+    let path = match version {
         IpVersion::V4 => "net/ipv4/ip_forward",
         IpVersion::V6 => "net/ipv6/conf/all/forwarding",
     };
-    steps.push(Step::sysctl(Place::Router, forwarding, "1"));
-    steps
+    Step::sysctl(Place::Router, path, "1")
 }
 
 /// Without addresses of their own making, devices send no packets that belong to no flow.

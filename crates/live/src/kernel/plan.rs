@@ -156,6 +156,7 @@ impl Plan {
         for link in &links {
             setup.extend(link.setup(version));
         }
+        setup.push(network::forwarding(version));
         let mut changes = Vec::new();
         for change in link_changes(scenario, seed) {
             for link in links.iter().filter(|link| link.place == change.link) {

@@ -65,6 +65,8 @@ fn devices_of_the_router_have_no_multicast() {
         let step = format!("ip -n sojourn-router link set {device} multicast off up");
         assert!(started.contains(&step), "{device}: {started:#?}");
     }
+    let last = plan.setup.last().map(ToString::to_string).unwrap_or_default();
+    assert!(last.contains("forward"), "the router forwards before all devices are there: {last}");
 }
 
 #[test]
