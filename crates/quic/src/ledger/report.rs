@@ -152,6 +152,7 @@ impl Ledger {
             loss_event,
             ecn_event,
             in_recovery: self.period != Period::None,
+            is_duplicate: false,
             spurious: is_spurious,
             // QUIC's probe timeout deems no packet lost (RFC 9002 section 6.2).
             after_timeout: false,
