@@ -135,6 +135,11 @@ impl<A: Application> Peer<A> {
         timer.min(self.paced_at.unwrap_or(Instant::MAX)).min(self.app.next_at())
     }
 
+    /// The departure of the next packet, if it waits for the gate.
+    pub(crate) fn departs_at(&self) -> Option<Instant> {
+        self.paced_at
+    }
+
     /// Runs the timers that are due.
     pub(crate) fn on_timer(&mut self, now: Instant) {
         if self.connection.poll_timeout().is_some_and(|at| self.instant(at) <= now) {

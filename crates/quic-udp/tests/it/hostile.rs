@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
 use sojourn_quic_udp::h3::{Content, Get, Pool, Server};
 use sojourn_quic_udp::tls::{Identity, Trust};
-use sojourn_quic_udp::{Driver, Ending, Figures, Limits, Service, Settings};
+use sojourn_quic_udp::{Credit, Driver, Ending, Figures, Limits, Service};
 use sojourn_udp::io::{Clock, Socket, open_here};
 use sojourn_units::{Bytes, Duration};
 
@@ -154,15 +154,14 @@ fn a_request_arrives_in_pieces_if_flow_control_admits_few_bytes() {
     let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
     for uni in [0, 1] {
         let socket = Socket::bind(any, &open_here).expect("binds");
-        let windows = [Bytes(10), Bytes(12)];
-        let settings =
-            Settings { receive_windows: windows, streams: [1, uni], ..settings("cubic") };
+        let credit = Credit { receive_windows: [Bytes(10), Bytes(12)], streams: [1, uni] };
         let crypto = Identity::made(any.ip()).expect("made").server().expect("usable");
-        let (pool, limits) = (Pool::new(Bytes(0)), Limits::default());
+        let (pool, limits) = (Pool::new(Bytes(0), 8), Limits::default());
         let clock = Clock::start();
         let narrow = Narrow(pool);
-        let mut server =
-            Driver::server(socket, clock, settings, narrow, crypto, limits).expect("ok");
+        let mut server = Driver::server(socket, clock, settings("cubic"), narrow, crypto, limits)
+            .expect("ok")
+            .with_credit(credit);
         let (address, stop) = (server.local_addr().expect("bound"), server.stop_handle());
         let thread = std::thread::spawn(move || server.run(&mut |_| false).expect("serves"));
         let done = get(fetch(address, "/bytes/1000", 2)).expect("downloads");
