@@ -69,12 +69,59 @@ METRICS = [
 
 def rows(found: MatrixSummary) -> Iterator[Row]:
     """Build one row per queue and flow or pair, in the order of simulation."""
-    cells: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
+    cells: dict[tuple[str, str], list[Cell]] = {}
     for cell in found["cells"]:
-        cells.setdefault((cell["queue"], tuple(cell["controls"])), []).append(cell)
-    for (queue, controls), group in cells.items():
+        name = plan.row_name(cell["controls"], cell["carrier"])
+        cells.setdefault((cell["queue"], name), []).append(cell)
+    for (queue, flows), group in cells.items():
         texts = [[metric.text(cell) for cell in group] for metric in METRICS]
-        yield Row(queue, " + ".join(controls), texts, len(controls) == 1)
+        texts[0] = [
+            text + _CLOSED * bool(cell["closed"])
+            for text, cell in zip(texts[0], group, strict=True)
+        ]
+        yield Row(queue, flows, texts, len(group[0]["controls"]) == 1)
+
+
+# Differences of a stack's goodput from the model's that count as small, and that are listed.
+_NEAR, _FAR = 0.02, 0.05
+# The mark of a goodput whose connection the stack has ended early.
+_CLOSED = "†"
+
+
+def closings(found: MatrixSummary) -> list[str]:
+    """List the reasons for which stacks have ended connections, and the number of such cells."""
+    reasons: dict[str, int] = {}
+    for cell in found["cells"]:
+        for reason in cell["closed"]:
+            reasons[reason] = reasons.get(reason, 0) + 1
+    return [
+        f"{_CLOSED} The stack has ended the connection early (cells: {count}): {reason}"
+        for reason, count in reasons.items()
+    ]
+
+
+def comparisons(found: MatrixSummary) -> list[str]:
+    """Compare the goodputs of each stack with those of the model of QUIC, one line a stack."""
+    cells = {(c["queue"], c["rtt"], c["controls"][0], c["carrier"]): c for c in found["cells"]}
+    return [_comparison(stack, cells) for stack in found["quic"]]
+
+
+def _comparison(stack: str, cells: Mapping[tuple[str, str, str, str | None], Cell]) -> str:
+    near, far = 0, list[str]()
+    own = {key[:3]: cell for key, cell in cells.items() if key[3] == stack}
+    for (queue, rtt, control), cell in own.items():
+        real = cell["goodput_bps"][0]
+        modelled = cells[queue, rtt, control, plan.MODEL]["goodput_bps"][0]
+        gap = abs(real - modelled) / modelled if modelled else 0.0
+        near += gap <= _NEAR
+        if gap > _FAR:
+            pair = f"{real / 1e6:.1f}{_CLOSED * bool(cell['closed'])} and {modelled / 1e6:.1f}"
+            far.append(f"{control} over {queue} at {rtt} ({pair})")
+    beyond = f"; by more than {100 * _FAR:.0f} %: {', '.join(far)}" if far else ""
+    return (
+        f"Goodput of {stack} and of the model: differs by at most {100 * _NEAR:.0f} % in {near} of "
+        f"{len(own)} cells{beyond}"
+    )
 
 
 def about(found: MatrixSummary) -> str:
@@ -85,7 +132,17 @@ def about(found: MatrixSummary) -> str:
         f"{stack}One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows "
         f"for {found['duration']}, {_seeds(found)}; the second flow starts after a second. "
         f"Figures are for base RTTs of {rtts}, in this order; marks and drops are per thousand "
-        "packets delivered; all count from the start, slow start included."
+        f"packets delivered; all count from the start, slow start included.{_about_quic(found)}"
+    )
+
+
+def _about_quic(found: MatrixSummary) -> str:
+    if not found["quic"]:
+        return ""
+    stacks = _listed([f"({name})" for name in found["quic"]])
+    return (
+        f" Rows with {stacks} are of a flow that this QUIC stack carries, with real packets in "
+        f"virtual time, and rows with ({plan.MODEL}) of Sojourn's model of QUIC."
     )
 
 
@@ -105,8 +162,9 @@ def refusals(found: MatrixSummary) -> list[str]:
     """List impossible combinations, one line per reason with all affected controllers."""
     reasons: dict[str, dict[str, None]] = {}
     for one in found["refused"]:
-        reasons.setdefault(one["reason"], {})[" + ".join(one["controls"])] = None
-    return [f"{', '.join(who)}: {reason}" for reason, who in reasons.items()]
+        who = plan.row_name(one["controls"], one["carrier"])
+        reasons.setdefault(one["reason"], {})[who] = None
+    return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def markdown(found: MatrixSummary) -> str:
@@ -115,19 +173,23 @@ def markdown(found: MatrixSummary) -> str:
     for queue in found["queues"]:
         own = [row for row in rows(found) if row.queue == queue]
         parts += [f"## {queue}", _markdown_table(own)]
+    if compared := [*comparisons(found), *closings(found)]:
+        parts += ["## Stacks and the model of QUIC", "\n".join(f"- {line}" for line in compared)]
     if left_out := refusals(found):
         parts += ["## Not combined", "\n".join(f"- {line}" for line in left_out)]
     return "\n\n".join(parts) + "\n"
 
 
+SHIPPED_STACKS = ("noq",)
+"""The QUIC stacks of docs/matrix.md."""
 _WRITTEN = " Written by `make matrix`; a test compares it with the simulation."
 
 
 def _is_shipped(found: MatrixSummary) -> bool:
     """Return whether this is the matrix of docs/matrix.md, which a test checks."""
     asked: dict[str, Any] = {**found}
-    whole = plan.choose_axes(None, None)
-    lists = ("controls", "queues", "rtts")
+    whole = plan.choose_axes(None, None, quic=SHIPPED_STACKS)
+    lists = ("controls", "queues", "rtts", "quic")
     return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
         all(
             asked[key] == getattr(whole, key)
@@ -166,5 +228,7 @@ def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) ->
     output.write_file(place / "matrix.json", json_text(found))
     output.write_file(place / "matrix.md", markdown(found))
     drawn.draw(figure.alone(found), place / "alone")
+    if found["quic"]:
+        drawn.draw(figure.over_quic(found), place / "quic")
     for queue in found["queues"]:
         drawn.draw(figure.together(found, queue), place / f"together-{queue}")
