@@ -46,9 +46,9 @@ def add_address(parser: argparse.ArgumentParser, verb: str, default_port: int) -
 def serve(
     server: Server, request: Request, show: Callable[[float], None], as_json: bool
 ) -> dict[str, int]:
-    """Print the address, and show what ends until a signal asks for the end; return the strays.
+    """Print the address and each ended connection until a signal; return the counts of strays.
 
-    `show` waits for this many seconds, and prints what has ended.
+    `show` prints the connections that have ended, after a wait of at most its seconds.
     """
     print_line({"listening": server.address} if as_json else f"Listening on UDP {server.address}")
     while not request.is_made:

@@ -23,8 +23,8 @@ class Cell(TypedDict):
     and null in all others. `rtt` is the requested value; `base_rtt_s` also includes the
     transmission of a packet and of its acknowledgement. `goodput_bps` has each flow's goodput over
     its lifetime, in the order of `controls`. The round-trip times that each flow measured are in
-    the same order (None without a sample). The second flow starts a second later. `jain` is Jain's
-    fairness index of the goodputs, None for a single flow. Counts and percentiles are of the
+    the same order (null without a sample). The second flow starts a second later. `jain` is Jain's
+    fairness index of the goodputs, and null for a single flow. Counts and percentiles are of the
     bottleneck's queue and of the whole run.
 
     `closed` has the reasons for which QUIC stacks have ended connections, each once.

@@ -86,7 +86,7 @@ impl<S: Service> Driver<S> {
         limits: Limits,
     ) -> Result<Driver<S>, Error> {
         let mut base = ServerConfig::with_crypto(Arc::clone(&crypto));
-        // Connections are accepted or refused at once: nothing waits in the endpoint.
+        // Connections are accepted or refused at once, and never wait in the endpoint.
         base.migration(false).max_incoming(BATCH).incoming_buffer_size_total(1 << 20);
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);

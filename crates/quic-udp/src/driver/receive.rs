@@ -14,8 +14,8 @@ use crate::figures::Figures;
 use crate::peer::Peer;
 
 impl<S: Service> Driver<S> {
-    /// Receives a batch of datagrams, at the kernel's receive times: the time until this thread ran
-    /// is no part of the round trip. Returns whether there may be more.
+    /// Receives a batch of datagrams, at the kernel's receive times: the round trip does not include
+    /// the time until this thread ran. Returns whether there may be more.
     pub(super) fn receive(&mut self) -> Result<bool, Error> {
         let times = self.clock.realtime();
         for _ in 0..BATCH {

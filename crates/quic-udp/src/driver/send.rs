@@ -167,7 +167,7 @@ impl<S: Service> Driver<S> {
                 let action = "send or receive";
                 return Err(sojourn_udp::Error::Socket { action, source }.into());
             }
-            // This machine lacks memory at present, which says nothing about the peer.
+            // This machine lacks memory at present, and the peer may be well.
             Errno::ENOBUFS | Errno::ENOMEM | Errno::EAGAIN | Errno::EINTR => return Ok(()),
             _ => {}
         }

@@ -97,8 +97,8 @@ impl rustls::KeyLog for ToSink {
     }
 }
 
-/// A time at which the certificate is valid, whatever the clock of this machine shows: 1 January
-/// 2027, 00:00 UTC.
+/// A time at which the certificate is valid, independent of this machine's clock: 1 January 2027,
+/// 00:00 UTC.
 #[derive(Debug)]
 struct Issued;
 
