@@ -24,7 +24,7 @@ const WHOLE: usize = 1 << 16;
 const PACKETS: usize = 2048;
 /// Bytes of a batch.
 const BYTES: usize = PACKETS * SNAP;
-/// Batches of a run, 20 MB together: half a second of 1 Gbit/s in each direction if packets are cut,
+/// Batches of a run, 21 MB together: half a second of 1 Gbit/s in each direction if packets are cut,
 /// a tenth if not.
 const BATCHES: usize = 64;
 /// Bytes collected before they are written.
