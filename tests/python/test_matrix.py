@@ -61,7 +61,7 @@ def test_stacks_stand_beside_the_model(sojourn: Sojourn) -> None:
     assert "| cubic (noq) |" in rows
     assert "| cubic (quic) |" in rows
     assert "rapid (noq): " in rows
-    assert "Goodput of noq and of the model: differs by at most 2 % in 1 of 1 cells" in rows
+    assert "Goodput in noq and in the model: differs by at most 2 % in 1 of 1 cells" in rows
 
 
 def test_a_connection_that_a_stack_ends_has_a_mark(sojourn: Sojourn) -> None:

@@ -100,28 +100,61 @@ def closings(found: MatrixSummary) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Gap:
+    """The goodput of a flow in a stack, beside that in the model of QUIC."""
+
+    stack: str
+    cell: Cell
+    modelled_bps: float
+
+    @property
+    def share(self) -> float:
+        """The difference as a share of the model's goodput."""
+        real = self.cell["goodput_bps"][0]
+        return abs(real - self.modelled_bps) / self.modelled_bps if self.modelled_bps else 0.0
+
+
+def gaps(found: MatrixSummary) -> list[Gap]:
+    """Compare each flow in a stack with the model of QUIC."""
+    of = {(c["queue"], c["rtt"], c["controls"][0], c["carrier"]): c for c in found["cells"]}
+    return [
+        Gap(stack, cell, of[queue, rtt, control, plan.MODEL]["goodput_bps"][0])
+        for (queue, rtt, control, stack), cell in of.items()
+        if stack is not None and stack != plan.MODEL
+    ]
+
+
 def comparisons(found: MatrixSummary) -> list[str]:
-    """Compare the goodputs of each stack with those of the model of QUIC, one line a stack."""
-    cells = {(c["queue"], c["rtt"], c["controls"][0], c["carrier"]): c for c in found["cells"]}
-    return [_comparison(stack, cells) for stack in found["quic"]]
+    """Count the flows in a stack with about the model's goodput, in a sentence for each stack."""
+    lines = []
+    for stack in found["quic"]:
+        own = [gap.share for gap in gaps(found) if gap.stack == stack]
+        near, far = sum(one <= _NEAR for one in own), sum(one > _FAR for one in own)
+        lines.append(
+            f"Goodput in {stack} and in the model: differs by at most {100 * _NEAR:.0f} % in "
+            f"{near} of {len(own)} cells, and by more than {100 * _FAR:.0f} % in {far}"
+        )
+    return lines
 
 
-def _comparison(stack: str, cells: Mapping[tuple[str, str, str, str | None], Cell]) -> str:
-    near, far = 0, list[str]()
-    own = {key[:3]: cell for key, cell in cells.items() if key[3] == stack}
-    for (queue, rtt, control), cell in own.items():
-        real = cell["goodput_bps"][0]
-        modelled = cells[queue, rtt, control, plan.MODEL]["goodput_bps"][0]
-        gap = abs(real - modelled) / modelled if modelled else 0.0
-        near += gap <= _NEAR
-        if gap > _FAR:
-            pair = f"{real / 1e6:.1f}{_CLOSED * bool(cell['closed'])} and {modelled / 1e6:.1f}"
-            far.append(f"{control} over {queue} at {rtt} ({pair})")
-    beyond = f"; by more than {100 * _FAR:.0f} %: {', '.join(far)}" if far else ""
-    return (
-        f"Goodput of {stack} and of the model: differs by at most {100 * _NEAR:.0f} % in {near} of "
-        f"{len(own)} cells{beyond}"
-    )
+def _gap_table(found: MatrixSummary) -> list[str]:
+    """Format the large differences as a Markdown table."""
+    far = [gap for gap in gaps(found) if gap.share > _FAR]
+    heads = ("flow", "queue", "base RTT", "stack (Mbit/s)", "model (Mbit/s)")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for gap in far:
+        cell = gap.cell
+        closed = _CLOSED * bool(cell["closed"])
+        parts = (
+            plan.row_name(cell["controls"], gap.stack),
+            cell["queue"],
+            cell["rtt"],
+            f"{cell['goodput_bps'][0] / 1e6:.1f}{closed}",
+            f"{gap.modelled_bps / 1e6:.1f}",
+        )
+        lines.append(f"| {' | '.join(parts)} |")
+    return ["\n".join(lines)] if far else []
 
 
 def about(found: MatrixSummary) -> str:
@@ -175,6 +208,7 @@ def markdown(found: MatrixSummary) -> str:
         parts += [f"## {queue}", _markdown_table(own)]
     if compared := [*comparisons(found), *closings(found)]:
         parts += ["## Stacks and the model of QUIC", "\n".join(f"- {line}" for line in compared)]
+        parts += _gap_table(found)
     if left_out := refusals(found):
         parts += ["## Not combined", "\n".join(f"- {line}" for line in left_out)]
     return "\n\n".join(parts) + "\n"
