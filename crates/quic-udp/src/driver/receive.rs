@@ -38,8 +38,11 @@ impl<S: Service> Driver<S> {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(key), event)) => {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.figures.received.count(received.ecn, received.len);
-                    peer.connection.handle_event(event);
-                    self.ready.insert(key);
+                    if peer.receive(self.now, event) {
+                        self.ready.insert(key);
+                    } else {
+                        self.abandon(key);
+                    }
                 }
                 Ok(())
             }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
-use noq_proto::Transmit;
+use noq_proto::{EndpointEvent, Transmit};
 use sojourn_udp::io::Route;
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -64,6 +64,17 @@ impl<S: Service> Driver<S> {
             }
         }
         Ok(())
+    }
+
+    /// Forgets a connection whose state is not sound.
+    pub(super) fn abandon(&mut self, key: usize) {
+        if let Some(peer) = self.peers.get_mut(&key) {
+            let handle = peer.handle;
+            self.service.ended(&mut peer.app, &peer.figures);
+            self.endpoint.handle_event(handle, EndpointEvent::drained());
+        }
+        self.ready.remove(&key);
+        self.remove(key);
     }
 
     fn remove(&mut self, key: usize) {
