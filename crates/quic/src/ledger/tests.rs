@@ -144,3 +144,16 @@ fn losses_that_match_no_packet_are_counted_by_their_bytes() {
     let log = setup.tally.take_log();
     assert!(matches!(log[..], [StackEvent::LostBytes(bytes), _] if bytes == 2 * MSS + 1));
 }
+
+/// A stack that counts other bytes in flight would otherwise be polled without end.
+#[test]
+fn an_open_gate_has_no_time_at_which_it_opens() {
+    let mut setup = Setup::new(20 * MSS, Pacing::Gap(Duration::from_millis(10)));
+    setup.ledger.gate().open(ms(1));
+    setup.ledger.on_sent(ms(1), 0, MSS);
+    setup.ledger.on_blocked();
+    assert_eq!(setup.ledger.gate().open_at(), Some(ms(11)));
+    setup.ledger.gate().open(ms(11));
+    setup.ledger.on_blocked();
+    assert_eq!(setup.ledger.gate().open_at(), None);
+}
