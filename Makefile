@@ -127,7 +127,7 @@ reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
 	$(BIN)/sojourn schema --markdown > docs/scenario.md
 
 matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
-	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
+	$(BIN)/sojourn matrix --quic noq --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
 
 bpf:  ## compile the programs for the kernel anew, with clang-19

@@ -201,6 +201,7 @@ class Scenario:
         folder: Path | None,
         identity: tuple[Path, Path] | None,
         limits: tuple[int, int],
+        of_requests: tuple[int, int],
         bounds: tuple[str, str],
     ) -> QuicServing: ...
     def quic_get(
