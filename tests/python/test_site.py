@@ -58,6 +58,11 @@ def test_lists_after_paragraphs_stay_lists() -> None:
     assert text == "A list:\n\n- one\n  more\n- two\n\n```\nno\n- list\n```\n"
 
 
+def test_fences_have_no_options_of_the_tests() -> None:
+    text = staging._spaced("```console exit=1\n$ head --lines exit=1\n```\n")
+    assert text == "```console\n$ head --lines exit=1\n```\n"
+
+
 @pytest.mark.parametrize(
     ("page", "fault"),
     [
@@ -90,6 +95,8 @@ def test_site_builds_with_search() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     index = json.loads((ROOT / "target" / "site" / "search.json").read_text("utf-8"))
     assert "CUBIC" in json.dumps(index)
+    controllers = (ROOT / "target" / "site" / "reference" / "controllers.html").read_text("utf-8")
+    assert "0.001 to 100" in controllers, "the range of CUBIC's c"
     for name in ("index", "try", "scenario", "papers", "reference/python", "tutorials/first-drop"):
         assert (ROOT / "target" / "site" / f"{name}.html").is_file()
     # A checkout may be without the page, and its site then has a note at the same place.
