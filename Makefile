@@ -33,6 +33,9 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
+# The wheel of this machine's processor.
+WHEEL = $(lastword $(sort $(wildcard target/wheels/*$(shell uname -m).whl)))
+
 .PHONY: bpf wheel sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint lint-rust lint-python tshark clean
 
@@ -53,7 +56,7 @@ test:  ## set up, and run the tests but for the long ones
 test-all: lint tshark  ## set up, and run every test, the long ones and the page's too
 	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
 		'dask-jobqueue>=0.9' 'dask-kubernetes>=2024.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
-		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0'  # the optional extras
+		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0' 'jupyterlab>=4.2'  # the optional extras, and a test
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
 	@$(MAKE) --no-print-directory test-page
@@ -105,10 +108,10 @@ licences:  ## write docs/licences.md anew
 	$(PYTHON) release/licences.py
 
 try-wheel:  ## try the wheel of `make wheel` without Rust, compiler or checkout
-	$(PYTHON) release/try_wheel.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/try_wheel.py $(WHEEL)
 
 dependencies:  ## install the wheel of `make wheel`, and write docs/dependencies.md anew
-	$(PYTHON) release/dependencies.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/dependencies.py $(WHEEL)
 
 MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=

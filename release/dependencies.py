@@ -8,6 +8,7 @@ Each installation is in a virtual environment of its own, in a temporary folder.
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -135,10 +136,11 @@ def page(data: Mapping[str, Any]) -> str:
         "",
         "`make dependencies` measures the wheel and writes this page; the data are in "
         "[dependencies.json](dependencies.json). Sizes are those of the installed files.",
+        "[Releases](../CONTRIBUTING.md#releases) has the checks of these packages for advisories.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
-        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "
-        "cores.",
+        f"cores of a virtual machine ({data['system']}), without a cache; the load average before "
+        f"was {data['load_before']:.1f}.",
         "",
         "## Installations",
         "",
@@ -199,6 +201,7 @@ def main() -> int:
     if args.again:
         _PAGE.write_text(page(json.loads(_DATA.read_text("utf-8"))), "utf-8")
         return 0
+    load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         installs = [install(args.wheel.resolve(), one, place / f"v{one}") for one in EXTRAS]
@@ -206,6 +209,7 @@ def main() -> int:
             "wheel": args.wheel.name,
             "wheel_bytes": args.wheel.stat().st_size,
             "python": platform.python_version(),
+            "load_before": round(load_before, 1),
             "system": f"{platform.system()} {platform.machine()}",
             "installs": installs,
             "imports": imports(str(place / "v" / "bin" / "python"), place),
