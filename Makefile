@@ -33,10 +33,11 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
-# The wheel of this machine's processor.
-WHEEL = $(lastword $(sort $(wildcard target/wheels/*$(shell uname -m).whl)))
+# The release wheel of this machine's processor: pip's own builds are named `linux`.
+MACHINE := $(shell uname -m)
+WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/wheels/*$(MACHINE).whl))))
 
-.PHONY: bpf wheel sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
+.PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
@@ -119,6 +120,19 @@ WHEEL_FLAGS ?=
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+
+# The standard library comes from rustup, and the compiler, the linker and glibc's symbols from zig.
+ARM := aarch64-unknown-linux-gnu
+
+wheel-aarch64: page target/shipped $(VENV)/.made  ## build the wheel for Linux on aarch64, in target/wheels
+	rustup target add $(ARM)
+	$(BIN)/python $(PIP) install 'ziglang>=0.14'
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(MATURIN) build --release --strip --zig --target $(ARM) \
+		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+
+try-wheel-aarch64:  ## compare the wheel for aarch64, under qemu, with that of `make wheel`
+	$(PYTHON) release/try_aarch64.py $(lastword $(sort $(wildcard target/wheels/*aarch64.whl))) $(WHEEL)
 
 sdist: page target/shipped $(VENV)/.made  ## build the source package, in target/wheels
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
