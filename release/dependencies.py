@@ -8,7 +8,6 @@ Each installation is in a virtual environment of its own, in a temporary folder.
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -139,8 +138,8 @@ def page(data: Mapping[str, Any]) -> str:
         "[Releases](../CONTRIBUTING.md#releases) has the checks of these packages for advisories.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
-        f"cores of a virtual machine ({data['system']}), without a cache; the load average before "
-        f"was {data['load_before']:.1f}.",
+        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "
+        "cores.",
         "",
         "## Installations",
         "",
@@ -201,7 +200,6 @@ def main() -> int:
     if args.again:
         _PAGE.write_text(page(json.loads(_DATA.read_text("utf-8"))), "utf-8")
         return 0
-    load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         installs = [install(args.wheel.resolve(), one, place / f"v{one}") for one in EXTRAS]
@@ -209,7 +207,6 @@ def main() -> int:
             "wheel": args.wheel.name,
             "wheel_bytes": args.wheel.stat().st_size,
             "python": platform.python_version(),
-            "load_before": round(load_before, 1),
             "system": f"{platform.system()} {platform.machine()}",
             "installs": installs,
             "imports": imports(str(place / "v" / "bin" / "python"), place),
