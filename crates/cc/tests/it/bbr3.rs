@@ -93,6 +93,7 @@ impl Flow {
             ce_packets: u64::from(self.marked),
             loss_event,
             in_recovery: self.in_recovery,
+            is_duplicate: false,
             spurious: std::mem::take(&mut self.spurious),
             rtt: Some(RTT),
             rate: Some(RateSample {
