@@ -144,7 +144,7 @@ impl Shaper {
     }
 }
 
-/// How many redundant acknowledgements a flow keeps.
+/// The mode of the ACK filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AckFilter {
     Off,

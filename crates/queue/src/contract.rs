@@ -25,8 +25,8 @@ pub trait Packet: Copy + fmt::Debug {
     fn enqueued_at(&self) -> Instant;
     /// Notes when the packet entered the queue.
     fn set_enqueued_at(&mut self, now: Instant);
-    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and
-    /// `older` says nothing that this one does not (RFC 3449 section 5.2.1).
+    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and this
+    /// one repeats all information of `older` (RFC 3449 section 5.2.1).
     fn replaces(&self, older: &Self) -> bool {
         let _ = older;
         false

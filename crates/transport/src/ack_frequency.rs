@@ -23,7 +23,7 @@ pub struct AckRequest {
     pub threshold: u64,
     /// Requested `max_ack_delay`.
     pub max_delay: Duration,
-    /// Reordering that causes an acknowledgement at once; zero for none.
+    /// Reordering that causes an acknowledgement at once; zero turns it off.
     pub reordering: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    /// `None` if the sender requests nothing.
+    /// The state of a sender with requests; `None` without.
     pub(crate) fn new(config: &Config) -> Option<Box<Requester>> {
         let asks = config.ack_frequency > 0 || config.immediate_ack;
         asks.then(|| {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(answered(5, &[1, 3, 5, 6, 7, 9]), [7, 9]);
     }
 
-    /// Section 6.2: a threshold of 1 reports any packet out of order, and 0 none.
+    /// Section 6.2: a threshold of 1 reports any packet out of order, and 0 turns reports off.
     #[test]
     fn thresholds_of_one_and_zero() {
         assert_eq!(answered(1, &[1, 3, 4, 2, 5]), [3, 2]);

@@ -197,8 +197,8 @@ settings! {
         quic: Key("25ms", "max_ack_delay, RFC 9000 section 18.2"),
     };
 
-    /// Acknowledgements in a round trip that the sender asks for with ACK_FREQUENCY frames; zero asks
-    /// for none. QUIC only.
+    /// Acknowledgements in a round trip that the sender asks for with ACK_FREQUENCY frames; zero turns
+    /// requests off. QUIC only.
     ack_frequency: u64 = Declared {
         doc: "number of acknowledgements in a round trip that the sender asks for, by the window and \
               the round-trip time; 0: it does not ask, and `ack_every` and `ack_delay` apply",

@@ -119,7 +119,7 @@ pub(super) struct Ecn {
     in_round: bool,
     /// `startup_ecn_rounds`.
     startup_rounds: u64,
-    /// Whether the transport's current episode began with a mark, and is no recovery of losses.
+    /// Whether the transport's current episode began with a mark, without a loss so far.
     pub(super) is_episode: bool,
 }
 

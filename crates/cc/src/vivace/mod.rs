@@ -193,7 +193,7 @@ impl Vivace {
         let (Some(faster), Some(slower)) = (of(Role::Faster), of(Role::Slower)) else { return };
         let distance = faster.rate_mbps - slower.rate_mbps;
         if distance <= 0.0 {
-            // The application limited the sender: there is nothing to learn.
+            // The application limited the sender, so the pair shows no gradient.
             self.abnormal = None;
             return self.plan_pair();
         }
@@ -278,14 +278,14 @@ impl Controller for Vivace {
         self.learn(feedback.largest_acked);
     }
 
-    /// The paper has no timeout. Without acknowledgements, there are no utilities: half of the rate.
+    /// Halves the rate, and decides anew. The paper does not define a timeout.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         if let Some(rate) = self.rate {
             self.restart(rate / 2.0);
         }
     }
 
-    /// The paper has no window. Two round trips of data bound the data in flight in a stall.
+    /// A window of two round trips bounds the data in flight in a stall. The paper does not define one.
     fn limits(&self) -> Limits {
         let Some(rate) = self.rate else {
             return Limits { cwnd: self.initial, pacing: Pacing::Unpaced, burst: self.mss };

@@ -17,7 +17,7 @@ pub(super) const WAYS: usize = 8;
 /// Smallest rate of a tin: 64 bytes a second (`MIN_RATE`).
 pub(super) const LEAST_RATE: Rate = Rate(512);
 
-/// A tin's part of the whole: of the rate, as a fraction, and its weight without a shaper.
+/// A tin's share of the rate as a fraction, and its weight without a shaper.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     pub(super) rate: (u64, u64),

@@ -139,8 +139,8 @@ fn tins_share_without_a_shaper() {
     }
 }
 
-/// Section 3.1.1: 8-way set-associative hashing. A hundred flows in 1,024 queues do not collide,
-/// where plain hashing gives about 100^2 / 2 / 1024, nearly five, collisions.
+/// Section 3.1.1: 8-way set-associative hashing. A hundred flows in 1,024 queues do not collide;
+/// plain hashing gives about 100^2 / 2 / 1024, nearly five, collisions.
 #[test]
 fn a_hundred_flows_have_queues_of_their_own() {
     let distinct = |name: &str, seed| {
@@ -175,7 +175,7 @@ fn the_shaper_paces_by_the_size_on_the_wire() {
             assert!(place == 0 || rig.take(Instant(now.0 - 1)).is_none());
             assert!(rig.take(now).is_some());
         }
-        // After a pause, nothing has been saved up.
+        // A pause saves up no burst.
         let later = Instant::ZERO + Duration::from_secs(10);
         rig.put_all(2, later, 0, 1500);
         assert!(rig.take(later).is_some() && rig.take(later).is_none());
@@ -263,8 +263,8 @@ fn ingress_counts_dropped_packets() {
             .count()
     };
     let (egress, ingress) = (sent(false), sent(true));
-    // 10 of 15.1 Mbit/s pass; what is dropped, a third, would take another half. The failsafe lets two thirds
-    // of the rate through at least.
+    // 10 of 15.1 Mbit/s pass. Dropped packets take a third of the arrivals, which would use half of the
+    // rate. The failsafe lets two thirds of the rate through at least.
     assert!((6_500..6_700).contains(&egress), "{egress}");
     assert!((4_300..5_400).contains(&ingress), "{ingress}");
 }

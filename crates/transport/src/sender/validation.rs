@@ -80,7 +80,7 @@ impl PipeAck {
         }
     }
 
-    /// The greatest sample of the period; zero if there is none, `None` while undefined.
+    /// The greatest sample of the period; zero without samples, `None` while undefined.
     fn volume(&mut self, now: Instant) -> Option<u64> {
         let period = self.period;
         let samples = self.samples.as_mut()?;
