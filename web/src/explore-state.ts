@@ -44,7 +44,7 @@ export const QUEUES = ["droptail", "codel", "fq_codel", "pie", "red", "step", "d
 export const WITH_ECN = ["codel", "fq_codel", "pie", "red"];
 export const CONTROLS = [
   ...["reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague"],
-  ...["vegas", "ledbat++", "lola", "rapid", "ideal"],
+  ...["vegas", "ledbat", "ledbat++", "swift", "vivace", "lola", "rapid", "ideal"],
 ];
 
 /** A drop like that of capacity-drop.toml. */
@@ -97,7 +97,7 @@ export function documentOf(state: State, most: number): object {
         path: ["bottleneck"],
         back: ["back"],
         count: state.flows,
-        ...(state.controls.includes("rapid") ? { transport: { receive_times: true } } : {}),
+        ...(["rapid", "ledbat"].some((name) => state.controls.includes(name)) ? { transport: { receive_times: true } } : {}),
       },
     },
   };

@@ -32,6 +32,13 @@ pub trait Controller: Send {
     /// before the losses.
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes);
 
+    /// Lowers an unused window to `cwnd`: the transport validates it (RFC 7661), instead of the
+    /// controller's own restart after an idle period. Controllers without RFC 5681's window ignore
+    /// it.
+    fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
+        let _ = (now, cwnd);
+    }
+
     /// Reports the flow's share of the bottleneck, from the bottleneck itself. Only for
     /// controllers with [`Needs::signal`]; no real network does this.
     fn on_signal(&mut self, now: Instant, signal: Signal) {

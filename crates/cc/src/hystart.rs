@@ -1,11 +1,12 @@
-//! Ends of slow start before packets are lost: HyStart as in Linux, and HyStart++ (RFC
-//! 9406).
+//! Ends of slow start before packets are lost: HyStart as in Linux, HyStart++ (RFC 9406), and
+//! SEARCH ([`crate::search`]).
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Feedback, Setup};
 use crate::round::Round;
+use crate::search::Search;
 use crate::window::Window;
 
 /// The signals by which HyStart ends slow start.
@@ -27,7 +28,7 @@ pub(crate) const TRAIN: Param = Param {
 };
 
 /// The algorithm that ends slow start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum SlowStart {
     /// Ends by loss or mark only (RFC 5681).
     Standard,
@@ -35,11 +36,14 @@ pub(crate) enum SlowStart {
     Hystart(Hystart),
     /// Ends by delay, over rounds of conservative slow start (RFC 9406).
     HystartPlusPlus(HystartPlusPlus),
+    /// Ends when deliveries stop doubling (draft-chung-ccwg-search).
+    Search(Box<Search>),
 }
 
 impl SlowStart {
     /// The names that [`SlowStart::new`] accepts, the default first.
-    pub(crate) const NAMES: &'static [&'static str] = &["hystart", "hystart++", "standard"];
+    pub(crate) const NAMES: &'static [&'static str] =
+        &["hystart", "hystart++", "search", "standard"];
 
     /// Builds the algorithm that the controller's parameter `slow_start` selects, one of
     /// [`SlowStart::NAMES`].
@@ -47,6 +51,7 @@ impl SlowStart {
         match setup.params.choice("slow_start") {
             "hystart" => SlowStart::Hystart(Hystart::new(Detection::new(setup))),
             "hystart++" => SlowStart::HystartPlusPlus(HystartPlusPlus::new(setup.paced)),
+            "search" => SlowStart::Search(Box::new(Search::new(setup))),
             _ => SlowStart::Standard,
         }
     }
@@ -58,6 +63,7 @@ impl SlowStart {
             SlowStart::Standard => {}
             SlowStart::Hystart(h) => h.observe(now, feedback, window),
             SlowStart::HystartPlusPlus(h) => h.observe(feedback, window),
+            SlowStart::Search(search) => search.observe(now, feedback, window),
         }
     }
 
@@ -65,15 +71,17 @@ impl SlowStart {
     pub(crate) fn counted(&self, acked: Bytes, mss: Bytes) -> Bytes {
         match self {
             SlowStart::HystartPlusPlus(h) => h.counted(acked, mss),
-            SlowStart::Standard | SlowStart::Hystart(_) => acked,
+            SlowStart::Standard | SlowStart::Hystart(_) | SlowStart::Search(_) => acked,
         }
     }
 
     /// Restarts slow start. Linux restarts HyStart too (`bictcp_state`); RFC 9406 section
     /// 4.3 limits HyStart++ to the first slow start.
     pub(crate) fn on_timeout(&mut self) {
-        if let SlowStart::Hystart(h) = self {
-            *h = Hystart::new(h.detection);
+        match self {
+            SlowStart::Hystart(h) => *h = Hystart::new(h.detection),
+            SlowStart::Search(search) => search.restart(),
+            SlowStart::Standard | SlowStart::HystartPlusPlus(_) => {}
         }
     }
 

@@ -4,14 +4,13 @@
 //!
 //! Section numbers refer to version 01.
 
-use std::collections::VecDeque;
-
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
+use crate::delays::{self, Delays};
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
@@ -21,9 +20,6 @@ macro_rules! draft {
         concat!("draft-irtf-iccrg-ledbat-plus-plus-01", $place)
     };
 }
-
-/// RFC 6817 section 2.4.2: the base delay's history has one entry per minute.
-const HISTORY_STEP: Duration = Duration::from_secs(60);
 
 /// The LEDBAT++ controller.
 pub struct LedbatPlusPlus {
@@ -51,58 +47,6 @@ enum State {
     Slowdown { begun: Instant, until: Instant },
     /// Section 4.4: slow start, up to the window before the slowdown (or a timeout).
     RampUp { begun: Instant },
-}
-
-/// The filters of RFC 6817, on round-trip times (section 4.5).
-#[derive(Clone, Debug)]
-struct Delays {
-    /// The newest samples (`CURRENT_FILTER`).
-    current: VecDeque<Duration>,
-    current_filter: usize,
-    /// The minimum of each minute (`BASE_HISTORY`), the newest last.
-    base: VecDeque<Duration>,
-    base_history: usize,
-    minute: Instant,
-}
-
-impl Delays {
-    fn new(setup: &Setup) -> Delays {
-        Delays {
-            current: VecDeque::new(),
-            current_filter: setup.params.integer("current_filter") as usize,
-            base: VecDeque::new(),
-            base_history: setup.params.integer("base_history") as usize,
-            minute: Instant::ZERO,
-        }
-    }
-
-    /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
-    fn sample(&mut self, now: Instant, rtt: Duration) {
-        if self.current.len() == self.current_filter {
-            self.current.pop_front();
-        }
-        self.current.push_back(rtt);
-        match self.base.back_mut() {
-            Some(least) if now.since(self.minute) < HISTORY_STEP => *least = (*least).min(rtt),
-            _ => {
-                self.minute = now;
-                self.base.push_back(rtt);
-            }
-        }
-        if self.base.len() > self.base_history {
-            self.base.pop_front();
-        }
-    }
-
-    fn base(&self) -> Option<Duration> {
-        self.base.iter().min().copied()
-    }
-
-    /// The queueing delay; zero before the first sample.
-    fn queueing(&self) -> Duration {
-        let current = self.current.iter().min().copied().unwrap_or(Duration::ZERO);
-        current.saturating_sub(self.base().unwrap_or(Duration::MAX))
-    }
 }
 
 impl LedbatPlusPlus {
@@ -146,12 +90,7 @@ impl LedbatPlusPlus {
                 doc: "number of samples whose minimum is the current round-trip time",
                 source: draft!(" section 4.5; RFC 6817 CURRENT_FILTER"),
             },
-            Param {
-                name: "base_history",
-                kind: Kind::Integer(10, 1, 1_000),
-                doc: "number of minutes whose minimum is the round-trip time without a queue",
-                source: "RFC 6817 section 2.5, BASE_HISTORY",
-            },
+            delays::BASE_HISTORY,
         ],
         ordered: &[],
         needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },

@@ -13,10 +13,12 @@ use sojourn_units::{Bytes, Duration, Instant};
 mod abe;
 mod catalogue;
 mod contract;
+mod delays;
 mod fixed;
 mod hystart;
 mod registry;
 mod round;
+mod search;
 mod undo;
 mod window;
 mod windowed;
@@ -32,12 +34,15 @@ registry::controllers! {
     Reno = hot reno,
     Cubic = hot cubic,
     Bbr = boxed bbr,
-    Bbr3 = boxed bbr3,
+    Bbr3 = boxed bbr3: needs,
     Copa = cold copa,
     Dctcp = hot dctcp,
     Prague = cold prague,
     Vegas = cold vegas,
+    Ledbat = cold ledbat: needs,
     LedbatPlusPlus = cold ledbat_plus_plus,
+    Swift = cold swift,
+    Vivace = boxed vivace,
     Lola = boxed lola,
     Ideal = cold ideal,
     Rapid = boxed rapid: needs,

@@ -70,6 +70,9 @@ macro_rules! controllers {
             fn paces_initial_window(&self) -> bool {
                 match self { $(Self::$variant(c) => c.paces_initial_window(),)+ Self::User(c) => c.paces_initial_window() }
             }
+            fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
+                match self { $(Self::$variant(c) => c.on_validation(now, cwnd),)+ Self::User(c) => c.on_validation(now, cwnd) }
+            }
             fn on_signal(&mut self, now: Instant, signal: Signal) {
                 match self { $(Self::$variant(c) => c.on_signal(now, signal),)+ Self::User(c) => c.on_signal(now, signal) }
             }

@@ -98,6 +98,10 @@ impl Controller for Reno {
         self.window.on_timeout(ssthresh);
     }
 
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
+        self.window.decay_to(cwnd);
+    }
+
     fn limits(&self) -> Limits {
         Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
     }

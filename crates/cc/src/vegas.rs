@@ -289,6 +289,10 @@ impl Controller for Vegas {
         self.window.on_timeout(in_flight / 2);
     }
 
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
+        self.window.decay_to(cwnd);
+    }
+
     fn limits(&self) -> Limits {
         Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
     }

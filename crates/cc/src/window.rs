@@ -112,6 +112,16 @@ impl Window {
         }
     }
 
+    /// Lowers an unused window to `cwnd`, at least one packet. `ssthresh` remembers the old window
+    /// (RFC 7661 section 4.4.3; Linux, `tcp_current_ssthresh`).
+    pub(crate) fn decay_to(&mut self, cwnd: Bytes) {
+        let cwnd = cwnd.max(self.mss);
+        if cwnd < self.cwnd {
+            self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
+            self.cwnd = cwnd;
+        }
+    }
+
     /// The state for [`Window::restore`].
     pub(crate) fn saved(&self) -> Saved {
         Saved { cwnd: self.cwnd, ssthresh: self.ssthresh }

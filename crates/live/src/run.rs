@@ -143,6 +143,7 @@ pub fn run(
 ) -> Result<Report, Error> {
     refuse_arrivals(scenario)?;
     refuse_damage(scenario)?;
+    refuse_labels(scenario)?;
     refuse_stacks(scenario)?;
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
@@ -247,6 +248,18 @@ fn refuse_stacks(scenario: &Scenario) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Refuses codepoints and hosts, which the packets of a live run do not carry.
+fn refuse_labels(scenario: &Scenario) -> Result<(), Error> {
+    let has_labels = |flow: &&scenario::Flow| flow.dscp > 0 || flow.hosts != [None, None];
+    scenario.flows.iter().find(has_labels).map_or(Ok(()), |flow| {
+        Err(Error::Unsupported {
+            flow: flow.name.clone(),
+            what: "a `dscp`, or a shared host (`from`, `to`),".to_owned(),
+            remedy: "remove these keys, or simulate the scenario (sojourn run)",
+        })
+    })
 }
 
 /// Refuses damage for which a link must read the headers of TCP.

@@ -25,6 +25,31 @@ pub trait Packet: Copy + fmt::Debug {
     fn enqueued_at(&self) -> Instant;
     /// Notes when the packet entered the queue.
     fn set_enqueued_at(&mut self, now: Instant);
+    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and this
+    /// one repeats all information of `older` (RFC 3449 section 5.2.1).
+    fn replaces(&self, older: &Self) -> bool {
+        let _ = older;
+        false
+    }
+}
+
+/// Fields of the IP header that are equal in all packets of a flow. Few queues read them, so
+/// packets do not carry them: see [`Queue::label_flow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLabels {
+    /// Differentiated services codepoint, 0 to 63 (RFC 2474).
+    pub dscp: u8,
+    /// The host that sends, as a hash of its address.
+    pub source: u64,
+    /// The host that receives.
+    pub destination: u64,
+}
+
+impl FlowLabels {
+    /// Labels of a flow without any: the default codepoint, and hosts of its own.
+    pub(crate) fn of(flow_hash: u64) -> FlowLabels {
+        FlowLabels { dscp: 0, source: flow_hash, destination: flow_hash }
+    }
 }
 
 /// A queue discipline over packets of type `P`.
@@ -51,6 +76,12 @@ pub trait Queue<P: Packet>: Send {
     /// no packet from a queue with packets waiting, the time lies after that `dequeue`.
     fn ready_at(&self) -> Option<Instant> {
         None
+    }
+
+    /// Sets the labels of all later packets with this flow hash. A queue that does not use them
+    /// ignores them.
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        let _ = (flow_hash, labels);
     }
 
     /// Drops at least one waiting packet, as [`DropReason::Full`], to free space in a
@@ -134,8 +165,8 @@ pub struct Info {
     /// Whether it uses random numbers.
     pub random: bool,
     /// Computes the rate and burst that a shaper enforces; `None` for a discipline that
-    /// never delays packets.
-    pub shaping: Option<fn(&Params) -> Shaping>,
+    /// never delays packets, or with parameters that do not.
+    pub shaping: Option<fn(&Params) -> Option<Shaping>>,
 }
 
 /// A queue inside another, as the outer one declares it.

@@ -65,20 +65,24 @@ impl Discipline {
 
     /// Whether it or an inner queue may delay packets.
     pub fn holds_back(&self) -> bool {
-        self.info().is_some_and(|info| info.shaping.is_some())
-            || self.inner.iter().any(Discipline::holds_back)
+        self.own_shaping().is_some() || self.inner.iter().any(Discipline::holds_back)
     }
 
     /// The rate and burst that bound the whole output: those of this queue or of a single
     /// inner queue that all packets pass, whichever rate is lower. `None` if the whole
     /// output is unbounded.
     pub fn shaping(&self) -> Option<Shaping> {
-        let own = self.info()?.shaping.map(|shaping| shaping(&self.params));
+        let own = self.own_shaping();
         let inner = match &self.inner[..] {
             [only] if self.flows() == 1 => only.shaping(),
             _ => None,
         };
         own.into_iter().chain(inner).min_by_key(|shaping| shaping.rate)
+    }
+
+    /// The rate and burst of this queue alone.
+    fn own_shaping(&self) -> Option<Shaping> {
+        self.info()?.shaping.and_then(|shaping| shaping(&self.params))
     }
 
     /// The first pair of contradicting parameters, here or in an inner queue: the first

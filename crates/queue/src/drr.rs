@@ -26,7 +26,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
 use crate::hash::Buckets;
 use crate::slow_path::SlowPath;
 
@@ -244,6 +244,11 @@ impl<P: Packet + Send> Queue<P> for Drr<P> {
         // The earliest of the active flows; `None` sorts first and means now.
         let each = self.active.iter().map(|index| self.flows[*index as usize].queue.ready_at());
         each.min().flatten()
+    }
+
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        let index = self.buckets.of(flow_hash);
+        self.flows[index].queue.label_flow(flow_hash, labels);
     }
 
     fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {

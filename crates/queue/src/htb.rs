@@ -18,7 +18,9 @@ use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
+use crate::contract::{
+    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, Shaping,
+};
 use crate::slow_path::SlowPath;
 
 const RATE: Param = Param {
@@ -47,7 +49,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for tokens" }],
     default_packets: 0,
     random: false,
-    shaping: Some(shaping),
+    shaping: Some(|params| Some(shaping(params))),
 };
 
 fn shaping(params: &Params) -> Shaping {
@@ -152,5 +154,9 @@ impl<P: Packet + Send> Queue<P> for Htb<P> {
 
     fn head_size(&self) -> Option<Bytes> {
         self.inner.head_size()
+    }
+
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        self.inner.label_flow(flow_hash, labels);
     }
 }

@@ -14,6 +14,7 @@ use sojourn_units::{Bytes, Instant};
 
 mod contract;
 mod discipline;
+mod dscp;
 mod dualq;
 mod fifo;
 mod hash;
@@ -21,8 +22,11 @@ mod random;
 mod registry;
 mod slow_path;
 
-pub use contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup, Shaping};
+pub use contract::{
+    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, Shaping,
+};
 pub use discipline::Discipline;
+pub use dscp::{DSCP_NAMES, dscp};
 use slow_path::SlowPath;
 
 registry::queues! {
@@ -39,6 +43,7 @@ registry::queues! {
     Htb = cold htb,
     Drr = cold drr,
     Prio = cold prio,
+    Cake = cold cake,
 }
 
 /// All queue disciplines, in the order of listings.

@@ -11,7 +11,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, Info, Inner, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
 use crate::slow_path::SlowPath;
 
 const ACKS: Param = Param {
@@ -120,6 +120,10 @@ impl<P: Packet + Send> Queue<P> for Prio<P> {
         if let Some(band) = waiting {
             band.make_room(now, drops);
         }
+    }
+
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        self.bands.iter_mut().for_each(|band| band.label_flow(flow_hash, labels));
     }
 
     fn head_size(&self) -> Option<Bytes> {

@@ -70,6 +70,9 @@ macro_rules! queues {
             fn head_size(&self) -> Option<Bytes> {
                 match self { $(Self::$variant(q) => q.head_size(),)+ Self::User(q) => q.head_size() }
             }
+            fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+                match self { $(Self::$variant(q) => q.label_flow(flow_hash, labels),)+ Self::User(q) => q.label_flow(flow_hash, labels) }
+            }
             fn ready_at(&self) -> Option<Instant> {
                 match self { $(Self::$variant(q) => q.ready_at(),)+ Self::User(q) => q.ready_at() }
             }

@@ -37,6 +37,7 @@ pub(crate) fn read(
     });
     check_tso(checker, fields);
     check_validation(checker, fields);
+    check_ack_frequency(checker, fields);
     check_echo(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
@@ -59,12 +60,21 @@ pub(crate) fn read(
         },
         path: path?,
         back: back?,
+        dscp: dscp(fields)?,
+        hosts: ["from", "to"].map(|key| Some(fields.get(key)?.text()?.to_owned())),
         source: source?,
         start: Instant::ZERO + fields.time("start")?,
         stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
         transport,
         stack,
     })
+}
+
+fn dscp(fields: &Fields) -> Option<u8> {
+    match fields.scalar("dscp")? {
+        Value::Choice(name) => sojourn_queue::dscp(name),
+        _ => None,
+    }
 }
 
 fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
@@ -198,6 +208,20 @@ fn check_validation(checker: &mut Checker, flow: &Fields) {
         let message = "`ecn_validation` has no effect: a classic echo of ECN has no counts";
         let help = "remove `ecn_validation`, or set `ecn_feedback` to accurate";
         checker.report(&given.at, message, help);
+    }
+}
+
+/// Refuses the details of requests for acknowledgements that the sender does not send.
+fn check_ack_frequency(checker: &mut Checker, flow: &Fields) {
+    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
+    if fields.integer("ack_frequency") != Some(0) {
+        return;
+    }
+    for name in ["ack_reordering", "min_ack_delay"] {
+        if let Some(given) = fields.get(name).filter(|given| given.given) {
+            let message = format!("`{name}` has no effect without `ack_frequency`");
+            checker.report(&given.at, message, format!("add `ack_frequency`, or remove `{name}`"));
+        }
     }
 }
 

@@ -285,6 +285,10 @@ pub struct Flow {
     pub path: Vec<usize>,
     /// Links from receiver to sender.
     pub back: Vec<usize>,
+    /// Differentiated services codepoint of its packets.
+    pub dscp: u8,
+    /// Names of the hosts that send and receive; `None` for a host of its own.
+    pub hosts: [Option<String>; 2],
     /// Its application.
     pub source: Source,
     /// Time of its start.

@@ -480,6 +480,20 @@ static FLOW: Form = Form {
             "the links from receiver to sender, by name",
         ),
         Field::new("source", Shape::OneOf(&SOURCE), "bulk", "source of its data"),
+        Field::new(
+            "dscp",
+            Shape::Scalar(Kind::Choice("CS0", sojourn_queue::DSCP_NAMES)),
+            "CS0",
+            "differentiated services codepoint of its packets in both directions, for queues with \
+             priorities",
+        )
+        .from("RFC 2474"),
+        Field::optional(
+            "from",
+            Shape::Text,
+            "host that sends; flows with one name share a host, and the others have their own",
+        ),
+        Field::optional("to", Shape::Text, "host that receives, as `from`"),
         Field::new("start", TIME, "0s", "start time"),
         Field::optional("stop", TIME, "stop time; the end of the run if absent"),
         Field::new(

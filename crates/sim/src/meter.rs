@@ -132,6 +132,9 @@ impl Controller for Marked {
     fn paces_initial_window(&self) -> bool {
         self.0.paces_initial_window()
     }
+    fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
+        marked(|| self.0.on_validation(now, cwnd));
+    }
     fn on_signal(&mut self, now: Instant, signal: Signal) {
         marked(|| self.0.on_signal(now, signal));
     }

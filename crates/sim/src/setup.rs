@@ -52,6 +52,7 @@ pub(crate) fn build<M: Metering, T: Tap>(
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
     hosts.net.links = links(scenario, seed, &changes, hosts.accounts());
+    hosts.label_flows(scenario);
     let delays = Delays::new(scenario);
     let oracle = oracle(scenario, control, &mut hosts, &delays, timeline.shift);
     let loops = Loops::new(scenario, &flow_loops(&hosts, &oracle), delays, &changes);

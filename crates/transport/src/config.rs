@@ -60,6 +60,18 @@ choices! {
         Picoquic2022 = "picoquic-2022",
     }
 
+    /// The use of a window that the sender has not filled.
+    CwndValidation {
+        /// The controller's: after an idle period of a timeout, the initial window (RFC 5681
+        /// section 4.1).
+        Rfc5681 = "rfc5681",
+        /// RFC 7661: the window stays for five minutes, and grows only while half of it is used.
+        Rfc7661 = "rfc7661",
+        /// Linux: half of the window for each timeout of idle time, and half of the unused part for
+        /// each timeout without a full window.
+        Linux = "linux",
+    }
+
     /// The receiver's echo of ECN marks.
     EcnFeedback {
         /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
@@ -135,6 +147,19 @@ settings! {
         quic: Key("unlimited", ""),
     };
 
+    /// The use of a window that the sender has not filled, for controllers with RFC 5681's window.
+    cwnd_validation: CwndValidation = Declared {
+        doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
+              `dctcp` and `vegas`: `rfc5681` restarts from the initial window after an idle \
+              timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step",
+        kind: choice::<CwndValidation>(),
+        tcp: Key(
+            "rfc5681",
+            "RFC 5681 section 4.1; RFC 7661; Linux tcp_cwnd_restart, tcp_cwnd_application_limited",
+        ),
+        quic: Key("rfc5681", "RFC 9002 section 7.8, as TCP"),
+    };
+
     /// Data packets received for each acknowledgement, of any size.
     ack_every: u64 = Declared {
         doc: "data packets for each acknowledgement",
@@ -170,6 +195,42 @@ settings! {
         kind: Kind::TIME,
         tcp: Key("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
         quic: Key("25ms", "max_ack_delay, RFC 9000 section 18.2"),
+    };
+
+    /// Acknowledgements in a round trip that the sender asks for with ACK_FREQUENCY frames; zero turns
+    /// requests off. QUIC only.
+    ack_frequency: u64 = Declared {
+        doc: "number of acknowledgements in a round trip that the sender asks for, by the window and \
+              the round-trip time; 0: it does not ask, and `ack_every` and `ack_delay` apply",
+        kind: integer(0, 1_000),
+        tcp: Fixed("0"),
+        quic: Key("0", "draft-ietf-quic-ack-frequency section 8.1 recommends four or more"),
+    };
+
+    /// The reordering threshold in those requests.
+    ack_reordering: u64 = Declared {
+        doc: "distance of a missing packet from the newest one that is acknowledged at once, with \
+              `ack_frequency`; 1: any gap, 0: none",
+        kind: integer(0, 255),
+        tcp: Fixed("3"),
+        quic: Key("3", "draft-ietf-quic-ack-frequency section 6.2; RFC 9002 kPacketThreshold"),
+    };
+
+    /// The receiver's shortest delay of an acknowledgement, below which the sender does not ask.
+    min_ack_delay: Duration = Declared {
+        doc: "shortest delay of an acknowledgement that the sender asks for, with `ack_frequency`",
+        kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(16_383)),
+        tcp: Fixed("1ms"),
+        quic: Key("1ms", "draft-ietf-quic-ack-frequency section 3, min_ack_delay"),
+    };
+
+    /// Whether the probes of a timeout ask for an acknowledgement at once. QUIC only.
+    immediate_ack: bool = Declared {
+        doc: "probes after a timeout carry IMMEDIATE_ACK, so that the receiver does not delay its \
+              answer",
+        kind: Kind::Switch(false),
+        tcp: Fixed("false"),
+        quic: Key("false", "draft-ietf-quic-ack-frequency section 5"),
     };
 
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,

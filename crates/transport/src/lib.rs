@@ -9,6 +9,7 @@
 //! retransmission keeps. Every transmission also has a *packet number* that is never reused, as in
 //! QUIC; TCP has the same information in its timestamps.
 
+mod ack_frequency;
 mod config;
 mod delivery;
 mod ecn_path;
@@ -34,7 +35,10 @@ mod suspicion;
 mod tail_probe;
 mod wire;
 
-pub use config::{Config, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer};
+pub use ack_frequency::{AckFrames, AckRequest};
+pub use config::{
+    Config, CwndValidation, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer,
+};
 pub use delivery::{Delivery, Stamp};
 pub use ecn_path::EcnFailure;
 pub use handshake::{Answered, Handshake, Repeat};

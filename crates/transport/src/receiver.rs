@@ -2,6 +2,7 @@
 
 use sojourn_units::{Duration, Ecn, Instant};
 
+use crate::ack_frequency::{AckFrames, Responder};
 use crate::config::{Config, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
@@ -23,6 +24,8 @@ pub struct Receiver {
     /// Whether acknowledgements carry receive times.
     receive_times: bool,
     gro: Option<Box<Gro>>,
+    /// The sender's request for acknowledgements, if there was one.
+    responder: Option<Box<Responder>>,
     reassembly: Reassembly,
     counts: EcnCounts,
     /// Classic ECN echo: set by CE, cleared by CWR (RFC 3168 section 6.1.3).
@@ -55,6 +58,7 @@ impl Receiver {
             },
             receive_times,
             gro: Gro::new(&config).map(Box::new),
+            responder: None,
             reassembly: Reassembly::default(),
             counts: EcnCounts::default(),
             ece: false,
@@ -82,6 +86,21 @@ impl Receiver {
     /// Processes data of the opening (RFC 7413). The host does not coalesce such packets.
     pub fn on_early_data(&mut self, now: Instant, data: &Data) {
         self.receive(now, data);
+    }
+
+    /// Processes the frames of the packet that arrives next, which ask for acknowledgements
+    /// (draft-ietf-quic-ack-frequency sections 4 and 5).
+    pub fn on_ack_frames(&mut self, frames: &AckFrames) {
+        self.ack_now |= frames.immediate;
+        let Some(request) = frames.request else { return };
+        match &mut self.responder {
+            Some(responder) => responder.update(request),
+            None => self.responder = Some(Box::new(Responder::new(request, self.newest))),
+        }
+        if let Some(responder) = &self.responder {
+            let request = responder.request();
+            (self.ack_every, self.ack_delay) = (request.threshold + 1, request.max_delay);
+        }
     }
 
     fn coalesce(&mut self, now: Instant, data: &Data) {
@@ -126,9 +145,12 @@ impl Receiver {
         match arrival {
             // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. QUIC need not acknowledge
             // every packet beyond a gap at once, but stacks do.
-            Arrival::OutOfOrder => self.ack_now = true,
+            Arrival::OutOfOrder => self.ack_now |= self.responder.is_none(),
             Arrival::Duplicate => self.note_duplicate(data.segment),
             Arrival::InOrder => {}
+        }
+        if let Some(responder) = &mut self.responder {
+            self.ack_now |= responder.on_packet(data.number);
         }
         if arrival != Arrival::Duplicate {
             self.received_bytes += u64::from(data.len);
@@ -182,8 +204,11 @@ impl Receiver {
             // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. The classic flag
             // stays until CWR, so it need not be sent at once (RFC 3168 section 6.1.3).
             Profile::Tcp => self.ecn_feedback == EcnFeedback::Accurate && ce != self.last_ce,
-            // RFC 9000 section 13.2.1: every CE.
-            Profile::Quic => ce,
+            // RFC 9000 section 13.2.1: every CE. With a request for fewer acknowledgements, only the
+            // first of several (draft-ietf-quic-ack-frequency section 6.3).
+            Profile::Quic => {
+                ce && !(self.last_ce && self.ack_every > 2 && self.responder.is_some())
+            }
         };
         self.last_ce = ce;
     }
@@ -219,6 +244,9 @@ impl Receiver {
         (ack.ece, ack.counts) = (self.ece, self.counts);
         ack.duplicate = self.duplicates.take().is_some();
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
+        if let Some(responder) = &mut self.responder {
+            responder.on_ack();
+        }
     }
 
     #[inline(never)]

@@ -3,6 +3,7 @@
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};
 
+use super::ecn::{self, EcnConfig};
 use super::factor::Factor;
 use crate::contract::Setup;
 
@@ -141,6 +142,12 @@ pub(super) const PARAMS: &[Param] = &[
         doc: "after a pause, send a whole send quantum at once, not one packet",
         source: "draft-ietf-ccwg-bbr-06 section 5.6.3",
     },
+    ecn::ECN,
+    ecn::MAX_RTT,
+    ecn::ALPHA_GAIN,
+    ecn::FACTOR,
+    ecn::THRESH,
+    ecn::FULL_CNT,
 ];
 
 /// The parameters in the algorithm's units.
@@ -172,6 +179,8 @@ pub(super) struct Config {
     /// In send quanta.
     pub(super) offload_budget: u64,
     pub(super) offload: bool,
+    /// The response to marks.
+    pub(super) ecn: Option<EcnConfig>,
 }
 
 impl Config {
@@ -202,6 +211,7 @@ impl Config {
             probe_rtt_duration: p.time("probe_rtt_duration"),
             offload_budget: p.integer("offload_budget"),
             offload: p.switch("offload"),
+            ecn: EcnConfig::new(setup),
         }
     }
 }

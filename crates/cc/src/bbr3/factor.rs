@@ -9,6 +9,8 @@ pub(super) struct Factor(u64);
 
 impl Factor {
     const UNIT: u64 = 1_000_000;
+    /// Nothing.
+    pub(super) const ZERO: Factor = Factor(0);
     /// A factor of one.
     pub(super) const ONE: Factor = Factor(Self::UNIT);
 
@@ -20,6 +22,22 @@ impl Factor {
     /// A factor from hundredths.
     pub(super) const fn percent(hundredths: u64) -> Factor {
         Factor(hundredths * (Self::UNIT / 100))
+    }
+
+    /// `part` of `whole`, which must not be zero, rounded down; at most one.
+    pub(super) fn ratio(part: u64, whole: u64) -> Factor {
+        let millionths = u128::from(part) * u128::from(Self::UNIT) / u128::from(whole);
+        Factor(u64::try_from(millionths).unwrap_or(u64::MAX).min(Self::UNIT))
+    }
+
+    /// The product, rounded down.
+    pub(super) fn times(self, other: Factor) -> Factor {
+        Factor(self.of(other.0))
+    }
+
+    /// The sum.
+    pub(super) fn plus(self, other: Factor) -> Factor {
+        Factor(self.0.saturating_add(other.0))
     }
 
     /// One minus this; zero if this is more than one.

@@ -80,6 +80,9 @@ impl Bbr3 {
             }
             _ => {}
         }
+        if self.handle_ecn_too_high(rs) {
+            return false;
+        }
         if !self.is_inflight_too_high(&rs.loss) && self.inflight_longterm < Bytes::MAX {
             self.inflight_longterm = self.inflight_longterm.max(rs.loss.tx_in_flight);
             if self.state == State::ProbeBw(Phase::Up) {

@@ -99,7 +99,7 @@ impl Bbr3 {
         sample.lost > self.config.loss_thresh.of_bytes(sample.tx_in_flight)
     }
 
-    fn handle_inflight_too_high(&mut self, now: Instant, sample: &LossSample) {
+    pub(super) fn handle_inflight_too_high(&mut self, now: Instant, sample: &LossSample) {
         self.probing.prev_probe_too_high = true;
         self.probing.is_bw_probe_sample = false;
         if !sample.is_app_limited {

@@ -13,10 +13,11 @@
 //!
 //! Two choices that the draft leaves to the transport: BBR requests no other frequency of
 //! acknowledgements (section 4.1.3.3), and packets are Not-ECT, since the draft has no
-//! response to CE (section 3.7).
+//! response to CE (section 3.7). With `ecn`, they are ECT(0), and [`ecn`] responds.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
@@ -25,6 +26,7 @@ mod aggregation;
 mod bandwidth;
 mod config;
 mod cycle;
+mod ecn;
 mod factor;
 mod long_term;
 mod loss;
@@ -42,6 +44,7 @@ use aggregation::Aggregation;
 use bandwidth::Bandwidth;
 use config::Config;
 use cycle::{Cycle, Phase};
+use ecn::Ecn;
 use factor::Factor;
 use long_term::Probing;
 use loss::LossRound;
@@ -66,6 +69,7 @@ pub struct Bbr3 {
     full_bw: FullBw,
     aggregation: Aggregation,
     loss_round: LossRound,
+    ecn: Ecn,
     short_term: ShortTerm,
     /// `BBR.inflight_longterm`; [`Bytes::MAX`] for infinity.
     inflight_longterm: Bytes,
@@ -119,7 +123,7 @@ impl Bbr3 {
     pub const INFO: Info = Info {
         name: "bbr3",
         title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss",
-        source: "draft-ietf-ccwg-bbr-06",
+        source: "draft-ietf-ccwg-bbr-06; Google's response to ECN by choice",
         params: config::PARAMS,
         ordered: &[],
         needs: Needs { rate_samples: true, every_packet: true, prr: false, ..Needs::BASE },
@@ -138,6 +142,7 @@ impl Bbr3 {
             full_bw: FullBw::default(),
             aggregation: Aggregation::default(),
             loss_round: LossRound::default(),
+            ecn: Ecn::default(),
             short_term: ShortTerm::default(),
             inflight_longterm: Bytes::MAX,
             probing: Probing::default(),
@@ -154,6 +159,11 @@ impl Bbr3 {
             begun: false,
             config,
         }
+    }
+
+    /// The transport features for these parameters.
+    pub fn needs(params: &Params) -> Needs {
+        Needs { ecn: ecn::ecn_use(params.switch(ecn::ECN.name)), ..Bbr3::INFO.needs }
     }
 
     /// Starts the clock of `OnInit` at the first packet.
@@ -243,7 +253,7 @@ impl Bbr3 {
             // feedback change it.
             self.save_state_upon_loss();
         }
-        let is_in = feedback.in_recovery || feedback.after_timeout;
+        let is_in = self.is_loss_episode(feedback) || feedback.after_timeout;
         if self.window.in_loss_recovery && !is_in {
             self.window.restore();
         }
@@ -271,6 +281,7 @@ impl Controller for Bbr3 {
             lost: self.lost,
             size: sent.bytes.0 as u32,
             is_app_limited: sent.app_limited || self.app_limited > Bytes::ZERO,
+            marks: self.ecn.total,
         };
         self.packets.push(sent.number, packet);
     }
@@ -284,6 +295,7 @@ impl Controller for Bbr3 {
             self.app_limited = Bytes::ZERO;
         }
         let was_in_recovery = self.window.in_loss_recovery;
+        self.count_marks(feedback);
         self.follow_recovery(feedback);
         self.handle_losses(now, feedback);
         if feedback.spurious {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use sojourn_units::Bytes;
 
+use super::ecn::Marks;
+
 /// Rounds after which a packet's fate is known. To declare a packet lost takes an
 /// acknowledgement of a later packet, a round-trip time, and a reordering window of at most
 /// another (RFC 8985 section 6.2). One round is a reserve.
@@ -20,6 +22,8 @@ pub(super) struct Packet {
     pub(super) size: u32,
     /// `P.is_app_limited`.
     pub(super) is_app_limited: bool,
+    /// Delivered and marked packets when it left (`tx.delivered_ce`).
+    pub(super) marks: Marks,
 }
 
 /// The packets of the last rounds, by packet number.

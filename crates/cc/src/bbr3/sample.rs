@@ -3,6 +3,7 @@
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::Bbr3;
+use super::ecn::Marks;
 use crate::contract::Feedback;
 
 /// The rate sample RS, and state of the connection C.
@@ -25,6 +26,8 @@ pub(super) struct Sample {
     /// `C.inflight`, before this acknowledgement and after it.
     pub(super) in_flight_before: Bytes,
     pub(super) in_flight: Bytes,
+    /// Delivered and marked packets when the sampled packet left.
+    pub(super) marks: Option<Marks>,
     /// `C.is_cwnd_limited`.
     pub(super) is_cwnd_limited: bool,
     /// Number of the next packet to leave.
@@ -48,12 +51,13 @@ impl Bbr3 {
     /// packet's recorded state.
     pub(super) fn sample(&self, now: Instant, feedback: &Feedback<'_>) -> Sample {
         let rate = feedback.rate.filter(|rate| rate.interval > Duration::ZERO);
-        let mut loss = LossSample::default();
+        let (mut loss, mut marks) = (LossSample::default(), None);
         if let Some(rate) = feedback.rate {
             let packet = self.packets.get(rate.number).unwrap_or_default();
             loss.tx_in_flight = packet.tx_in_flight;
             loss.lost = self.lost.saturating_sub(packet.lost);
             loss.is_app_limited = rate.app_limited || packet.is_app_limited;
+            marks = (packet.size > 0).then_some(packet.marks);
             if packet.size == 0 {
                 // The packet is no longer recorded, so its losses are unknown.
                 loss.lost = Bytes::ZERO;
@@ -67,6 +71,7 @@ impl Bbr3 {
             delivered: feedback.rate.map_or(Bytes::ZERO, |rate| rate.delivered),
             prior_delivered: feedback.rate.map(|rate| rate.prior_delivered),
             loss,
+            marks,
             in_flight_before: feedback.in_flight_before,
             in_flight: feedback.in_flight,
             is_cwnd_limited: feedback.cwnd_limited,

@@ -55,6 +55,7 @@ impl Bbr3 {
     /// `ResetCongestionSignals`.
     pub(super) fn reset_congestion_signals(&mut self) {
         self.loss_round.is_loss_in_round = false;
+        self.end_ecn_round();
         self.short_term.bw_latest = Rate::ZERO;
         self.short_term.inflight_latest = Bytes::ZERO;
     }
@@ -62,17 +63,37 @@ impl Bbr3 {
     /// `UpdateCongestionSignals`.
     pub(super) fn update_congestion_signals(&mut self, rs: &Sample) {
         self.update_max_bw(rs);
+        if self.round.start {
+            self.update_ecn_alpha();
+        }
         if !self.loss_round.start {
             return;
         }
         self.adapt_lower_bounds_from_congestion();
         self.loss_round.is_loss_in_round = false;
+        self.end_ecn_round();
     }
 
+    /// The lower of the bounds by losses and by marks (`bbr_adapt_lower_bounds`).
     fn adapt_lower_bounds_from_congestion(&mut self) {
-        if self.is_probing_bw() || !self.loss_round.is_loss_in_round {
+        if self.is_probing_bw() {
             return;
         }
+        let inflight = match self.short_term.inflight_shortterm {
+            Bytes::MAX => self.window.cwnd,
+            bound => bound,
+        };
+        let by_marks = self.ecn_lower_bound(inflight);
+        if self.loss_round.is_loss_in_round {
+            self.adapt_lower_bounds_from_loss();
+        }
+        if let Some(bound) = by_marks {
+            let inflight = &mut self.short_term.inflight_shortterm;
+            *inflight = (*inflight).min(bound);
+        }
+    }
+
+    fn adapt_lower_bounds_from_loss(&mut self) {
         let (model, beta) = (&mut self.short_term, self.config.beta);
         // InitLowerBounds: the first loss of this cycle.
         if model.bw_shortterm == Rate::MAX {

@@ -12,6 +12,7 @@ use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
 use crate::hystart::{self, SlowStart};
+use crate::search;
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
@@ -137,10 +138,12 @@ impl Cubic {
                 doc: "how slow start ends before a loss; the default is Linux's, with its growth \
                       of 5 % a round trip until the first congestion event; RFC 9438 recommends \
                       hystart++",
-                source: "Linux tcp_cubic.c; RFC 9406; RFC 5681",
+                source: "Linux tcp_cubic.c; RFC 9406; draft-chung-ccwg-search; RFC 5681",
             },
             hystart::DETECT,
             hystart::TRAIN,
+            search::THRESH,
+            search::ROLLBACK,
             Param {
                 name: "arithmetic",
                 kind: Kind::Choice("exact", &["exact", "linux"]),
@@ -358,6 +361,11 @@ impl Controller for Cubic {
         self.linux.iter_mut().for_each(Linux::reset);
         self.window.on_timeout(ssthresh);
         self.slow_start.on_timeout();
+    }
+
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
+        self.window.decay_to(cwnd);
+        self.fraction = 0.0;
     }
 
     fn limits(&self) -> Limits {

@@ -3,7 +3,7 @@
 
 use crate::common::{MSS, build, no_feedback};
 use sojourn_cc::{AnyController, Bbr3View, Controller, Feedback, RateSample, Sent, Setup};
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 use sojourn_units::{Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(40);
@@ -25,12 +25,18 @@ struct Flow {
     in_recovery: bool,
     spurious: bool,
     app_limited: bool,
+    /// Whether the next acknowledged packets are marked.
+    marked: bool,
 }
 
 impl Flow {
     fn new() -> Flow {
+        Flow::with(&[])
+    }
+
+    fn with(params: &[(&str, Value)]) -> Flow {
         let mut flow = Flow {
-            cc: build("bbr3", 10, &[]),
+            cc: build("bbr3", 10, params),
             now: Instant::ZERO + RTT,
             sent: 0,
             delivered: 0,
@@ -39,6 +45,7 @@ impl Flow {
             in_recovery: false,
             spurious: false,
             app_limited: false,
+            marked: false,
         };
         (0..FLIGHT).for_each(|_| flow.send());
         flow
@@ -83,6 +90,7 @@ impl Flow {
             lost: MSS * lost,
             lost_packets: lost,
             lost_numbers: &numbers,
+            ce_packets: u64::from(self.marked),
             loss_event,
             in_recovery: self.in_recovery,
             is_duplicate: false,
@@ -253,4 +261,72 @@ fn the_first_round_trip_sets_the_pacing_rate() {
     flow.ack(0, false);
     let measured = Rate::from_transfer(MSS * 10, RTT);
     assert_eq!(flow.view().pacing_rate, measured * 277 / 100);
+}
+
+/// Parameters of Google's response to marks on a path of any length.
+fn with_ecn() -> [(&'static str, Value); 2] {
+    [("ecn", Value::Switch(true)), ("ecn_max_rtt", Value::Time(Duration::ZERO))]
+}
+
+impl Flow {
+    /// A round trip of which every `nth` packet is marked.
+    fn marked_round(&mut self, nth: u64) {
+        for place in 0..FLIGHT {
+            self.marked = place % nth == 0;
+            self.ack(0, false);
+        }
+        self.marked = false;
+    }
+}
+
+/// `bbr_ecn_lower_bounds`, `bbr_update_ecn_alpha`: a round trip with marks lowers the bound on data in
+/// flight by alpha / 3, and alpha is the average fraction of marks with a weight of 1/16 for a round.
+#[test]
+fn marks_lower_the_bound_by_their_average() {
+    let mut flow = Flow::with(&with_ecn());
+    flow.acks(FLIGHT * 8);
+    assert_eq!(flow.view().state, "probe_bw_cruise");
+    let mut bounds = vec![flow.view().cwnd.as_f64()];
+    for _ in 0..6 {
+        flow.marked_round(2);
+        if let Some(bound) = flow.view().inflight_shortterm
+            && bounds.last() != Some(&bound.as_f64())
+        {
+            bounds.push(bound.as_f64());
+        }
+    }
+    let alphas: Vec<f64> = bounds.windows(2).map(|w| 3.0 * (1.0 - w[1] / w[0])).collect();
+    assert!(alphas.len() >= 4, "{bounds:?}");
+    // The first round trip is marked in part only.
+    for pair in alphas[1..].windows(2) {
+        let expected = pair[0] * 15.0 / 16.0 + 0.5 / 16.0;
+        assert!((pair[1] - expected).abs() < 0.005, "{alphas:?}");
+    }
+    assert_eq!(flow.view().bw_shortterm, None, "marks bound no rate");
+}
+
+/// `bbr_check_ecn_too_high_in_startup`: two round trips with at least half of the packets marked end
+/// Startup; with fewer marks it goes on.
+#[test]
+fn marks_end_startup() {
+    for (nth, ends) in [(2, true), (3, false)] {
+        let mut flow = Flow::with(&with_ecn());
+        // Application-limited rounds show no plateau.
+        flow.app_limited = true;
+        (0..5).for_each(|_| flow.marked_round(nth));
+        assert_eq!(flow.view().full_bw_reached, ends, "one of {nth}");
+    }
+}
+
+/// `bbr_ecn_max_rtt_us`, and the default: marks have no effect on a path of more than 5 ms, nor without
+/// `ecn`.
+#[test]
+fn marks_of_a_long_path_have_no_effect() {
+    let other = ("default_cwnd_gain", Value::Number(2.0));
+    for param in [("ecn", Value::Switch(true)), other] {
+        let mut flow = Flow::with(&[param]);
+        flow.acks(FLIGHT * 8);
+        (0..4).for_each(|_| flow.marked_round(1));
+        assert_eq!(flow.view().inflight_shortterm, None);
+    }
 }

@@ -1,6 +1,6 @@
 //! The queue of a link as a qdisc: its name and arguments.
 
-use sojourn_params::Params;
+use sojourn_params::{Kind, Params};
 use sojourn_queue::Discipline;
 use sojourn_scenario::{Buffer, Link};
 use sojourn_units::{Bytes, Duration, Rate};
@@ -55,13 +55,14 @@ impl Queue<'_> {
             "pie" => self.pie(params),
             "red" => self.red(params),
             "dualpi2_linux" => self.dualpi2(params),
+            "cake" => self.cake(params),
             "dualpi2" => Err(self.refused(
                 "the queue `dualpi2`, the pseudocode of the RFC",
                 "use `dualpi2_linux`, the kernel's",
             )),
             other => Err(self.refused(
                 format!("the queue `{other}`"),
-                "use droptail, head_drop, codel, fq_codel, pie, red or dualpi2_linux",
+                "use droptail, head_drop, codel, fq_codel, pie, red, cake or dualpi2_linux",
             )),
         }
     }
@@ -74,6 +75,29 @@ impl Queue<'_> {
             params.data("quantum").0,
             params.integer("drop_batch"),
             codel(params)
+        ))
+    }
+
+    fn cake(&self, params: &Params) -> Result<String, Error> {
+        if !matches!(self.link.buffer, Buffer::Default) {
+            return Err(self.refused(
+                "`cake` with a buffer: the kernel limits its memory instead",
+                "leave out `buffer`",
+            ));
+        }
+        let bandwidth = match params.rate("bandwidth") {
+            Kind::FASTEST => "unlimited".to_owned(),
+            rate => format!("bandwidth {}bit", rate.0),
+        };
+        let choice = |name| params.choice(name);
+        Ok(format!(
+            "cake {bandwidth} rtt {} {} {} {} {} {}",
+            time(params.time("rtt")),
+            choice("diffserv"),
+            choice("isolation"),
+            choice("ack_filter"),
+            choice("overhead"),
+            if params.switch("ingress") { "ingress" } else { "egress" }
         ))
     }
 

@@ -36,6 +36,9 @@ impl Packet for TestPacket {
     fn is_ack(&self) -> bool {
         self.flow == ACKS
     }
+    fn replaces(&self, older: &TestPacket) -> bool {
+        self.is_ack() && older.is_ack()
+    }
     fn enqueued_at(&self) -> Instant {
         self.enqueued_at
     }

@@ -9,7 +9,7 @@ use crate::common::{Rig, TestPacket, discipline, needed};
 use proptest::prelude::*;
 use sojourn_params::{Kind, Value};
 use sojourn_queue::{Backlog, Discipline, DropReason, Info, Limit, Queue, infos};
-use sojourn_units::{Bytes, Duration, Ecn, Instant};
+use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// One step of a sequence; `pause` separates consecutive packets.
 #[derive(Clone, Debug)]
@@ -43,6 +43,7 @@ fn configs(info: &Info) -> Vec<Config> {
     match info.name {
         "dualpi2" | "dualpi2_linux" => return dual_configs(info),
         "step" => return vec![config(info, &[], true, true)],
+        "cake" => return cake_configs(info),
         _ => {}
     }
     let default_ecn = info.params.iter().find(|p| p.name == "ecn").map(|p| p.kind);
@@ -90,6 +91,21 @@ fn dual_configs(info: &Info) -> Vec<Config> {
         Config { is_dual: true, ..config(info, &values, !drops, true) }
     };
     ["wrr", "ts-fifo"].into_iter().flat_map(|s| [dual(s, true), dual(s, false)]).collect()
+}
+
+/// CAKE marks, but BLUE drops ECN-capable packets too. Shaped, with every mode that changes the
+/// scheduler, and unshaped.
+fn cake_configs(info: &Info) -> Vec<Config> {
+    let choice = |name, value: &str| (name, Value::Choice(value.to_owned()));
+    let shaped = [
+        ("bandwidth", Value::Rate(Rate::from_mbit(10))),
+        choice("diffserv", "diffserv8"),
+        choice("ack_filter", "ack-filter"),
+        choice("overhead", "pppoe-vcmux"),
+        ("ingress", Value::Switch(true)),
+    ];
+    let blind = [choice("isolation", "flowblind"), choice("ack_filter", "ack-filter-aggressive")];
+    [&[][..], &shaped, &blind].map(|values| config(info, values, false, true)).to_vec()
 }
 
 /// Whether L4S packets overtake others at any level.

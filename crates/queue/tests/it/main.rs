@@ -1,6 +1,7 @@
 //! The tests of the queue disciplines, in one program: `cargo test -p sojourn-queue NAME` runs the tests of a
 //! module, or one test.
 
+mod cake;
 mod codel;
 mod common;
 mod contract;

@@ -10,6 +10,7 @@ mod counts;
 mod datagrams;
 mod echo;
 mod fate;
+mod labels;
 pub(crate) mod outside;
 mod stack;
 pub(crate) mod transport;

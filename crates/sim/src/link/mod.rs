@@ -17,7 +17,7 @@ mod waiting;
 
 use std::marker::PhantomData;
 
-use sojourn_queue::{DropReason, Packet as _};
+use sojourn_queue::{DropReason, FlowLabels, Packet as _};
 use sojourn_scenario as scenario;
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
@@ -267,6 +267,13 @@ impl<M: Metering> Link<M> {
         }
         if let Some(last) = self.trackers.last_mut() {
             last.extend(leaves_at, wait);
+        }
+    }
+
+    /// Sets the labels of the packets with this flow hash.
+    pub(crate) fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        if let Some(service) = &mut self.service {
+            service.waiting.label_flow(flow_hash, labels);
         }
     }
 

@@ -207,18 +207,6 @@ impl Packet {
             && (self.kind() != PacketKind::Ack || self.label.0 >> BURST_END_SHIFT & 1 == 0)
     }
 
-    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and
-    /// `older` says no more than the segments below one that this one also acknowledges (RFC 3449
-    /// section 5.2.1).
-    pub(crate) fn replaces(&self, older: &Packet) -> bool {
-        let is_ack = |packet: &Packet| packet.kind() == PacketKind::Ack && packet.is_visible_ack();
-        is_ack(self)
-            && is_ack(older)
-            && self.connection == older.connection
-            && older.label.0 & CWR == 0
-            && (self.segment.wrapping_sub(older.segment) as i32) > 0
-    }
-
     /// A packet with a size and no other content. The number is set later.
     #[inline]
     pub(crate) fn plain(connection: usize, route: u32, kind: PacketKind, ip_size: u32) -> Packet {
@@ -302,6 +290,17 @@ impl Packet {
         2 * number + usize::from(is_outside)
     }
 
+    /// The flow hash of packets of this kind. `number`: the connection or flow, or the hash of a
+    /// packet of a host outside the simulation.
+    #[inline]
+    pub(crate) fn hash_of(kind: PacketKind, number: u32) -> u64 {
+        let kind = kind as u64;
+        if kind >= PacketKind::Outside as u64 {
+            return 1 << 34 | u64::from(number);
+        }
+        (kind >> 1 & 1) << 33 | u64::from(number) << 1 | kind & 1
+    }
+
     /// The data it carries after `header` bytes of headers. `expected`: a packet number and a
     /// segment near its own.
     #[inline]
@@ -354,11 +353,9 @@ impl Queued for Packet {
         // Acknowledgements and replies have another five-tuple than the packets that they answer.
         // Flows of datagrams have other numbers than connections. A handshake has the five-tuples
         // of its client's data and of their acknowledgements.
-        let kind = self.label.kind() as u64;
-        if kind >= PacketKind::Outside as u64 {
-            return 1 << 34 | u64::from(self.segment);
-        }
-        (kind >> 1 & 1) << 33 | u64::from(self.connection) << 1 | kind & 1
+        let kind = self.label.kind();
+        let is_outside = kind as u32 >= PacketKind::Outside as u32;
+        Packet::hash_of(kind, if is_outside { self.segment } else { self.connection })
     }
     #[inline]
     fn ecn(&self) -> Ecn {
@@ -374,6 +371,16 @@ impl Queued for Packet {
     fn is_ack(&self) -> bool {
         let is_outside = self.kind() as u32 >= PacketKind::Outside as u32;
         self.kind() == PacketKind::Ack || (is_outside && self.label.0 & CWR != 0)
+    }
+    /// Whether both are acknowledgements of one connection, and `older` says no more than the
+    /// segments below one that this one also acknowledges.
+    fn replaces(&self, older: &Packet) -> bool {
+        let is_ack = |packet: &Packet| packet.kind() == PacketKind::Ack && packet.is_visible_ack();
+        is_ack(self)
+            && is_ack(older)
+            && self.connection == older.connection
+            && older.label.0 & CWR == 0
+            && (self.segment.wrapping_sub(older.segment) as i32) > 0
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {

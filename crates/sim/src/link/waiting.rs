@@ -1,6 +1,8 @@
 //! The packets that wait for a link.
 
-use sojourn_queue::{AnyQueue, Backlog, Discipline, DropReason, Limit, Packet as _, Queue, Setup};
+use sojourn_queue::{
+    AnyQueue, Backlog, Discipline, DropReason, FlowLabels, Limit, Packet as _, Queue, Setup,
+};
 use sojourn_scenario::{self as scenario, Loss};
 use sojourn_units::{Bytes, Instant};
 
@@ -120,6 +122,14 @@ impl Waiting {
             Waiting::Ring(queue, ring) => {
                 ring.next(now, queue, drops).map(|packet| begin(line, packet))
             }
+        }
+    }
+
+    /// Sets the labels of the packets with this flow hash.
+    pub(crate) fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        match self {
+            Waiting::OnLine(_) => {}
+            Waiting::Queue(queue) | Waiting::Ring(queue, _) => queue.label_flow(flow_hash, labels),
         }
     }
 

@@ -17,7 +17,7 @@ fn link() -> impl Strategy<Value = String> {
     (rates, delay(), queue(3), buffer(), loss(), wire, 0_u64..100).prop_map(
         |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
             // A shaper requires a link with a constant rate.
-            let shaped = queue.contains("htb");
+            let shaped = queue.contains("htb") || queue.contains("bandwidth");
             let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
             format!(
                 "rate = {rate}\ndelay = {delay}\nqueue = {queue}\n{buffer}\nloss = {loss}\n\
@@ -140,6 +140,9 @@ fn queue(depth: usize) -> BoxedStrategy<String> {
                     "ecn" => format!(", ecn = {ecn}"),
                     "flows" => ", flows = 16".to_owned(),
                     "rate" => format!(", rate = \"{bits}bit\""),
+                    "bandwidth" if ecn && info.name == "cake" => {
+                        format!(", bandwidth = \"{bits}bit\"")
+                    }
                     _ => String::new(),
                 };
             }

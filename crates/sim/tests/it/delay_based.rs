@@ -1,4 +1,4 @@
-//! Vegas and LEDBAT++ over a bottleneck: queue and fairness as their papers describe.
+//! Vegas, LEDBAT, LEDBAT++ and Swift over a bottleneck: queue and fairness as their papers describe.
 
 use crate::common::{PACKET_BITS, flow, jain, link, run};
 use sojourn_sim::RunSummary;
@@ -24,7 +24,7 @@ control = "{control}"
 path = ["bottleneck"]
 back = ["back"]
 start = "{start}s"
-transport = {{ ack_every = 1 }}
+transport = {{ ack_every = 1, receive_times = true }}
 "#
         );
     }
@@ -126,4 +126,86 @@ fn ledbat_shares_with_a_latecomer() {
     let p99 = link(&summary, "bottleneck").queue_delay_p99_s.unwrap();
     // A base delay that includes the first flow's queue would add that queue's delay.
     assert!(p99 < 0.070, "{p99}");
+}
+
+/// RFC 6817: a flow alone fills the link, with a queueing delay of TARGET, 100 ms, and a packet that
+/// the window's growth adds before the delay shows it.
+#[test]
+fn rfc_6817_keeps_its_target() {
+    let summary = over("10MB", 120, &[("ledbat", 0.0)]);
+    let queue = link(&summary, "bottleneck");
+    let (p50, p99) = (queue.queue_delay_p50_s.unwrap(), queue.queue_delay_p99_s.unwrap());
+    assert!((0.095..0.102).contains(&p50) && p99 < 0.104, "{p50} {p99}");
+    assert!(used(&summary) > 0.95, "{}", used(&summary));
+}
+
+/// RFC 6817 section 4.4, the latecomer's advantage: a flow that starts into the standing queue of
+/// another takes it for the base delay, so that the queue grows by another target, and the first flow
+/// starves. With a queue of less than two targets, 150 ms here, losses end this.
+#[test]
+fn rfc_6817_starves_an_earlier_flow() {
+    let summary = over("10MB", 300, &[("ledbat", 0.0), ("ledbat", 60.0)]);
+    let (first, second) = (goodput(&summary, 0), goodput(&summary, 1));
+    println!("{first} {second}");
+    let max = link(&summary, "bottleneck").queue_delay_max_s.unwrap();
+    assert!((0.19..0.21).contains(&max), "{max}");
+    // The first flow had the link for the first minute.
+    let contended = (first * 300.0 - 19e6 * 60.0) / 240.0;
+    assert!(contended < 0.3 * second, "{contended} {second}");
+}
+
+/// RFC 6817 section 1: LEDBAT yields to flows that queue more, here 400 ms. Its window shrinks by a packet
+/// a round trip, so that this takes longer than with LEDBAT++.
+#[test]
+fn rfc_6817_yields_to_reno_and_cubic() {
+    for other in ["reno", "cubic"] {
+        let summary = over("1MB", 120, &[("ledbat", 0.0), (other, 20.0)]);
+        let alone = over("1MB", 120, &[(other, 20.0)]);
+        let part = goodput(&summary, 1) / goodput(&alone, 0);
+        assert!(part > 0.9, "{other} has {part} of what it has alone");
+    }
+}
+
+/// Flows of Swift over 10 Gbit/s and 20 us, as in a data centre: median and 99th percentile of the
+/// round-trip time in microseconds, utilisation, and Jain's index of goodputs.
+fn swift(flows: u64) -> (f64, f64, f64, f64) {
+    let summary = run(&format!(
+        r#"
+duration = "200ms"
+start_jitter = "1ms"
+host_noise = "0s"
+measure = {{ from = "50ms" }}
+[link.bottleneck]
+rate = "10Gbit"
+delay = "10us"
+buffer = "10MB"
+[link.back]
+delay = "10us"
+[flow.f]
+control = {{ kind = "swift", base_target = "25us", hops = 0 }}
+path = ["bottleneck"]
+back = ["back"]
+count = {flows}
+transport = {{ ack_every = 1, handshake = "none" }}
+"#
+    ));
+    let us = |seconds: Option<f64>| seconds.unwrap() * 1e6;
+    let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_bps).collect();
+    let first = &summary.flows[0];
+    (us(first.rtt_p50_s), us(first.rtt_p99_s), used(&summary), jain(&goodputs))
+}
+
+/// Kumar et al. 2020, sections 3.3 and 5.4: a few flows keep the round-trip time near the base target,
+/// 25 us, on a link that stays busy; the target of 100 flows, with windows below one packet, is higher by up
+/// to `fs_range`, five times the base, and the flows share fairly.
+#[test]
+fn swift_keeps_its_target_and_scales_with_flows() {
+    let (p50, p99, used, fair) = swift(2);
+    println!("2 flows: {p50} {p99} us, {used}, {fair}");
+    assert!((20.0..40.0).contains(&p50) && p99 < 60.0, "{p50} {p99}");
+    assert!(used > 0.95 && fair > 0.9, "{used} {fair}");
+    let (p50, p99, used, fair) = swift(100);
+    println!("100 flows: {p50} {p99} us, {used}, {fair}");
+    assert!(p50 > 40.0 && p99 < 25.0 * 6.0 + 121.0, "{p50} {p99}");
+    assert!(used > 0.9 && fair > 0.9, "{used} {fair}");
 }

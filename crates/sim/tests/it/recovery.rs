@@ -79,9 +79,14 @@ transport = {transport}
 fn a_stall_repeats_a_handful() {
     let without_echo = "{ timestamps = false, header = \"40B\", ack_size = \"40B\" }";
     for transport in ["\"tcp\"", without_echo, "\"quic\""] {
-        // The oracle signals the stall to `ideal`; Rapid requires receive times, and so QUIC.
-        for control in sojourn_cc::all().iter().map(|a| a.info.name).filter(|n| *n != "ideal") {
-            if control == "rapid" && transport != "\"quic\"" {
+        // The oracle signals the stall to `ideal`; receive times require QUIC. Swift and Vivace keep half
+        // of their window or rate after a timeout, and so repeat much of a window.
+        for info in sojourn_cc::all().iter().map(|a| a.info) {
+            let control = info.name;
+            if ["ideal", "swift", "vivace"].contains(&control) {
+                continue;
+            }
+            if info.needs.receive_times && transport != "\"quic\"" {
                 continue;
             }
             let summary = run(&stall(control, transport));
@@ -103,8 +108,9 @@ fn a_stall_takes_no_window() {
     let mut timed_out = 0;
     for control in sojourn_cc::all().iter().map(|a| a.info.name) {
         // Excluded: the oracle signals the stall to `ideal`; Rapid paces without a window, over
-        // QUIC alone; LEDBAT++ responds to the delay of the stall, which was real.
-        if ["ideal", "rapid", "ledbat++"].contains(&control) {
+        // QUIC alone; LEDBAT, LEDBAT++ and Swift respond to the delay of the stall, which was real;
+        // Vivace decides on its rate anew.
+        if ["ideal", "rapid", "ledbat", "ledbat++", "swift", "vivace"].contains(&control) {
             continue;
         }
         let outcome = simulate(&scenario(&stall(control, "\"tcp\"")), 1);

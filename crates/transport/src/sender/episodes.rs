@@ -26,15 +26,18 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    pub(super) fn end_episode(&mut self, newly: &Newly) {
+    /// Ends the episode if its end is acknowledged. Returns whether a recovery ended.
+    pub(super) fn end_episode(&mut self, newly: &Newly) -> bool {
         if newly.packets == 0 || !self.episode.ended_by(self.config.profile, self.progress()) {
-            return;
+            return false;
         }
-        if self.episode.is_recovery() {
+        let is_recovery = self.episode.is_recovery();
+        if is_recovery {
             self.detector.on_recovery_exit();
         }
         self.reduced.end();
         self.episode = Episode::None;
+        is_recovery
     }
 
     /// Returns whether an episode of loss begins and the window must shrink for it. It need not

@@ -89,14 +89,22 @@ impl<C: Controller> Sender<C> {
         let repaired = self.end_tail_probe(ack, is_explained);
         let spurious = self.undo_if_spurious(now, ack, newly);
         self.advance_f_rto(ack, newly);
-        self.end_episode(newly);
+        let ended = self.end_episode(newly);
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
+        if self.validation.is_some() {
+            self.validate_acked(now, newly.bytes, ended);
+        }
+        if starts {
+            self.validate_loss(now, before.in_flight);
+        }
         let repaired = if starts { None } else { self.respond_to_probe(repaired) };
         let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
+        self.request_acks();
         self.start_round_if_due();
         let unreported = std::mem::take(&mut self.unreported);
+        let cwnd_limited = self.may_grow(now);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -113,6 +121,7 @@ impl<C: Controller> Sender<C> {
             rtt,
             rate,
             in_flight_before: Bytes(before.in_flight),
+            cwnd_limited,
             received: &self.received,
             ..self.feedback()
         };
@@ -157,8 +166,12 @@ impl<C: Controller> Sender<C> {
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
         if self.needs.receive_times {
             self.acknowledge_with_times(ack, newly);
-        } else if let Some(path) = &mut self.ecn_path {
-            self.scoreboard.acknowledge(ack, newly, &mut |s| path.on_acked(s.number));
+        } else if self.ecn_path.is_some() || self.requester.is_some() {
+            let (path, requester) = (&mut self.ecn_path, &mut self.requester);
+            self.scoreboard.acknowledge(ack, newly, &mut |s| {
+                path.iter_mut().for_each(|path| path.on_acked(s.number));
+                requester.iter_mut().for_each(|requester| requester.on_acked(s.number));
+            });
         } else {
             self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
@@ -174,6 +187,9 @@ impl<C: Controller> Sender<C> {
         delivered.sort_unstable();
         if let Some(path) = &mut self.ecn_path {
             delivered.iter().for_each(|d| path.on_acked(d.0));
+        }
+        if let Some(requester) = &mut self.requester {
+            delivered.iter().for_each(|d| requester.on_acked(d.0));
         }
         let times = ack.received().iter().filter_map(|&(number, received_at)| {
             let found = delivered.binary_search_by_key(&number, |d| d.0).ok()?;
@@ -318,6 +334,16 @@ impl<C: Controller> Sender<C> {
     fn reports_mark(&self, counted: bool, ece: bool) -> bool {
         let heard = if self.uses_ece_flag() { ece } else { counted };
         heard && self.needs.ecn != EcnUse::None && self.config.ecn && !self.ignores_marks()
+    }
+
+    /// Decides at the end of a round trip on a request for acknowledgements.
+    fn request_acks(&mut self) {
+        let Some(requester) = &mut self.requester else { return };
+        requester.on_feedback(self.largest_acked);
+        if self.largest_acked >= self.limited_until {
+            requester.on_round(self.limits.cwnd, self.config.mss, self.rtt.srtt);
+        }
+        self.config.ack_delay = requester.max_ack_delay();
     }
 
     /// Starts a new round trip for `limited`.

@@ -3,6 +3,7 @@
 use sojourn_cc::{Controller, Limits, Needs, Pacing, Received, Signal};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
+use crate::ack_frequency::{AckFrames, Requester};
 use crate::config::Config;
 use crate::delivery::Delivery;
 use crate::ecn_path::{EcnFailure, EcnPath};
@@ -22,6 +23,7 @@ mod spurious;
 mod timers;
 mod transmit;
 mod tso;
+mod validation;
 mod watch;
 
 pub use watch::{LossCause, Vitals, Why};
@@ -114,6 +116,10 @@ pub struct Sender<C> {
     backoff: u32,
     /// The tail loss probe in flight.
     tail_probe: Option<TailProbe>,
+    /// Requests for acknowledgements; `None` for none.
+    requester: Option<Box<Requester>>,
+    /// The rule that validates the window; `None` for the controller's own.
+    validation: Option<Box<validation::Validation>>,
     /// Packets that may leave regardless of the window.
     probes: u32,
     stats: Stats,
@@ -130,10 +136,13 @@ impl<C: Controller> Sender<C> {
         let limits = controller.limits();
         let codepoint = if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct };
         let ecn_path = ecn::path(&config, &needs, codepoint);
-        let is_plain = !(needs.rate_samples || config.pacing) && ecn_path.is_none();
+        let validation = validation::Validation::new(&config);
+        let requester = Requester::new(&config);
+        let has_checks = ecn_path.is_some() || validation.is_some() || requester.is_some();
+        let is_plain = !(needs.rate_samples || config.pacing || has_checks);
         Sender {
             codepoint,
-            has_simple_acks: !needs.receive_times && ecn_path.is_none(),
+            has_simple_acks: !(needs.receive_times || has_checks),
             ecn_path,
             ecn_failure: None,
             is_simple: is_plain && config.tso == Bytes::ZERO,
@@ -169,6 +178,8 @@ impl<C: Controller> Sender<C> {
             touched_at: Instant::ZERO,
             backoff: 0,
             tail_probe: None,
+            requester,
+            validation,
             probes: 0,
             stats: Stats::default(),
             unreported: Unreported::default(),
@@ -204,6 +215,11 @@ impl<C: Controller> Sender<C> {
     /// late.
     pub fn catch_up(&mut self, span: Duration) {
         self.pacer.catch_up(span);
+    }
+
+    /// The frames of packet `number` that ask for acknowledgements.
+    pub fn ack_frames(&self, number: u64) -> Option<AckFrames> {
+        self.requester.as_ref()?.frames(number)
     }
 
     /// The current window: the controller's, or PRR's during a reduction.

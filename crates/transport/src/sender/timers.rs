@@ -82,6 +82,9 @@ impl<C: Controller> Sender<C> {
         let before = self.flight_snapshot();
         let lost = self.detect(now);
         let starts = self.begin_loss_episode(&lost);
+        if starts {
+            self.validate_loss(now, before.in_flight);
+        }
         let feedback = Feedback {
             lost: Bytes(lost.bytes),
             lost_packets: lost.packets,

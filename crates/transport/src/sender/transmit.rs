@@ -57,6 +57,7 @@ impl<C: Controller> Sender<C> {
         {
             return hindrance;
         }
+        let is_probe = self.probes > 0;
         self.probes = self.probes.saturating_sub(1);
         let is_first = self.scoreboard.is_empty();
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
@@ -68,6 +69,13 @@ impl<C: Controller> Sender<C> {
         }
         if let (None, Episode::Timeout(timeout)) = (lost, &mut self.episode) {
             timeout.f_rto.on_new_data();
+        }
+        if self.validation.is_some() {
+            self.validate_use(now);
+        }
+        if let Some(requester) = &mut self.requester {
+            requester.on_sent(data.number, is_probe);
+            self.config.ack_delay = requester.max_ack_delay();
         }
         Poll::Packet(data)
     }
@@ -211,6 +219,9 @@ impl<C: Controller> Sender<C> {
 
     #[inline(never)]
     fn report_sent(&mut self, now: Instant, sent: &Sent) {
+        if self.validation.is_some() {
+            return self.report_sent_validated(now, sent);
+        }
         self.controller.on_sent(now, sent);
         self.limits = self.controller.limits();
     }

@@ -1,6 +1,7 @@
 //! The tests of the transport, in one program: `cargo test -p sojourn-transport NAME` runs the tests of a
 //! module, or one test.
 
+mod ack_frequency;
 mod bbr3;
 mod bursts;
 mod common;
@@ -16,3 +17,4 @@ mod sending;
 mod spurious;
 mod timers;
 mod transfer;
+mod validation;

@@ -69,6 +69,12 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
     if needs.signal {
         return refuse("signals from the bottleneck", "run it in the simulator");
     }
+    if config.ack_frequency > 0 || config.immediate_ack {
+        return refuse(
+            "acknowledgements without requests",
+            "remove transport.ack_frequency and transport.immediate_ack, or simulate the scenario",
+        );
+    }
     if needs.receive_times && !config.receive_times {
         return refuse("receive times of single packets", "set transport.receive_times to true");
     }

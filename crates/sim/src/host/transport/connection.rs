@@ -25,6 +25,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) ack_size: u32,
     /// Whether its acknowledgements are encrypted, as QUIC's are.
     pub(crate) is_opaque: bool,
+    /// Whether its data packets may carry requests for acknowledgements.
+    pub(crate) asks: bool,
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
@@ -115,6 +117,7 @@ pub(crate) fn connect<M: Metering>(
         header: transport.header.0 as u32,
         ack_size: transport.ack_size.0 as u32,
         is_opaque: transport.profile == Profile::Quic,
+        asks: transport.ack_frequency > 0 || transport.immediate_ack,
         flow,
         is_request,
         ecn: if transport.ecn { needs.ecn } else { EcnUse::None },

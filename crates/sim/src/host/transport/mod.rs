@@ -115,6 +115,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         {
             return;
         }
+        if connection.asks
+            && let Some(frames) = connection.sender.ack_frames(data.number)
+        {
+            connection.receiver.on_ack_frames(&frames);
+        }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
     }

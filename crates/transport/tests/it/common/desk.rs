@@ -63,6 +63,10 @@ impl Controller for Halving {
         self.cwnd = Bytes(MSS);
     }
 
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
+        self.cwnd = cwnd;
+    }
+
     fn on_signal(&mut self, _now: Instant, signal: Signal) {
         self.cwnd = Bytes(signal.rate.0);
     }

@@ -52,6 +52,8 @@ pub(crate) struct Network {
     pub(crate) receiver: Receiver,
     pub(crate) now: Instant,
     pub(crate) fate: Fate,
+    /// Acknowledgements that the receiver has sent.
+    pub(crate) acks: u64,
     path: Path,
     random: u64,
     events: BTreeMap<(Instant, u64), Event>,
@@ -87,6 +89,7 @@ impl Network {
             receiver: Receiver::new(config, needs.receive_times),
             now: Instant::ZERO,
             fate: Fate::default(),
+            acks: 0,
             random: path.seed.wrapping_mul(2).wrapping_add(1),
             path,
             events: BTreeMap::new(),
@@ -186,6 +189,7 @@ impl Network {
 
     fn acknowledge(&mut self) {
         let mut ack = Ack::default();
+        self.acks += 1;
         self.receiver.take_ack(self.now, &mut ack);
         if !self.happens(self.path.mishaps.ack_loss) {
             self.schedule(self.now + self.path.delay, Event::Ack(Box::new(ack)));
@@ -233,6 +237,9 @@ impl Network {
         match self.events.pop_first() {
             Some((_, Event::Data(data))) => {
                 self.fate.received += 1;
+                if let Some(frames) = self.sender.ack_frames(data.number) {
+                    self.receiver.on_ack_frames(&frames);
+                }
                 self.receiver.on_data(self.now, &data);
                 if self.receiver.ack_due(self.now) {
                     self.acknowledge();

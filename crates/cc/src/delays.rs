@@ -1,0 +1,73 @@
+//! The delay filters of RFC 6817, for LEDBAT's one-way delays and LEDBAT++'s round-trip times.
+
+use std::collections::VecDeque;
+
+use sojourn_params::{Kind, Param};
+use sojourn_units::{Duration, Instant};
+
+use crate::contract::Setup;
+
+/// RFC 6817 section 2.4.2: the base delay's history has one entry per minute.
+const HISTORY_STEP: Duration = Duration::from_secs(60);
+
+/// Length of the base delay's history.
+pub(crate) const BASE_HISTORY: Param = Param {
+    name: "base_history",
+    kind: Kind::Integer(10, 1, 1_000),
+    doc: "number of minutes whose minimum is the round-trip time without a queue",
+    source: "RFC 6817 section 2.5, BASE_HISTORY",
+};
+
+/// The filters of the current and of the base delay.
+#[derive(Clone, Debug)]
+pub(crate) struct Delays {
+    /// The newest samples (`CURRENT_FILTER`).
+    current: VecDeque<Duration>,
+    current_filter: usize,
+    /// The minimum of each minute (`BASE_HISTORY`), the newest last.
+    base: VecDeque<Duration>,
+    base_history: usize,
+    minute: Instant,
+}
+
+impl Delays {
+    /// Filters with the controller's parameters `current_filter` and `base_history`.
+    pub(crate) fn new(setup: &Setup) -> Delays {
+        Delays {
+            current: VecDeque::new(),
+            current_filter: setup.params.integer("current_filter") as usize,
+            base: VecDeque::new(),
+            base_history: setup.params.integer("base_history") as usize,
+            minute: Instant::ZERO,
+        }
+    }
+
+    /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
+    pub(crate) fn sample(&mut self, now: Instant, delay: Duration) {
+        if self.current.len() == self.current_filter {
+            self.current.pop_front();
+        }
+        self.current.push_back(delay);
+        match self.base.back_mut() {
+            Some(least) if now.since(self.minute) < HISTORY_STEP => *least = (*least).min(delay),
+            _ => {
+                self.minute = now;
+                self.base.push_back(delay);
+            }
+        }
+        if self.base.len() > self.base_history {
+            self.base.pop_front();
+        }
+    }
+
+    /// The base delay, if there is a sample.
+    pub(crate) fn base(&self) -> Option<Duration> {
+        self.base.iter().min().copied()
+    }
+
+    /// The queueing delay; zero before the first sample.
+    pub(crate) fn queueing(&self) -> Duration {
+        let current = self.current.iter().min().copied().unwrap_or(Duration::ZERO);
+        current.saturating_sub(self.base().unwrap_or(Duration::MAX))
+    }
+}

@@ -1,0 +1,307 @@
+//! PCC Vivace: online learning of the sending rate (Dong et al., "PCC Vivace: Online-Learning
+//! Congestion Control", NSDI 2018; the authors' code, github.com/PCCproject/PCC-Uspace, for details that
+//! the paper leaves open).
+//!
+//! The sender tries a rate a little above and a little below the current one, each for a round trip,
+//! computes the utility of both from throughput, latency gradient and loss, and moves the rate along
+//! the utility's gradient.
+
+use std::collections::VecDeque;
+
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
+
+mod interval;
+mod step;
+
+use interval::{Interval, Outcome, Role, Utility};
+use step::Stepper;
+
+const PAPER: &str = "Dong et al. 2018, section 3";
+const CONTROL: &str = "Dong et al. 2018, section 4";
+/// Greatest rate in Mbit/s.
+const MOST: f64 = 1e7;
+
+/// The Vivace controller.
+pub struct Vivace {
+    mss: Bytes,
+    initial: Bytes,
+    utility: Utility,
+    epsilon: f64,
+    least: f64,
+    stepper: Stepper,
+    rng: Xoshiro256PlusPlus,
+    /// The current rate in Mbit/s; `None` until the first round-trip time.
+    rate: Option<f64>,
+    srtt: Duration,
+    /// The utility of the last interval of the start; `None` once the start is over.
+    start: Option<f64>,
+    /// Roles of the intervals to come, the next first.
+    planned: VecDeque<Role>,
+    /// Intervals whose outcome is not known, the current one last.
+    intervals: VecDeque<Interval>,
+    /// Outcomes of the current decision.
+    outcomes: Vec<Outcome>,
+    /// The gradient of a pair that is repeated, since it seemed abnormal.
+    abnormal: Option<f64>,
+}
+
+impl Vivace {
+    /// Registry entry.
+    pub const INFO: Info = Info {
+        name: "vivace",
+        title: "PCC Vivace: learns the rate online from throughput, latency gradient and loss",
+        source: "Dong et al., NSDI 2018",
+        params: &[
+            Param {
+                name: "exponent",
+                kind: Kind::Number(0.9, 0.1, 0.99),
+                doc: "exponent of the rate in the utility",
+                source: PAPER,
+            },
+            Param {
+                name: "latency_coefficient",
+                kind: Kind::Number(900.0, 0.0, 1e5),
+                doc: "weight of the latency gradient; 0: Vivace-loss",
+                source: PAPER,
+            },
+            Param {
+                name: "loss_coefficient",
+                kind: Kind::Number(11.35, 0.0, 1e5),
+                doc: "weight of the loss rate; the default tolerates 5 % of random loss",
+                source: PAPER,
+            },
+            Param {
+                name: "latency_filter",
+                kind: Kind::Number(0.01, 0.0, 1.0),
+                doc: "latency gradient below which it counts as zero",
+                source: CONTROL,
+            },
+            Param {
+                name: "epsilon",
+                kind: Kind::Number(0.05, 0.001, 0.5),
+                doc: "distance of the two rates that are tried, as a share of the current one",
+                source: CONTROL,
+            },
+            Param {
+                name: "theta",
+                kind: Kind::Number(1.0, 0.001, 1_000.0),
+                doc: "change of the rate in Mbit/s for a utility gradient of one",
+                source: CONTROL,
+            },
+            Param {
+                name: "omega",
+                kind: Kind::Number(0.05, 0.001, 1.0),
+                doc: "initial boundary of a change, as a share of the rate",
+                source: CONTROL,
+            },
+            Param {
+                name: "delta",
+                kind: Kind::Number(0.1, 0.0, 1.0),
+                doc: "increment of the boundary while changes exceed it",
+                source: CONTROL,
+            },
+            Param {
+                name: "min_rate",
+                kind: Kind::Rate(Rate(500_000), Rate(1_000), Rate(1_000_000_000)),
+                doc: "least rate",
+                source: "PCC-Uspace kMinSendingRate",
+            },
+        ],
+        ordered: &[],
+        needs: Needs { every_packet: true, prr: false, ..Needs::BASE },
+        random: true,
+    };
+
+    /// Builds a controller.
+    pub fn new(setup: &Setup) -> Vivace {
+        let p = &setup.params;
+        Vivace {
+            mss: setup.mss,
+            initial: setup.initial_window,
+            utility: Utility {
+                exponent: p.number("exponent"),
+                latency: p.number("latency_coefficient"),
+                loss: p.number("loss_coefficient"),
+                filter: p.number("latency_filter"),
+            },
+            epsilon: p.number("epsilon"),
+            least: p.rate("min_rate").as_f64() * 1e-6,
+            stepper: Stepper::new(p.number("theta"), p.number("omega"), p.number("delta")),
+            rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
+            rate: None,
+            srtt: Duration::ZERO,
+            start: Some(f64::NEG_INFINITY),
+            planned: VecDeque::new(),
+            intervals: VecDeque::new(),
+            outcomes: Vec::new(),
+            abnormal: None,
+        }
+    }
+
+    /// The first round-trip time: the initial window in a round trip.
+    fn begin(&mut self, rtt: Duration) {
+        if self.rate.is_none() && rtt > Duration::ZERO {
+            self.set_rate(self.initial.as_f64() * 8e-6 / rtt.as_secs_f64());
+            self.srtt = rtt;
+            self.planned.push_back(Role::Starting);
+        }
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        self.rate = Some(rate.clamp(self.least, MOST));
+    }
+
+    /// The rate of the current interval, Mbit/s.
+    fn current_rate(&self, rate: f64) -> f64 {
+        match self.intervals.back().map(|interval| interval.role) {
+            Some(Role::Faster) => rate * (1.0 + self.epsilon),
+            Some(Role::Slower) => rate * (1.0 - self.epsilon),
+            Some(Role::Waiting | Role::Starting) | None => rate,
+        }
+    }
+
+    /// Plans a pair of intervals, in random order.
+    fn plan_pair(&mut self) {
+        let pair = [Role::Faster, Role::Slower];
+        let first = (self.rng.next_u64() >> 63) as usize;
+        self.planned.extend([pair[first], pair[1 - first]]);
+        self.outcomes.clear();
+    }
+
+    /// Section 4.1: doubles the rate until the utility falls, then returns to the rate before.
+    fn on_start(&mut self, outcome: &Outcome, before: f64, rate: f64) {
+        if outcome.utility > before {
+            self.start = Some(outcome.utility);
+            self.set_rate(rate * 2.0);
+            self.planned.push_back(Role::Starting);
+        } else {
+            self.start = None;
+            self.set_rate(rate / 2.0);
+            self.plan_pair();
+        }
+    }
+
+    /// Section 4.2: a step along the gradient of a pair. A pair in which the faster interval has the
+    /// lower latency gradient is noise, and is repeated once (section 4.3).
+    fn on_pair(&mut self, rate: f64) {
+        let of = |role| self.outcomes.iter().find(|outcome| outcome.role == role).copied();
+        let (Some(faster), Some(slower)) = (of(Role::Faster), of(Role::Slower)) else { return };
+        let distance = faster.rate_mbps - slower.rate_mbps;
+        if distance <= 0.0 {
+            // The application limited the sender, so the pair shows no gradient.
+            self.abnormal = None;
+            return self.plan_pair();
+        }
+        let gradient = (faster.utility - slower.utility) / distance;
+        let is_abnormal = faster.gradient < slower.gradient - self.utility.filter;
+        let gradient = match self.abnormal.take() {
+            None if is_abnormal => {
+                self.abnormal = Some(gradient);
+                return self.plan_pair();
+            }
+            None => gradient,
+            Some(earlier) => (earlier + gradient) / 2.0,
+        };
+        let change = self.stepper.change(gradient, rate);
+        self.set_rate(rate + change);
+        self.plan_pair();
+    }
+
+    /// Takes the outcomes that are known now.
+    fn learn(&mut self, largest: u64) {
+        while let Some(outcome) =
+            self.intervals.front().and_then(|front| front.outcome(largest, &self.utility))
+        {
+            self.intervals.pop_front();
+            let Some(rate) = self.rate else { return };
+            match (outcome.role, self.start) {
+                (Role::Starting, Some(before)) => self.on_start(&outcome, before, rate),
+                (Role::Faster | Role::Slower, None) => {
+                    self.outcomes.push(outcome);
+                    self.on_pair(rate);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets all intervals, and decides anew at `rate`.
+    fn restart(&mut self, rate: f64) {
+        self.intervals.clear();
+        self.planned.clear();
+        (self.start, self.abnormal) = (None, None);
+        self.set_rate(rate);
+        self.plan_pair();
+    }
+}
+
+impl Controller for Vivace {
+    fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
+        self.begin(rtt);
+    }
+
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        if self.rate.is_none() {
+            return;
+        }
+        let is_new = self.intervals.back().is_none_or(|last| last.is_full(now, self.srtt));
+        if is_new {
+            if let Some(last) = self.intervals.back_mut() {
+                last.end(now);
+            }
+            let role = self.planned.pop_front().unwrap_or(Role::Waiting);
+            self.intervals.push_back(Interval::new(role, now, sent.number));
+        }
+        if let Some(current) = self.intervals.back_mut() {
+            current.send(sent.number, sent.bytes.0);
+        }
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            self.begin(rtt);
+            for interval in &mut self.intervals {
+                interval.acknowledge(feedback.largest_acked, now, rtt);
+            }
+        }
+        if feedback.srtt > Duration::ZERO {
+            self.srtt = feedback.srtt;
+        }
+        for number in feedback.lost_numbers {
+            self.intervals.iter_mut().for_each(|interval| interval.lose(*number));
+        }
+        self.learn(feedback.largest_acked);
+    }
+
+    /// Halves the rate, and decides anew. The paper does not define a timeout.
+    fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
+        if let Some(rate) = self.rate {
+            self.restart(rate / 2.0);
+        }
+    }
+
+    /// A window of two round trips bounds the data in flight in a stall. The paper does not define one.
+    fn limits(&self) -> Limits {
+        let Some(rate) = self.rate else {
+            return Limits { cwnd: self.initial, pacing: Pacing::Unpaced, burst: self.mss };
+        };
+        let rate = Rate((self.current_rate(rate) * 1e6) as u64);
+        let cwnd = rate.bytes_in(self.srtt * 2).max(self.initial).max(self.mss);
+        Limits { cwnd, pacing: Pacing::Rate(rate), burst: self.mss }
+    }
+
+    fn probe(&self) -> Probe {
+        let phase = match self.intervals.back().map(|interval| interval.role) {
+            _ if self.start.is_some() => "starting",
+            Some(Role::Faster) => "faster",
+            Some(Role::Slower) => "slower",
+            Some(Role::Waiting | Role::Starting) | None => "waiting",
+        };
+        Probe { phase, ..Probe::default() }
+    }
+}

@@ -1,0 +1,459 @@
+//! CAKE: a shaper, priority tins, fairness among hosts and flows, and COBALT (Høiland-Jørgensen,
+//! Täht and Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home Gateways",
+//! 2018, arXiv 1804.07617; tc-cake(8); Linux net/sched/sch_cake.c, whose functions are named at
+//! the code).
+//!
+//! Differences from Linux:
+//!
+//! - The limit is that of the link's buffer, in packets or bytes of packets; Linux also limits the
+//!   memory.
+//! - The ACK filter keeps every acknowledgement with selective ranges or an echo of ECN. Linux drops
+//!   one whose ranges a later one covers.
+//! - Not included: `nat` and `wash`, which change no outcome in a simulation, `autorate-ingress`,
+//!   firewall marks, and own overheads; GSO packets are always split.
+
+use std::collections::BTreeMap;
+
+use sojourn_params::{Kind, Param, Params};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{
+    Backlog, DropReason, FlowLabels, Info, Limit, Packet, Queue, Setup, Shaping,
+};
+use crate::random::{Random, mix};
+use crate::slow_path::SlowPath;
+
+mod cobalt;
+mod diffserv;
+mod hosts;
+mod isolation;
+mod overhead;
+mod tin;
+
+use diffserv::Mode;
+use isolation::Isolation;
+use overhead::Overhead;
+use tin::{List, Tin, time_for};
+
+const BANDWIDTH: Param = Param {
+    name: "bandwidth",
+    kind: Kind::Rate(Kind::FASTEST, tin::LEAST_RATE, Kind::FASTEST),
+    doc: "Rate of the shaper; the default is unlimited, and leaves the rate to the link",
+    source: "tc-cake(8), unlimited",
+};
+
+const RTT: Param = Param {
+    name: "rtt",
+    kind: Kind::Time(
+        Duration::from_millis(100),
+        Duration::from_micros(20),
+        Duration::from_secs(1_000),
+    ),
+    doc: "Round-trip time of the flows: CoDel's interval; its target is a twentieth of it",
+    source: "tc-cake(8), internet",
+};
+
+const DIFFSERV: Param = Param {
+    name: "diffserv",
+    kind: Kind::Choice("diffserv3", diffserv::NAMES),
+    doc: "Priority tins, by the codepoint of a packet (`dscp` of its flow)",
+    source: "tc-cake(8)",
+};
+
+const ISOLATION: Param = Param {
+    name: "isolation",
+    kind: Kind::Choice("triple-isolate", isolation::NAMES),
+    doc: "Fairness among flows, and among their source and destination hosts (`from` and `to` of \
+          a flow)",
+    source: "tc-cake(8)",
+};
+
+const NO_FILTER: &str = "no-ack-filter";
+const FILTER: &str = "ack-filter";
+const AGGRESSIVE: &str = "ack-filter-aggressive";
+
+const ACK_FILTER: Param = Param {
+    name: "ack_filter",
+    kind: Kind::Choice(NO_FILTER, &[NO_FILTER, FILTER, AGGRESSIVE]),
+    doc: "Drops acknowledgements of TCP that a later one in the queue makes redundant, but keeps \
+          two, or one if aggressive",
+    source: "tc-cake(8)",
+};
+
+const OVERHEAD: Param = Param {
+    name: "overhead",
+    kind: Kind::Choice("raw", overhead::NAMES),
+    doc: "Bytes that the shaper adds to each packet, by the technology of the access line; the \
+          link's own `overhead` comes first",
+    source: "tc-cake(8), OVERHEAD COMPENSATION PARAMETERS",
+};
+
+const INGRESS: Param = Param {
+    name: "ingress",
+    kind: Kind::Switch(false),
+    doc: "Counts dropped packets against the rate, for a shaper behind the bottleneck",
+    source: "tc-cake(8)",
+};
+
+/// Registry entry.
+pub(crate) const INFO: Info = Info {
+    name: "cake",
+    title: "CAKE: shaper, priority tins, fairness among hosts and flows, CoDel and BLUE",
+    source: "arXiv 1804.07617; Linux net/sched/sch_cake.c",
+    params: &[BANDWIDTH, RTT, DIFFSERV, ISOLATION, ACK_FILTER, OVERHEAD, INGRESS],
+    ordered: &[],
+    inner: &[],
+    // `sch->limit` of `cake_init`.
+    default_packets: 10_240,
+    random: true,
+    shaping: Some(shaping),
+};
+
+/// The shaper sends no packet before its time. A packet that waits for the link's previous one
+/// leaves later, and the shaper makes up for that time: one packet.
+fn shaping(params: &Params) -> Option<Shaping> {
+    let rate = bandwidth(params)?;
+    Some(Shaping { rate, burst: Bytes(1514) })
+}
+
+fn bandwidth(params: &Params) -> Option<Rate> {
+    Some(params.rate(BANDWIDTH.name)).filter(|rate| *rate < Kind::FASTEST)
+}
+
+/// The global shaper.
+struct Shaper {
+    rate: Rate,
+    /// Time at which the next packet may leave.
+    time_next: Instant,
+    /// The same, if dropped packets did not count and packets took half as long again. Keeps
+    /// packets flowing while drops use up the rate (`failsafe_next_packet`).
+    failsafe: Instant,
+}
+
+impl Shaper {
+    fn ready_at(&self) -> Instant {
+        self.time_next.min(self.failsafe)
+    }
+
+    fn charge(&mut self, adjusted: u64, is_dropped: bool) {
+        let took = time_for(self.rate, adjusted);
+        self.time_next += took;
+        if !is_dropped {
+            self.failsafe += took + took / 2;
+        }
+    }
+}
+
+/// The mode of the ACK filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckFilter {
+    Off,
+    On,
+    Aggressive,
+}
+
+/// The queue.
+pub struct Cake<P: Packet> {
+    tins: Vec<Tin<P>>,
+    mode: Mode,
+    isolation: Isolation,
+    shaper: Option<Shaper>,
+    overhead: Overhead,
+    ack_filter: AckFilter,
+    ingress: bool,
+    /// The tin in service (`cur_tin`).
+    current: usize,
+    backlog: Backlog,
+    limit: Limit,
+    /// Codepoints and hosts by flow hash.
+    labels: BTreeMap<u64, FlowLabels>,
+    salt: u64,
+    random: Random,
+}
+
+/// The result of a look at one tin.
+enum Served<P> {
+    Packet(P),
+    /// A queue was empty: choose a tin again.
+    Empty,
+}
+
+impl<P: Packet> Cake<P> {
+    pub(crate) fn new(setup: &Setup) -> Cake<P> {
+        let p = &setup.params;
+        let mode = Mode::named(p.choice(DIFFSERV.name));
+        let isolation = Isolation::named(p.choice(ISOLATION.name));
+        let rate = bandwidth(p);
+        let tuning = (p.time(RTT.name), setup.mtu);
+        let tin = |share| Tin::new(share, rate, isolation, tuning);
+        Cake {
+            tins: mode.shares().into_iter().map(tin).collect(),
+            mode,
+            isolation,
+            shaper: rate.map(|rate| Shaper {
+                rate,
+                time_next: Instant::ZERO,
+                failsafe: Instant::ZERO,
+            }),
+            overhead: Overhead::named(p.choice(OVERHEAD.name)),
+            ack_filter: match p.choice(ACK_FILTER.name) {
+                FILTER => AckFilter::On,
+                AGGRESSIVE => AckFilter::Aggressive,
+                _ => AckFilter::Off,
+            },
+            ingress: p.switch(INGRESS.name),
+            current: 0,
+            backlog: Backlog::default(),
+            limit: setup.limit,
+            labels: BTreeMap::new(),
+            salt: mix(setup.seed),
+            random: Random::new(setup.seed),
+        }
+    }
+
+    /// `cake_enqueue`.
+    #[inline(never)]
+    fn enqueue_slow(
+        &mut self,
+        now: Instant,
+        SlowPath(packet): &SlowPath<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        let mut packet = *packet;
+        let flow_hash = packet.flow_hash();
+        let labels = self.labels.get(&flow_hash).copied().unwrap_or(FlowLabels::of(flow_hash));
+        let keys = self.isolation.keys(flow_hash, labels, self.salt);
+        let at = self.mode.tin(labels.dscp);
+        let slot = self.tins[at].place(&keys);
+        self.refresh(at, now);
+        packet.set_enqueued_at(now);
+        self.backlog.packets += 1;
+        self.backlog.bytes += packet.size();
+        self.tins[at].push(slot, packet);
+        self.filter_acks(at, slot, now, drops);
+        self.tins[at].activate(slot);
+        while self.backlog.exceeds(self.limit) {
+            self.drop_from_longest(now, drops);
+        }
+    }
+
+    /// Lets idle shapers forget the time that they did not use.
+    fn refresh(&mut self, at: usize, now: Instant) {
+        let tin = &mut self.tins[at];
+        if tin.backlog == Bytes::ZERO {
+            tin.time_next = tin.time_next.max(now);
+        }
+        if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0)
+            && shaper.time_next < now
+        {
+            (shaper.time_next, shaper.failsafe) = (now, now);
+        }
+    }
+
+    /// Drops an acknowledgement that the flow's newest packet makes redundant: the first of two,
+    /// or, if aggressive, the one before the newest (`cake_ack_filter`).
+    fn filter_acks(
+        &mut self,
+        at: usize,
+        slot: usize,
+        now: Instant,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if self.ack_filter == AckFilter::Off {
+            return;
+        }
+        let packets = &self.tins[at].flows[slot].packets;
+        let Some(newest) = packets.back() else { return };
+        let older = packets.len() - 1;
+        let mut redundant = (0..older).filter(|place| newest.replaces(&packets[*place]));
+        let Some(first) = redundant.next() else { return };
+        let is_aggressive = self.ack_filter == AckFilter::Aggressive && first + 1 == older;
+        if redundant.next().is_some() || is_aggressive {
+            let ack = self.take(at, slot, first);
+            if let Some(ack) = ack {
+                self.charge_drop(at, now, ack.size());
+                drops(ack, DropReason::Aqm);
+            }
+        }
+    }
+
+    /// Removes a packet from a flow.
+    fn take(&mut self, at: usize, slot: usize, place: usize) -> Option<P> {
+        let packet = self.tins[at].remove(slot, place)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= packet.size();
+        Some(packet)
+    }
+
+    /// Counts a dropped packet against the rate, if CAKE shapes behind the bottleneck.
+    fn charge_drop(&mut self, at: usize, now: Instant, size: Bytes) {
+        if self.ingress {
+            self.charge(at, now, size, true);
+        }
+    }
+
+    /// `cake_advance_shaper`. Returns the size on the wire.
+    fn charge(&mut self, at: usize, now: Instant, size: Bytes, is_dropped: bool) -> i64 {
+        let adjusted = self.overhead.adjusted(size);
+        if let Some(shaper) = &mut self.shaper {
+            self.tins[at].charge(now, adjusted);
+            shaper.charge(adjusted, is_dropped);
+        }
+        adjusted as i64
+    }
+
+    /// `cake_drop`: drops from the head of the longest queue of all tins.
+    #[cold]
+    fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        let longest = |tin: &Tin<P>| tin.bytes.iter().copied().max().unwrap_or(0);
+        let most: Vec<u64> = self.tins.iter().map(longest).collect();
+        let Some(most_of_all) = most.iter().copied().max().filter(|most| *most > 0) else { return };
+        let at = most.iter().position(|most| *most == most_of_all).unwrap_or(0);
+        let slot = self.tins[at].bytes.iter().position(|bytes| *bytes == most_of_all).unwrap_or(0);
+        let settings = self.tins[at].settings;
+        self.tins[at].flows[slot].cobalt.queue_full(now, &settings);
+        if let Some(packet) = self.take(at, slot, 0) {
+            self.charge_drop(at, now, packet.size());
+            drops(packet, DropReason::Full);
+        }
+    }
+
+    /// The tin to serve: with a shaper, the last one within its share of the rate, or else the one
+    /// whose share is due first; without, by weighted deficit round robin.
+    fn choose(&mut self, now: Instant) -> Option<usize> {
+        if self.shaper.is_none() {
+            return self.choose_by_deficit();
+        }
+        let mut best: Option<(Instant, usize)> = None;
+        for (at, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.is_active()) {
+            if tin.time_next <= now || best.is_none_or(|(due, _)| tin.time_next <= due) {
+                best = Some((tin.time_next, at));
+            }
+        }
+        best.map(|(_, at)| at)
+    }
+
+    fn choose_by_deficit(&mut self) -> Option<usize> {
+        if !self.tins.iter().any(Tin::is_active) {
+            return None;
+        }
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.deficit >= 0 && tin.is_active() {
+                return Some(self.current);
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.quantum;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+
+    /// Serves one tin: rounds of its flows, until a packet leaves or a queue is empty.
+    fn serve(
+        &mut self,
+        at: usize,
+        now: Instant,
+        is_first: &mut bool,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Served<P> {
+        loop {
+            let Some((list, slot)) = self.tins[at].front(std::mem::take(is_first)) else {
+                return Served::Empty;
+            };
+            if self.tins[at].flows[slot].deficit <= 0 {
+                self.tins[at].next_round(list, slot, &mut self.random);
+                continue;
+            }
+            if let Some(served) = self.send(at, (list, slot), now, drops) {
+                return served;
+            }
+        }
+    }
+
+    /// Takes packets of a flow until COBALT passes one. `None` if a drop in ingress mode used up
+    /// the turn.
+    fn send(
+        &mut self,
+        at: usize,
+        (list, slot): (List, usize),
+        now: Instant,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<Served<P>> {
+        loop {
+            let Some(mut packet) = self.take(at, slot, 0) else {
+                self.tins[at].retire(list, slot, now);
+                return Some(Served::Empty);
+            };
+            let tin = &mut self.tins[at];
+            let bulk = if self.ingress { tin.bulk } else { 0 };
+            let flow = &mut tin.flows[slot];
+            let is_last = flow.packets.is_empty();
+            let (settings, random) = (&tin.settings, &mut self.random);
+            let drop = flow.cobalt.should_drop(now, settings, &mut packet, bulk, random);
+            // The last packet of a queue is never dropped.
+            if !drop || is_last {
+                let adjusted = self.charge(at, now, packet.size(), false);
+                self.charge_turn(at, slot, adjusted);
+                return Some(Served::Packet(packet));
+            }
+            if self.ingress {
+                let adjusted = self.charge(at, now, packet.size(), true);
+                self.charge_turn(at, slot, adjusted);
+            }
+            drops(packet, DropReason::Aqm);
+            if self.ingress {
+                return None;
+            }
+        }
+    }
+
+    fn charge_turn(&mut self, at: usize, slot: usize, adjusted: i64) {
+        self.tins[at].flows[slot].deficit -= adjusted;
+        self.tins[at].deficit -= adjusted;
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Cake<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.enqueue_slow(now, &SlowPath(packet), drops);
+    }
+
+    /// `cake_dequeue`.
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        let mut is_first = true;
+        while self.backlog.packets > 0 {
+            if self.shaper.as_ref().is_some_and(|shaper| now < shaper.ready_at()) {
+                return None;
+            }
+            let at = self.choose(now)?;
+            if let Served::Packet(packet) = self.serve(at, now, &mut is_first, drops) {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        let shaper = self.shaper.as_ref().filter(|_| self.backlog.packets > 0)?;
+        Some(shaper.ready_at())
+    }
+
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.drop_from_longest(now, drops);
+    }
+
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        self.labels.insert(flow_hash, labels);
+    }
+}

@@ -1,0 +1,61 @@
+//! PCC Vivace over a bottleneck, against Dong et al., "PCC Vivace: Online-Learning Congestion Control",
+//! NSDI 2018.
+
+use crate::common::{flow, jain, link, run};
+use sojourn_sim::RunSummary;
+
+/// Flows over 20 Mbit/s and 40 ms, with a buffer of four times that.
+fn over(seconds: u64, loss: f64, control: &str, count: u64) -> RunSummary {
+    run(&format!(
+        r#"
+duration = "{seconds}s"
+measure = {{ from = "{}s" }}
+[link.bottleneck]
+rate = "20Mbit"
+delay = "20ms"
+buffer = "160ms"
+loss = {loss}
+[link.back]
+delay = "20ms"
+[flow.f]
+control = "{control}"
+path = ["bottleneck"]
+back = ["back"]
+count = {count}
+stagger = "{}s"
+"#,
+        seconds / 3,
+        if count > 1 { seconds / 6 } else { 0 },
+    ))
+}
+
+/// Sections 3 and 5.1: with its latency gradient, Vivace fills the link without filling the buffer.
+#[test]
+fn a_flow_fills_the_link_but_not_the_buffer() {
+    let summary = over(60, 0.0, "vivace", 1);
+    let queue = link(&summary, "bottleneck");
+    let (used, p50) = (queue.utilisation.unwrap(), queue.queue_delay_p50_s.unwrap());
+    println!("{used}, queue {p50} s");
+    assert!(used > 0.9, "{used}");
+    assert!(p50 < 0.040, "{p50}");
+}
+
+/// Section 3.2: c = 11.35 tolerates random losses of up to 5 %, at which CUBIC has a few percent of the
+/// link.
+#[test]
+fn random_losses_are_tolerated() {
+    let vivace = flow(&over(60, 0.03, "vivace", 1), "f").goodput_bps;
+    let cubic = flow(&over(60, 0.03, "cubic", 1), "f").goodput_bps;
+    println!("vivace {vivace}, cubic {cubic}");
+    assert!(vivace > 0.6 * 20e6 && cubic < 0.2 * 20e6, "{vivace} {cubic}");
+}
+
+/// Theorem 1 of section 3: flows with the same utility converge to equal rates.
+#[test]
+fn two_flows_share() {
+    let summary = over(120, 0.0, "vivace", 2);
+    let goodputs: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_bps).collect();
+    println!("{goodputs:?}");
+    assert!(jain(&goodputs) > 0.9, "{goodputs:?}");
+    assert!(goodputs.iter().sum::<f64>() > 0.85 * 20e6, "{goodputs:?}");
+}
