@@ -8,13 +8,14 @@
 //! controller stays in the user's crate and is added to a [`Catalogue`].
 
 use sojourn_params::Params;
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 mod abe;
 mod catalogue;
 mod contract;
 mod fixed;
 mod hystart;
+mod one_way;
 mod registry;
 mod round;
 mod undo;
@@ -24,8 +25,8 @@ mod windowed;
 pub use bbr3::View as Bbr3View;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, RateSample, Received, Sent,
-    Setup, Signal,
+    Controller, EcnUse, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, RateSample, Received,
+    Sent, Setup, Signal,
 };
 
 registry::controllers! {
@@ -41,6 +42,9 @@ registry::controllers! {
     Lola = boxed lola,
     Ideal = cold ideal,
     Rapid = boxed rapid: needs,
+    Scream = boxed scream: needs,
+    Nada = boxed nada: needs,
+    Gcc = boxed gcc,
 }
 
 /// A built-in controller.

@@ -13,6 +13,7 @@ mod hystart;
 mod ideal;
 mod ledbat_plus_plus;
 mod lola;
+mod media;
 mod prague;
 mod rapid;
 mod reno;

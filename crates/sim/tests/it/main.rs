@@ -23,6 +23,7 @@ mod ideal;
 mod laws;
 mod links;
 mod lola;
+mod media;
 mod memory;
 mod metering;
 mod mitigations;
@@ -37,6 +38,7 @@ mod recovery_matrix;
 #[path = "../../../queue/tests/it/common.rs"]
 mod rig;
 mod ring;
+mod rmcat;
 mod rooms;
 mod rtt_jump;
 mod segmentation;

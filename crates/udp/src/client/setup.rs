@@ -69,6 +69,9 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
     if needs.signal {
         return refuse("signals from the bottleneck", "run it in the simulator");
     }
+    if needs.media {
+        return refuse("a media source", "run it in the simulator");
+    }
     if needs.receive_times && !config.receive_times {
         return refuse("receive times of single packets", "set transport.receive_times to true");
     }
