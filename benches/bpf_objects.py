@@ -5,7 +5,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 # The number of the system call.
 _SYSCALL = {"x86_64": 321, "aarch64": 280}.get(platform.machine(), 321)
@@ -48,10 +48,15 @@ def counts() -> dict[str, int]:
     return {what: sum(1 for _ in identifiers(what)) for what in _NEXT_ID}
 
 
-def runs() -> dict[str, tuple[int, int]]:
-    """Return the nanoseconds and the number of all runs of each program, by its name."""
+def runs(but: Collection[int] = ()) -> dict[str, tuple[int, int]]:
+    """Return the nanoseconds and the number of all runs of each program, by its name.
+
+    Programs whose identifiers are in `but` are left out.
+    """
     found = {}
     for number in identifiers("programs"):
+        if number in but:
+            continue
         try:
             descriptor, _ = _call(_PROGRAM_BY_ID, struct.pack("I", number))
         except OSError as error:

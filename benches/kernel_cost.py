@@ -19,7 +19,7 @@ import bpf_objects
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 # The program that runs once for each acknowledgement of data; names have 15 characters.
 PER_ACK = {
-    "lola": "sojourn_pkts_acked"[:15],
+    "lola": "sojourn_cong_control"[:15],
     "copa": "sojourn_cong_control"[:15],
     "dctcp": "sojourn_in_ack_event"[:15],
     "prague": "sojourn_cong_control"[:15],
@@ -51,11 +51,13 @@ QUEUES = {
 
 
 def _watched(line: list[str]) -> dict[str, tuple[int, int]]:
-    """Run a command, and return the latest figures of all programs meanwhile."""
+    """Run a command, and return the latest figures of the programs that it loads."""
     found: dict[str, tuple[int, int]] = {}
+    # The kernel keeps programs of an earlier run for a while.
+    earlier = set(bpf_objects.identifiers("programs"))
     with subprocess.Popen(line, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            found |= bpf_objects.runs()
+            found |= bpf_objects.runs(but=earlier)
             try:
                 process.wait(timeout=0.2)
             except subprocess.TimeoutExpired:

@@ -18,7 +18,7 @@ import sojourn
 
 MSS_BYTES = 1448
 SCENARIO = """
-duration = "30s"
+duration = "{seconds}s"
 measure.from = "{begin}"
 record.interval = "1ms"
 [link.there]
@@ -63,9 +63,10 @@ CASES = {
 }
 
 
-def _scenario(case: str, begin: str, more: str = "") -> str:
+def _scenario(args: argparse.Namespace, more: str = "") -> str:
+    case = args.case
     _, _, queue, delay, delays = CASES[case]
-    text = SCENARIO.format(begin=begin, queue=queue, delay=delay)
+    text = SCENARIO.format(seconds=args.seconds, begin=args.begin, queue=queue, delay=delay)
     flows = (FLOW.format(number=i, delay=back, more=more) for i, back in enumerate(delays))
     return text + "".join(flows) + (BURST if case == "lola-burst" else "")
 
@@ -99,11 +100,11 @@ def _runs(args: argparse.Namespace) -> Iterator[tuple[str, sojourn.Run]]:
     control, arithmetic, *_ = CASES[args.case]
     if not args.simulated:
         for _ in range(args.runs):
-            yield "live", sojourn.live(_scenario(args.case, args.begin), control)
+            yield "live", sojourn.live(_scenario(args), control)
         return
     flow = f'control = {{ kind = "{control}", arithmetic = "{arithmetic}" }}\n'
     for name, more in (("simulated", ""), ("simulated with bursts", BURSTS)):
-        yield name, sojourn.run(_scenario(args.case, args.begin, flow + more), runs=args.runs)
+        yield name, sojourn.run(_scenario(args, flow + more), runs=args.runs)
 
 
 def main() -> None:
@@ -112,12 +113,14 @@ def main() -> None:
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--simulated", action="store_true", help="simulate instead")
     parser.add_argument("--runs", type=int, default=1, help="number of runs")
+    parser.add_argument("--seconds", type=int, default=30, help="duration of a run")
     parser.add_argument("--from", dest="begin", default="0s", help="end of the warm-up")
     args = parser.parse_args()
     for name, found in _runs(args):
         for run in found.runs:
             figures = _figures(run) | {"slow_start_exits": _exits(found, run["seed"])}
-            print(json.dumps({"case": args.case, "from": args.begin, "run": name} | figures))
+            about = {"case": args.case, "seconds": args.seconds, "from": args.begin, "run": name}
+            print(json.dumps(about | figures))
 
 
 if __name__ == "__main__":

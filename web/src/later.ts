@@ -35,13 +35,18 @@ export class Later<V extends View> implements View {
 
   /** Load the code. A failed download is tried again by the next call. */
   async load(): Promise<V> {
-    this.made ??= this.make();
+    this.made ??= this.put();
     try {
-      this.view = await this.made;
+      return await this.made;
     } catch (error) {
       this.made = undefined;
       throw error;
     }
+  }
+
+  /** Put the view into the page, once: an element that is put again loses focus and pointer. */
+  private async put(): Promise<V> {
+    this.view = await this.make();
     fill(this.element, this.view.element);
     return this.view;
   }
