@@ -58,7 +58,8 @@ impl Gcc {
             detector: Detector::new(&config),
             incoming: Incoming::default(),
             delay_rate: DelayRate::new(config.start_rate),
-            as_hat: config.start_rate,
+            // The draft gives no first value: without losses, the delay-based estimate counts.
+            as_hat: MOST,
             received: 0,
             lost: 0,
             loss_at: None,
