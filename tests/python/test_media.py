@@ -105,7 +105,7 @@ def test_the_command_shows_the_frames(sojourn: Command, tmp_path: Path) -> None:
     file.write_text(SCENARIO)
     done = sojourn("run", file, "--control", "scream", "--no-report")
     assert done.returncode == 0, done.stderr
-    for text in ("Frames of media", "frame p99", "avoidable", "MOS"):
+    for text in ("Frames of media", "p99", "avoidable", "MOS"):
         assert text in done.stdout
 
 
@@ -114,6 +114,7 @@ def test_controllers_of_media_and_others_do_not_mix() -> None:
         ('source = { kind = "media", max_rate = "3Mbit" }\n', "", "controls media"),
         ('controls = ["scream", "nada", "gcc"]', 'controls = ["cubic"]', "sets no rate"),
         ('back   = ["up"]\n', "", "needs a path for its reports"),
+        ('quality    = "voice"', 'repair     = "key-frame"', "wait forever for a key frame"),
     ):
         with pytest.raises(sojourn.ScenarioError, match=message):
             sojourn.run(SCENARIO.replace(old, new))
