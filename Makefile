@@ -33,7 +33,11 @@ CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # Controllers in the kernel, where their loader can be built.
 FEATURES = $(shell bpf/features 2>/dev/null)
 
-.PHONY: bpf wheel sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
+# The release wheel of this machine's processor: pip's own builds are named `linux`.
+MACHINE := $(shell uname -m)
+WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/wheels/*$(MACHINE).whl))))
+
+.PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
 	install reference matrix papers lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
@@ -53,7 +57,7 @@ test:  ## set up, and run the tests but for the long ones
 test-all: lint tshark  ## set up, and run every test, the long ones and the page's too
 	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
 		'dask-jobqueue>=0.9' 'dask-kubernetes>=2024.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
-		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0'  # the optional extras
+		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0' 'jupyterlab>=4.2'  # the optional extras, and a test
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored
 	$(PYTEST) -m 'long or not long'
 	@$(MAKE) --no-print-directory test-page
@@ -105,10 +109,10 @@ licences:  ## write docs/licences.md anew
 	$(PYTHON) release/licences.py
 
 try-wheel:  ## try the wheel of `make wheel` without Rust, compiler or checkout
-	$(PYTHON) release/try_wheel.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/try_wheel.py $(WHEEL)
 
 dependencies:  ## install the wheel of `make wheel`, and write docs/dependencies.md anew
-	$(PYTHON) release/dependencies.py $(lastword $(sort $(wildcard target/wheels/*.whl)))
+	$(PYTHON) release/dependencies.py $(WHEEL)
 
 MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
@@ -116,6 +120,19 @@ WHEEL_FLAGS ?=
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+
+# The standard library comes from rustup, and the compiler, the linker and glibc's symbols from zig.
+ARM := aarch64-unknown-linux-gnu
+
+wheel-aarch64: page target/shipped $(VENV)/.made  ## build the wheel for Linux on aarch64, in target/wheels
+	rustup target add $(ARM)
+	$(BIN)/python $(PIP) install 'ziglang>=0.14'
+	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(MATURIN) build --release --strip --zig --target $(ARM) \
+		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+
+try-wheel-aarch64:  ## compare the wheel for aarch64, under qemu, with that of `make wheel`
+	$(PYTHON) release/try_aarch64.py $(lastword $(sort $(wildcard target/wheels/*aarch64.whl))) $(WHEEL)
 
 sdist: page target/shipped $(VENV)/.made  ## build the source package, in target/wheels
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
@@ -127,7 +144,7 @@ reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
 	$(BIN)/sojourn schema --markdown > docs/scenario.md
 
 matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
-	$(BIN)/sojourn matrix --markdown > docs/matrix.md.new
+	$(BIN)/sojourn matrix --quic noq --markdown > docs/matrix.md.new
 	mv docs/matrix.md.new docs/matrix.md
 
 bpf:  ## compile the programs for the kernel anew, with clang-19

@@ -45,6 +45,8 @@ TRANSPORTS: Mapping[Stack, object] = {
         "tso_defer": "linux-6.18",
         "burst_acks": True,
         "quick_acks": 62,
+        "growth_by_sack": False,
+        "timer_slack": "8ms",
     },
     "udp": {"profile": "quic"},
 }

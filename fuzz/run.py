@@ -178,8 +178,8 @@ def table(result: dict[str, Any]) -> str:
     """Return the counts as Markdown."""
     rows = [
         "| target | seconds | executions | a second | edges | inputs: given, kept | slowest "
-        "| memory | findings |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| memory | findings | date, commit |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for one in result["targets"]:
         of_all = f" of {one['all_edges']:,}" if one["all_edges"] else ""
@@ -187,9 +187,19 @@ def table(result: dict[str, Any]) -> str:
         rows.append(
             f"| {one['target']} | {one['seconds']:,.0f} | {one['executions']:,} | {rate:,.0f} "
             f"| {one['edges']:,}{of_all} | {one['seeds']:,}, {one['corpus']:,} "
-            f"| {one['slowest_s']} s | {one['peak_rss_mb']:,} MB | {len(one['findings'])} |"
+            f"| {one['slowest_s']} s | {one['peak_rss_mb']:,} MB | {len(one['findings'])} "
+            f"| {result['date']}, {result['commit']} |"
         )
-    return "\n".join([*rows, "", f"{result['date']}, commit {result['commit']}.", ""])
+    return "\n".join([*rows, ""])
+
+
+def merged(old: str, new: str) -> str:
+    """Return the new table with the rows of the old one for all other targets."""
+    rows = {line.split(" | ")[0]: line for line in old.splitlines()[2:] if line.startswith("| ")}
+    head, rule, *lines = new.splitlines()
+    rows |= {line.split(" | ")[0]: line for line in lines if line}
+    found = [rows[f"| {target}"] for target in TARGETS if f"| {target}" in rows]
+    return "\n".join([head, rule, *found, ""])
 
 
 def usable() -> list[str]:
@@ -205,13 +215,13 @@ def commit() -> str:
 
 
 def record() -> None:
-    """Write the last counts into the page."""
+    """Write the last counts into the page; targets that did not run keep theirs."""
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
+    old, found, after = rest.partition(END)
     if not found:
         raise SystemExit(f"{PAGE} has no place for the counts")
-    counts = table(json.loads((OUT / "counts.json").read_text("utf-8")))
+    counts = merged(old.strip(), table(json.loads((OUT / "counts.json").read_text("utf-8"))))
     PAGE.write_text(f"{before}{BEGIN}\n{counts}{END}{after}", "utf-8")
 
 

@@ -135,6 +135,7 @@ def page(data: Mapping[str, Any]) -> str:
         "",
         "`make dependencies` measures the wheel and writes this page; the data are in "
         "[dependencies.json](dependencies.json). Sizes are those of the installed files.",
+        "[Releases](../CONTRIBUTING.md#releases) has the checks of these packages for advisories.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
         f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "

@@ -77,6 +77,8 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "Papers": ("papers.md",),
 }
 _TRY = re.compile(r"<!-- try(: open)? -->")
+# The open simulator has its charts beside its controls if the page has no columns of links.
+_WIDE = "---\nhide:\n  - navigation\n  - toc\n---\n"
 _REST = "How-to guides"
 # Pages about the work on the project, which the search finds.
 _ASIDE = ("STYLE.md", "fuzzing.md")
@@ -161,7 +163,8 @@ def _embed(pages: Path) -> None:
         text = file.read_text("utf-8")
         if _TRY.search(text):
             page = "../" * (len(file.relative_to(pages).parts) - 1) + "assets/page.html"
-            file.write_text(_TRY.sub(partial(_frame, page), text), "utf-8")
+            wide = _WIDE if "<!-- try: open -->" in text else ""
+            file.write_text(wide + _TRY.sub(partial(_frame, page), text), "utf-8")
 
 
 def _frame(page: str, mark: re.Match[str]) -> str:

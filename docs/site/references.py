@@ -29,6 +29,7 @@ _GROUPS = {
     "Studies": ("sweep", "Dataset", "worst", "Counterexample"),
     "Controllers of your own": ("Controller", "Param"),
 }
+_MOST_BYTES = "18446744073.709551615GB"
 _MODULES = ("theory", "captures", "qlog", "gym")
 
 
@@ -78,20 +79,20 @@ def _linked(name: str) -> str:
 
 
 def _parameter(param: Mapping[str, Any]) -> tuple[str, ...]:
-    low, high = param.get("min"), param.get("max")
-    choices = param.get("choices") or param.get("values")
-    allowed = ", ".join(map(str, choices)) if choices else f"{low} to {high}"
     return (
         f"`{param['name']}`",
         _text(param.get("default")),
-        "" if low is None and not choices else allowed,
-        _text(param.get("doc") or param.get("description")),
+        _text(param.get("range")),
+        _text(param["doc"]),
         _text(param.get("source")),
     )
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value)
+    if value is None:
+        return ""
+    # The greatest number of bytes stands for a limit that is off.
+    return "off" if value == _MOST_BYTES else str(value)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

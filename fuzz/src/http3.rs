@@ -125,9 +125,9 @@ impl<A: Application> End<A> {
 }
 
 fn download(changes: &[u8]) {
-    let crypto = cryptography("none");
+    let crypto = cryptography("none", None);
     let server = Arc::new(ServerConfig::with_crypto(crypto.server));
-    let pool = Pool::new(Bytes(1 << 20));
+    let pool = Pool::new(Bytes(1 << 20), 8);
     let mut server = End::new(Some(server), Server::new(Content::new(None), &pool));
     let get = Get::new("localhost", "/bytes/20000", 2, Box::new(|_| Ok(())));
     let mut client = End::new(None, get);

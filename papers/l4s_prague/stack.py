@@ -30,8 +30,9 @@ COLUMNS = {
 _WHY = {
     "unrepaired": "Holds within half the difference between the two published variants, 0.1 s. As "
     "in the model, the step marks over half of an epoch's packets without a pause, too",
-    "repaired": "This variant depends on the times of single acknowledgements: with one for each "
-    "packet, both take 4.0 s",
+    "repaired": "This variant depends on the times of single packets: with an acknowledgement for "
+    "each packet, both take 4.0 s, and with a jitter of 0.2 ms on both links, the stack takes 3.48 "
+    "to 3.92 s (docs/quic.md)",
     "reno": "The text's stack could begin two recovery periods after one overflow, which RFC 9002 "
     "section 7.3.2 forbids",
 }
@@ -67,6 +68,8 @@ LIVE_COLUMNS = {
     "sender": "sender",
     "live_s": "UDP (s)",
     "virtual_s": "virtual time (s)",
+    "least_s": "with jitter: least (s)",
+    "most_s": "with jitter: most (s)",
     "difference_percent": "difference (%)",
     "live_marks": "UDP: marks",
     "virtual_marks": "virtual: marks",
@@ -77,6 +80,9 @@ LIVE_COLUMNS = {
 }
 # The stack over UDP and in virtual time differ by at most this.
 _TOLERANCE_PERCENT = 3.0
+# A live run is late by some 0.1 ms at each of the sender, the links and the receiver.
+_JITTER = "200us"
+_JITTERED = 32
 
 
 def live_downloads(lab: Lab) -> list[Claim]:
@@ -85,17 +91,32 @@ def live_downloads(lab: Lab) -> list[Claim]:
     for name in lab.pick((*PUBLISHED, *BESIDE), ("repaired",)):
         changes = _stack_changes(lab, name)
         pair = Pair(lab.live(SCENARIO, changes), lab.run(SCENARIO, changes))
-        rows.append(_live_row(name, pair))
-        claims.append(_live_claim(name, pair))
+        jittered = _jittered_s(lab, changes)
+        rows.append(_live_row(name, pair, jittered))
+        claims.append(_live_claim(name, pair, jittered))
+    lab.note(
+        f"The columns with jitter are of {_JITTERED} runs in virtual time whose links "
+        f"delay each packet by up to {_JITTER}. A sender whose time depends on single packets has "
+        "a range there."
+    )
     lab.table(Table("The stack over UDP and in virtual time", LIVE_COLUMNS, rows))
     return claims
 
 
-def _live_row(name: str, pair: Pair) -> dict[str, Value]:
+def _jittered_s(lab: Lab, changes: dict[str, object]) -> tuple[float, float]:
+    """Return the least and the greatest time in virtual time with jitter."""
+    jitter = {f"link.{link}.jitter": _JITTER for link in ("down", "up")}
+    found = lab.run(SCENARIO, {**changes, **jitter}, runs=_JITTERED)
+    times = [_completion_s(run["flows"][0]["completion_s"]) for run in found.runs]
+    return min(times), max(times)
+
+
+def _live_row(name: str, pair: Pair, jittered: tuple[float, float]) -> dict[str, Value]:
     (live_s, virtual_s), live = pair.times_s(), pair.stack.runs[0]["live"]
     late = live["departures"][flow_of(pair.stack)["name"]]
     row = dict[str, Value]()
     row |= {"sender": SENDERS[name].title, "live_s": live_s, "virtual_s": virtual_s}
+    row["least_s"], row["most_s"] = jittered
     row["difference_percent"] = 100 * (live_s / virtual_s - 1)
     for which, run in (("live", pair.stack), ("virtual", pair.model)):
         row[f"{which}_marks"] = flow_of(run)["marked_packets"]
@@ -106,17 +127,21 @@ def _live_row(name: str, pair: Pair) -> dict[str, Value]:
     return row
 
 
-def _live_claim(name: str, pair: Pair) -> Claim:
+def _live_claim(name: str, pair: Pair, jittered: tuple[float, float]) -> Claim:
     live_s, virtual_s = pair.times_s()
-    holds = abs(live_s / virtual_s - 1) <= _TOLERANCE_PERCENT / 100
+    tolerance = _TOLERANCE_PERCENT / 100
+    least_s, most_s = min(virtual_s, jittered[0]), max(virtual_s, jittered[1])
+    holds = least_s * (1 - tolerance) <= live_s <= most_s * (1 + tolerance)
+    shown = f"{virtual_s:.2f}"
     why = f"The other value is that of virtual time; they agree within {_TOLERANCE_PERCENT:.0f} %"
-    if name == "repaired" and not holds:
+    if abs(live_s / virtual_s - 1) > tolerance:
+        shown = f"{least_s:.2f} to {most_s:.2f}"
         why = (
-            "The other value is that of virtual time. This variant depends on the times of single "
-            "acknowledgements: with one for each packet, it takes 4.0 s in virtual time, too"
+            "The other values are the range of virtual time, whose greatest ones come from jitter "
+            f"of {_JITTER} on both links. The time of this sender depends on single packets"
         )
     title = f"{SENDERS[name].title}: time for four files over UDP"
-    return Claim(title, f"{virtual_s:.2f}", live_s, "s", holds, why)
+    return Claim(title, shown, live_s, "s", holds, why)
 
 
 def _stack_changes(lab: Lab, name: str) -> dict[str, object]:
@@ -140,7 +165,10 @@ def _pair(lab: Lab, name: str) -> Pair:
 
 
 def _time_s(run: Run) -> float:
-    done = flow_of(run)["completion_s"]
+    return _completion_s(flow_of(run)["completion_s"])
+
+
+def _completion_s(done: float | None) -> float:
     if done is None:
         raise ValueError("the four files did not arrive in six seconds")
     return done

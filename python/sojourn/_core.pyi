@@ -129,6 +129,8 @@ class Feedback:
     @property
     def in_recovery(self) -> bool: ...
     @property
+    def is_duplicate(self) -> bool: ...
+    @property
     def spurious(self) -> bool: ...
     @property
     def after_timeout(self) -> bool: ...
@@ -199,6 +201,7 @@ class Scenario:
         folder: Path | None,
         identity: tuple[Path, Path] | None,
         limits: tuple[int, int],
+        of_requests: tuple[int, int],
         bounds: tuple[str, str],
     ) -> QuicServing: ...
     def quic_get(

@@ -40,10 +40,10 @@ class Pictures:
     ) -> None:
         """Take the formats of the report, from `FORMATS`; raise `ValueError` for another one.
 
-        With `dark`, pictures have a dark ground. With `live`, the page contains the simulator, and
-        a package without it raises `UsageError`; by default it does if the package has it.
-        A run that the page cannot simulate has a page without the simulator, which is reported
-        with `live`.
+        With `dark`, pictures have a dark ground. With `live`, the page contains the simulator: a
+        package without the simulator raises `UsageError`, and a run that the page cannot simulate
+        gets a page without it and a warning. By default the page contains the simulator if the
+        package has it and the page can simulate the run.
         """
         if unknown := set(formats) - set(FORMATS):
             known = ", ".join(FORMATS)

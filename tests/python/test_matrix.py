@@ -42,6 +42,40 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
     assert all("receives signals of link" in one["reason"] for one in found["refused"])
 
 
+def test_stacks_stand_beside_the_model(sojourn: Sojourn) -> None:
+    axes = ("--controls", "cubic,ideal,rapid", "--queues", "codel", "--rtts", "10ms")
+    done = sojourn("matrix", *axes, "--quic", "noq,quinn", "--duration", "2s", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    own = {(one["controls"][0], one["carrier"]): one for one in found["cells"] if one["carrier"]}
+    models = [("ideal", "quic"), ("rapid", "quic")]
+    assert list(own) == [("cubic", "quic"), ("cubic", "noq"), ("cubic", "quinn"), *models]
+    model = own["cubic", "quic"]["goodput_bps"][0]
+    for stack in ("noq", "quinn"):
+        assert own["cubic", stack]["goodput_bps"][0] == pytest.approx(model, rel=0.02)
+    refused = {(*one["controls"], one["carrier"]): one["reason"] for one in found["refused"]}
+    for stack in ("noq", "quinn"):
+        assert "receive times" in refused["rapid", stack]
+        assert ("ideal", stack) in refused
+    rows = sojourn("matrix", *axes, "--quic", "noq", "--duration", "2s", "--markdown").stdout
+    assert "| cubic (noq) |" in rows
+    assert "| cubic (quic) |" in rows
+    assert "rapid (noq): " in rows
+    assert "Goodput in noq and in the model: differs by at most 2 % in 1 of 1 cells" in rows
+
+
+def test_a_connection_that_a_stack_ends_has_a_mark(sojourn: Sojourn) -> None:
+    """BBR v3 doubles its rate until most packets of a window are lost (docs/quic.md)."""
+    axes = ("--controls", "bbr3", "--queues", "droptail", "--rtts", "160ms", "--duration", "4s")
+    done = sojourn("matrix", *axes, "--quic", "noq", "--json")
+    (ended,) = (one for one in json.loads(done.stdout)["cells"] if one["carrier"] == "noq")
+    assert "too many gaps" in ended["closed"][0]
+    rows = sojourn("matrix", *axes, "--quic", "noq", "--markdown").stdout
+    assert "† The stack has ended the connection early (cells: 1)" in rows
+    line = next(line for line in rows.splitlines() if line.startswith("| bbr3 (noq) |"))
+    assert line.split("|")[2].strip().endswith("†")
+
+
 def test_one_s_own_stands_among_them(sojourn: Sojourn) -> None:
     mine = ("--controller", f"{ROOT / 'docs' / 'own_controller.py'}:Mine")
     axes = ("--controls", "mine,cubic", "--queues", "codel", "--rtts", "10ms")
@@ -84,7 +118,9 @@ def test_threads_change_nothing(sojourn: Sojourn) -> None:
         (("--rate", "0bit"), "--rate: "),
         (("--buffer", "5xx"), "--buffer: `buffer` is `5xx`"),
         (("--duration", "1h30"), "--duration: `duration` is `1h30`"),
-        (("--stack", "nop"), "--stack: there is no stack `nop`; did you mean `noq`?"),
+        (("--stack", "nop"), "there is no stack `nop`; did you mean `noq`?"),
+        (("--quic", "nop"), "--quic: there is no stack `nop`; did you mean `noq`?"),
+        (("--quic", "noq", "--stack", "noq"), "give --stack"),
     ],
 )
 def test_bad_axes_are_refused(sojourn: Sojourn, args: tuple[str, ...], said: str) -> None:
@@ -133,7 +169,7 @@ def tables(text: str) -> dict[str, list[str]]:
 @pytest.mark.long
 def test_the_shipped_table_is_what_is_simulated(sojourn: Sojourn) -> None:
     """A change of behaviour fails here: inspect the difference, then run `make matrix`."""
-    done = sojourn("matrix", "--markdown")
+    done = sojourn("matrix", "--quic", "noq", "--markdown")
     assert done.returncode == 0, done.stderr
     shipped = (ROOT / "docs" / "matrix.md").read_text("utf-8")
     changed = [line for line in done.stdout.splitlines() if line not in shipped.splitlines()]

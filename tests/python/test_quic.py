@@ -220,3 +220,22 @@ def test_the_stack_over_udp_takes_the_time_of_virtual_time(tmp_path: Path, ipv6:
     assert real["completed_transfers"] == 4
     late = live.runs[0]["live"]["departures"]["files"]
     assert late["lateness_p99_s"] is not None
+
+
+@pytest.mark.long
+def test_the_stack_runs_over_the_kernel_s_queues(tmp_path: Path) -> None:
+    """Without delay, which needs netem."""
+    text = LIVE.replace('"6s"', '"4s"').replace('delay = "10ms"', "").replace('delay  = "10ms"', "")
+    text = text.replace(
+        'queue  = { kind = "threshold", ce_threshold = "5ms" }', 'queue = "droptail"'
+    )
+    text = text.replace("count = 4", "count = 2")
+    try:
+        live = sojourn.live(text, bottleneck="tc", set={"flow.files.control": "cubic"})
+    except LiveError as error:
+        leave_out_live(error)
+    (flow,) = live.runs[0]["flows"]
+    assert flow["completed_transfers"] == 2
+    # 2 MB at 10 Mbit/s.
+    assert flow["completion_s"] is not None
+    assert 1.6 < flow["completion_s"] < 1.9

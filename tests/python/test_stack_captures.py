@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import sojourn
+from sojourn import LiveError
+from support import leave_out_live
 from test_exports import fields, needs_tshark, tshark
 
 DOWNLOAD = """\
@@ -89,6 +91,24 @@ def test_the_file_of_secrets_decrypts_packets_without_the_block(tmp_path: Path) 
     assert tshark(bare, "-Y", "quic.stream_data") == []
     keys = ("-o", f"tls.keylog_file:{folder / 'run-1.keys.log'}")
     assert len(tshark(bare, *keys, "-Y", "quic.stream_data")) > 200
+
+
+@needs_tshark
+def test_tshark_decrypts_a_live_run(tmp_path: Path) -> None:
+    text = DOWNLOAD.replace("STACK", "noq").replace("CRYPTO", "tls").replace("CONTROL", "prague")
+    try:
+        run = sojourn.live(text.replace('"3s"', '"1s"'), pcapng=tmp_path / "live")
+    except LiveError as error:
+        leave_out_live(error)
+    assert run.runs[0]["flows"][0]["completed_transfers"] == 1
+    for end in ("sender", "receiver"):
+        file = tmp_path / "live" / f"run-1.{end}.pcapng"
+        datagrams = len(tshark(file, "-Y", "quic"))
+        assert datagrams == len(tshark(file)) > 200
+        assert tshark(file, "-Y", "_ws.malformed || quic.decryption_failed") == []
+        assert len(tshark(file, "-Y", "quic.packet_number && quic.frame")) == datagrams
+    lines = (tmp_path / "live" / "run-1.keys.log").read_text().splitlines()
+    assert "SERVER_TRAFFIC_SECRET_0" in {line.split()[0] for line in lines}
 
 
 @pytest.mark.parametrize("stack", STACKS)

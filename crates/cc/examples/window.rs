@@ -48,6 +48,7 @@ fn feedback(packets: u64, number: u64, is_loss: bool) -> Feedback<'static> {
         loss_event: is_loss,
         ecn_event: false,
         in_recovery: is_loss,
+        is_duplicate: false,
         spurious: false,
         after_timeout: false,
         rtt: Some(RTT),

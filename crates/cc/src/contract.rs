@@ -130,6 +130,9 @@ pub struct Feedback<'a> {
     /// Within a recovery episode (from loss or ECN), after this feedback: the window must
     /// not grow. False after a timeout, when the window may grow again.
     pub in_recovery: bool,
+    /// A duplicate acknowledgement outside recovery, after which the window must not grow (RFC 3042
+    /// section 2; Linux, `tcp_may_raise_cwnd`). Only transports that count so set it.
+    pub is_duplicate: bool,
     /// All losses of this episode were spurious: the original transmissions arrived late.
     /// Set once per episode.
     pub spurious: bool,

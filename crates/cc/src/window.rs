@@ -126,9 +126,10 @@ impl Window {
     }
 
     /// Whether `feedback` allows the window to grow: it acknowledges data, no recovery is
-    /// in progress, and the window limited the sender.
+    /// in progress, it is no duplicate, and the window limited the sender.
     pub(crate) fn may_grow(&self, feedback: &Feedback<'_>) -> bool {
-        feedback.acked > Bytes::ZERO && !feedback.in_recovery && feedback.cwnd_limited
+        let must_hold = feedback.in_recovery || feedback.is_duplicate;
+        feedback.acked > Bytes::ZERO && !must_hold && feedback.cwnd_limited
     }
 
     /// `ssthresh` once it is set, for recordings.

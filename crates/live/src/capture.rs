@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use sojourn_quic::host::KeyLogSink;
 use sojourn_scenario::{Flow, Scenario};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;
@@ -15,10 +16,16 @@ use crate::Error;
 use crate::addresses::Side;
 
 /// Bytes kept of a packet: the headers of IP and TCP, with timestamps and two SACK blocks in IPv6.
+/// Packets of a QUIC stack are kept whole, since a part cannot be decrypted.
 const SNAP: usize = 96;
-/// Packets of a batch.
+/// Greatest packet.
+const WHOLE: usize = 1 << 16;
+/// Packets of a batch, if they are cut.
 const PACKETS: usize = 2048;
-/// Batches of a run, 16 MB together: half a second of 1 Gbit/s in each direction.
+/// Bytes of a batch.
+const BYTES: usize = PACKETS * SNAP;
+/// Batches of a run, 21 MB together: half a second of 1 Gbit/s in each direction if packets are cut,
+/// a tenth if not.
 const BATCHES: usize = 64;
 /// Bytes collected before they are written.
 const PIECE: usize = 1 << 18;
@@ -57,6 +64,8 @@ pub(crate) struct Capture {
     free: Receiver<Batch>,
     /// Packets at the hosts of each side and flow: all, and those that were missed.
     counts: [Vec<[u64; 2]>; 2],
+    /// Bytes kept of the packets of each flow.
+    snaps: Vec<usize>,
     has_failed: bool,
 }
 
@@ -65,6 +74,14 @@ pub(crate) struct Writer {
     full: Receiver<Batch>,
     free: SyncSender<Batch>,
     files: [HostFile; 2],
+    secrets: Secrets,
+}
+
+/// The TLS secrets of QUIC stacks, and the file that has them alone.
+struct Secrets {
+    new: KeyLogSink,
+    path: String,
+    file: Option<File>,
 }
 
 /// The packets at the hosts of one side.
@@ -89,8 +106,16 @@ pub(crate) fn open(scenario: &Scenario, prefix: &str) -> Result<(Capture, Writer
         hand_on(&emptied, Batch::new());
     }
     let counts = [(); 2].map(|()| vec![[0; 2]; scenario.flows.len()]);
-    let capture = Capture { batch: None, full, free, counts, has_failed: false };
-    Ok((capture, Writer { full: filled, free: emptied, files }))
+    let snaps = scenario.flows.iter().map(snap).collect();
+    let capture = Capture { batch: None, full, free, counts, snaps, has_failed: false };
+    let path = format!("{prefix}.keys.log");
+    let secrets = Secrets { new: KeyLogSink::default(), path, file: None };
+    Ok((capture, Writer { full: filled, free: emptied, files, secrets }))
+}
+
+/// Bytes kept of the packets of a flow.
+fn snap(flow: &Flow) -> usize {
+    if flow.stack.is_some() { WHOLE } else { SNAP }
 }
 
 /// Sends a batch. A channel holds all batches, so that it is never full. Returns whether the other
@@ -101,7 +126,7 @@ fn hand_on(to: &SyncSender<Batch>, batch: Batch) -> bool {
 
 impl Batch {
     fn new() -> Batch {
-        Batch { heads: Vec::with_capacity(PACKETS), bytes: Vec::with_capacity(PACKETS * SNAP) }
+        Batch { heads: Vec::with_capacity(PACKETS), bytes: Vec::with_capacity(BYTES + WHOLE) }
     }
 }
 
@@ -123,11 +148,11 @@ impl Capture {
             *missed += 1;
             return;
         };
-        let kept = packet.len().min(SNAP);
+        let kept = packet.len().min(self.snaps[flow]);
         let (flow, size) = (flow as u32, packet.len() as u32);
         batch.heads.push(Head { at, flow, host, direction, size, kept });
         batch.bytes.extend_from_slice(&packet[..kept]);
-        if batch.heads.len() == PACKETS {
+        if batch.heads.len() == PACKETS || batch.bytes.len() >= BYTES {
             self.hand_on();
         }
     }
@@ -165,6 +190,11 @@ impl Counts {
 }
 
 impl Writer {
+    /// Takes the secrets of the flows.
+    pub(crate) fn secrets(&self) -> KeyLogSink {
+        self.secrets.new.clone()
+    }
+
     /// Starts the thread that writes.
     pub(crate) fn start<'scope>(
         self,
@@ -178,6 +208,8 @@ impl Writer {
     /// Writes the batches until the bottleneck ends.
     fn run(mut self) -> Result<Writer, Error> {
         while let Ok(mut batch) = self.full.recv() {
+            // An end has the secrets of a packet before it sends the packet.
+            self.add_secrets()?;
             let mut from = 0;
             for head in &batch.heads {
                 let bytes = &batch.bytes[from..from + head.kept];
@@ -192,6 +224,18 @@ impl Writer {
         Ok(self)
     }
 
+    /// Writes new secrets, before the packets that they decrypt.
+    fn add_secrets(&mut self) -> Result<(), Error> {
+        let lines = self.secrets.new.take();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.files.iter_mut().for_each(|file| file.out.tls_secrets(&lines));
+        self.secrets
+            .append(&lines)
+            .map_err(|error| Error::Capture { file: name_of(&self.secrets.path), error })
+    }
+
     /// Writes the counts, and completes the files.
     pub(crate) fn finish(mut self, end: Instant, counts: &Counts) -> Result<Captured, Error> {
         for (file, counts) in self.files.iter_mut().zip(&counts.0) {
@@ -204,11 +248,25 @@ impl Writer {
     }
 }
 
+impl Secrets {
+    fn append(&mut self, lines: &str) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::create(&self.path)?),
+        };
+        file.write_all(lines.as_bytes())
+    }
+}
+
+fn name_of(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
 impl HostFile {
     fn create(scenario: &Scenario, prefix: &str, side: Side) -> Result<HostFile, Error> {
         let ending = if side == Side::Senders { "sender" } else { "receiver" };
         let path = format!("{prefix}.{ending}.pcapng");
-        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        let name = name_of(&path);
         let file = match File::create(&path) {
             Ok(file) => file,
             Err(error) => return Err(Error::Capture { file: name, error }),
@@ -219,7 +277,8 @@ impl HostFile {
         );
         let interface = |flow: &Flow| {
             let host = format!("{} {ending}", flow.name);
-            out.interface_cut_to(SNAP, &host, &format!("{ending} of the data of {}", flow.name))
+            let about = format!("{ending} of the data of {}", flow.name);
+            out.interface_cut_to(snap(flow), &host, &about)
         };
         let hosts = scenario.flows.iter().map(interface).collect();
         Ok(HostFile { name, file, out, hosts })

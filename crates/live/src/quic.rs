@@ -5,10 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use sojourn_quic::host::{Crypto, SERVER_NAME, cryptography};
+use sojourn_quic::host::{Crypto, KeyLogSink, SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::{
-    Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings as QuicSettings,
+    Credit, Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings as QuicSettings,
 };
 use sojourn_scenario::StackChoice;
 use sojourn_sim::{Endpoint as Report, EndpointState};
@@ -30,6 +30,9 @@ use crate::{Error, Namespace};
 pub(crate) const STACK: &str = "noq";
 /// Data that may wait in the stack, and flow control, as in virtual time.
 const WINDOW: Bytes = Bytes(64 << 20);
+
+/// The credit of both ends.
+const CREDIT: Credit = Credit { receive_windows: [WINDOW, Bytes::MAX], streams: [100, 100] };
 
 /// A flow of noq over UDP.
 pub(crate) struct QuicFlow {
@@ -55,6 +58,7 @@ impl QuicFlow {
         source: Box<dyn Source>,
         carrier: Carrier,
         sides: [&Namespace; 2],
+        secrets: Option<KeyLogSink>,
     ) -> Result<QuicFlow, Error> {
         let opening = if carrier == Carrier::Requests { Side::Receivers } else { Side::Senders };
         let address = |side: Side| SocketAddr::new(side.of_flow(setup.version, setup.index), PORT);
@@ -74,13 +78,12 @@ impl QuicFlow {
             // The links decide how long a path is silent.
             idle: None,
             send_window: WINDOW,
-            receive_windows: [WINDOW, Bytes::MAX],
             ..QuicSettings::new(kit.expect("the scenario was validated"))
         };
         Ok(QuicFlow {
             name: setup.name.clone(),
             settings,
-            crypto: cryptography(choice.params.choice("crypto")),
+            crypto: cryptography(choice.params.choice("crypto"), secrets),
             opening,
             to: address(opening.other()),
             sockets: [bind(Side::Senders)?, bind(Side::Receivers)?],
@@ -128,7 +131,8 @@ impl QuicFlow {
             self.ends(side, clock),
             Arc::clone(&self.crypto.server),
             Limits::default(),
-        )?;
+        )?
+        .with_credit(CREDIT);
         self.stops().register(driver.stop_handle());
         driver.run(&mut |ends| ends.fault.is_some())?;
         driver.service().outcome()
@@ -144,7 +148,8 @@ impl QuicFlow {
             UdpClock::with_origin(clock.origin_ns()),
             self.settings.clone(),
             self.ends(side, clock),
-        )?;
+        )?
+        .with_credit(CREDIT);
         self.stops().register(driver.stop_handle());
         clock.sleep_until(opens);
         let pipe = driver.service().pipe();

@@ -6,6 +6,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use sojourn_params::Params;
+use sojourn_quic::host::KeyLogSink;
 use sojourn_scenario::{
     self as scenario, Capacity, Control, EcnFaultKind, Flow, Handshake, Scenario,
 };
@@ -160,7 +161,8 @@ pub fn run(
         &Some((kind, params)) => {
             let is_kernels = scenario.flows[index].stack.is_none();
             let control = (if is_kernels { kernel.name(kind) } else { kind }, params);
-            open(scenario, index, control, seed, options, [&sides[0], &sides[1]]).map(Some)
+            let secrets = writer.as_ref().map(Writer::secrets);
+            open(scenario, index, control, seed, options, [&sides[0], &sides[1]], secrets).map(Some)
         }
         None => open_echo(scenario, index, seed, options, &sides[0]),
     };
@@ -392,6 +394,7 @@ fn open(
     seed: u64,
     options: &Options,
     sides: [&Namespace; 2],
+    secrets: Option<KeyLogSink>,
 ) -> Result<Box<dyn LiveFlow>, Error> {
     let flow = &scenario.flows[index];
     let source = flow_source(scenario, index, seed);
@@ -408,7 +411,7 @@ fn open(
     };
     let carrier = flow.source.carrier();
     if let Some(stack) = &flow.stack {
-        return Ok(Box::new(QuicFlow::open(&setup(), stack, source, carrier, sides)?));
+        return Ok(Box::new(QuicFlow::open(&setup(), stack, source, carrier, sides, secrets)?));
     }
     Ok(match options.stack {
         Stack::Kernel => {

@@ -14,8 +14,8 @@ use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Response, Served, Sink};
 use sojourn_quic_udp::tls::{Identity, Trust};
 use sojourn_quic_udp::{
-    Datagrams, Ending, Error, Fetch, Fetched, Figures, HttpServer, Limits, Serve, ServeObserver,
-    Settings, Strays,
+    Datagrams, Ending, Error, Fetch, Fetched, Figures, HttpServer, Limits, Resources, Serve,
+    ServeObserver, Settings, Strays,
 };
 use sojourn_scenario::{Control, Scenario};
 use sojourn_trace::Histogram;
@@ -77,6 +77,7 @@ impl QuicServing {
         folder: Option<PathBuf>,
         identity: Option<(PathBuf, PathBuf)>,
         (connections, unproved): (usize, usize),
+        (requests, files): (u32, u32),
         (memory, idle): (&str, &str),
     ) -> PyResult<QuicServing> {
         let ip = address.map(str::parse::<IpAddr>).transpose().map_err(value_error)?;
@@ -99,7 +100,8 @@ impl QuicServing {
         let settings = Settings { idle: Some(idle), ..settings(scenario)? };
         let limits = Limits { connections, unproved };
         let content = Content::new(folder.transpose()?);
-        let serve = Serve { address, settings, limits, content, memory, identity };
+        let resources = Resources { requests, memory, files };
+        let serve = Serve { address, settings, limits, resources, content, identity };
         let (sender, reports) = channel();
         let server = HttpServer::bind(serve, Reports(sender));
         let mut server = server.map_err(|error| failed(&error))?;

@@ -334,11 +334,14 @@ impl Scenario {
         folder: Option<PathBuf>,
         identity: Option<(PathBuf, PathBuf)>,
         limits: (usize, usize),
+        of_requests: (u32, u32),
         bounds: (String, String),
     ) -> PyResult<QuicServing> {
         let (memory, idle) = (bounds.0.as_str(), bounds.1.as_str());
         let address = (address.0.as_deref(), address.1);
-        QuicServing::start(self.resolve(py)?, address, folder, identity, limits, (memory, idle))
+        let scenario = self.resolve(py)?;
+        let bounds = (memory, idle);
+        QuicServing::start(scenario, address, folder, identity, limits, of_requests, bounds)
     }
 
     /// Downloads a URL over HTTP/3 from the first of these addresses that is reachable.

@@ -5,8 +5,7 @@ use std::path::Path;
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Served};
 use sojourn_quic_udp::tls::Identity;
-use sojourn_quic_udp::{Figures, HttpServer, Limits, Serve, ServeObserver, Settings};
-use sojourn_units::Bytes;
+use sojourn_quic_udp::{Figures, HttpServer, Limits, Resources, Serve, ServeObserver, Settings};
 
 struct Print;
 
@@ -41,8 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         address,
         settings: Settings::new(Kit::new(&control)?),
         limits: Limits::default(),
+        resources: Resources::default(),
         content: Content::new(folder),
-        memory: Bytes(256 << 20),
         identity: Identity::made(address.ip())?,
     };
     let mut server = HttpServer::bind(serve, Print)?;

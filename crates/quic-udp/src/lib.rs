@@ -20,5 +20,5 @@ pub use error::Error;
 pub use fetch::{Fetch, Fetched};
 pub use figures::{Datagrams, Ending, Figures};
 pub use pipe::{Pipe, PipeObserver};
-pub use serve::{HttpServer, Serve, ServeObserver};
-pub use settings::{Limits, Settings};
+pub use serve::{HttpServer, Resources, Serve, ServeObserver};
+pub use settings::{Credit, Limits, Settings};

@@ -1,10 +1,13 @@
 //! One connection of an endpoint.
 
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant as StdInstant;
 
 use bytes::Bytes;
-use noq_proto::{Connection, ConnectionError, ConnectionHandle, Endpoint, Event, Transmit};
+use noq_proto::{
+    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Endpoint, Event, Transmit,
+};
 use sojourn_quic::noq::Gated;
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -58,6 +61,18 @@ impl<A: Application> Peer<A> {
             }
         }
         is_gone
+    }
+
+    /// Passes a datagram to the connection. Returns whether the connection is sound: the stack may
+    /// panic (noq-proto 1.4.0: an illegal packet after the peer's CONNECTION_CLOSE), and one peer
+    /// must not end the connections of the others.
+    pub(crate) fn receive(&mut self, now: Instant, event: ConnectionEvent) -> bool {
+        let connection = &mut self.connection;
+        let received = catch_unwind(AssertUnwindSafe(|| connection.handle_event(event)));
+        if received.is_err() {
+            self.end(now, Ending::Failed("a fault of the stack".to_owned()));
+        }
+        received.is_ok()
     }
 
     /// Lets the application act.
@@ -133,6 +148,11 @@ impl<A: Application> Peer<A> {
     pub(crate) fn next_at(&self) -> Instant {
         let timer = self.connection.poll_timeout().map_or(Instant::MAX, |at| self.instant(at));
         timer.min(self.paced_at.unwrap_or(Instant::MAX)).min(self.app.next_at())
+    }
+
+    /// The departure of the next packet, if it waits for the gate.
+    pub(crate) fn departs_at(&self) -> Option<Instant> {
+        self.paced_at
     }
 
     /// Runs the timers that are due.

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::driver::{Closing, Driver, Service, Strays};
 use crate::figures::Figures;
 use crate::h3::{Content, Pool, Served, Server};
-use crate::settings::{Limits, Settings};
+use crate::settings::{Credit, Limits, Settings};
 use crate::tls::Identity;
 
 /// Follows a server, in its thread.
@@ -23,17 +23,34 @@ pub trait ServeObserver {
 pub struct Serve {
     /// Its address; an unspecified IPv6 address receives IPv4, too.
     pub address: SocketAddr,
-    /// The settings of its connections. The server replaces `receive_windows` and `streams` by its
-    /// own, which admit requests alone.
+    /// The settings of its connections.
     pub settings: Settings,
-    /// Its limits.
+    /// Its limits of connections.
     pub limits: Limits,
+    /// Its limits of requests.
+    pub resources: Resources,
     /// The bodies.
     pub content: Content,
-    /// Memory for data of files that the clients have not acknowledged.
-    pub memory: Bytes,
     /// Its certificate.
     pub identity: Identity,
+}
+
+/// Limits of the requests of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Requests of a client at a time.
+    pub requests: u32,
+    /// Memory for data of files that the clients have not acknowledged.
+    pub memory: Bytes,
+    /// Files that are open at a time. Requests for more get the status 503.
+    pub files: u32,
+}
+
+impl Default for Resources {
+    fn default() -> Resources {
+        // The usual limit of a process is 1,024 descriptors.
+        Resources { requests: 100, memory: Bytes(256_000_000), files: 256 }
+    }
 }
 
 /// A server that is bound to its address.
@@ -55,13 +72,14 @@ struct Connections<O> {
     observer: O,
 }
 
-impl Settings {
-    /// Limits the data that a client may send: requests alone.
-    fn of_server(mut self) -> Settings {
-        self.receive_windows = [Bytes(64 << 10), Bytes(256 << 10)];
-        // The control stream, two of QPACK, and unknown ones.
-        self.streams = [100, 8];
-        self
+impl Resources {
+    /// The credit of a client, which sends requests alone.
+    fn credit(&self) -> Credit {
+        Credit {
+            receive_windows: [Bytes(64 << 10), Bytes(256 << 10)],
+            // The control stream, two of QPACK, and unknown ones.
+            streams: [self.requests, 8],
+        }
     }
 }
 
@@ -82,11 +100,11 @@ impl<O: ServeObserver> HttpServer<O> {
             }
             socket => socket?,
         };
-        let pool = Pool::new(serve.memory);
+        let pool = Pool::new(serve.resources.memory, serve.resources.files);
         let service = Connections { content: serve.content, pool, observer };
-        let settings = serve.settings.of_server();
-        let clock = Clock::start();
+        let (clock, settings) = (Clock::start(), serve.settings);
         let driver = Driver::server(socket, clock, settings, service, crypto, serve.limits)?;
+        let driver = driver.with_credit(serve.resources.credit());
         let address = driver.local_addr()?;
         Ok(HttpServer { driver, address })
     }

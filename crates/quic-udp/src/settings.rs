@@ -20,12 +20,26 @@ pub struct Settings {
     pub idle: Option<Duration>,
     /// Data that may wait in the stack until their acknowledgement.
     pub send_window: Bytes,
+    /// A packet that leaves late by up to this does not delay the next ones.
+    pub catch_up: Duration,
+    /// The thread spins for this long before a departure, since sleep ends late. It spins at most half
+    /// of the time.
+    pub spin: Duration,
+}
+
+/// The credit of the peers (RFC 9000 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credit {
     /// Data that the peer may send ahead of the application, on one stream and on all.
     pub receive_windows: [Bytes; 2],
     /// Streams that the peer may open at a time, bidirectional and unidirectional.
     pub streams: [u32; 2],
-    /// A packet that leaves late by up to this does not delay the next ones.
-    pub catch_up: Duration,
+}
+
+impl Default for Credit {
+    fn default() -> Credit {
+        Credit { receive_windows: [Bytes(8 << 20), Bytes(16 << 20)], streams: [100, 100] }
+    }
 }
 
 /// Limits of a server.
@@ -57,9 +71,8 @@ impl Settings {
             ack_every: None,
             idle: Some(Duration::from_secs(30)),
             send_window: Bytes(16 << 20),
-            receive_windows: [Bytes(8 << 20), Bytes(16 << 20)],
-            streams: [100, 100],
             catch_up: Duration::from_millis(1),
+            spin: Duration::from_micros(50),
         }
     }
 
@@ -69,7 +82,12 @@ impl Settings {
     }
 
     /// The stack's configuration of one connection with this kit.
-    pub(crate) fn transport(&self, kit: &Kit, is_ipv6: bool) -> Arc<TransportConfig> {
+    pub(crate) fn transport(
+        &self,
+        kit: &Kit,
+        credit: &Credit,
+        is_ipv6: bool,
+    ) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
         kit.apply_to(&mut config);
         let acks = self.ack_every.map(|every| {
@@ -86,12 +104,12 @@ impl Settings {
             .ack_frequency_config(acks)
             .enable_segmentation_offload(false)
             .max_idle_timeout(idle)
-            .max_concurrent_bidi_streams(self.streams[0].into())
-            .max_concurrent_uni_streams(self.streams[1].into())
+            .max_concurrent_bidi_streams(credit.streams[0].into())
+            .max_concurrent_uni_streams(credit.streams[1].into())
             .datagram_receive_buffer_size(None)
             .send_window(self.send_window.0)
-            .stream_receive_window(window(self.receive_windows[0]))
-            .receive_window(window(self.receive_windows[1]));
+            .stream_receive_window(window(credit.receive_windows[0]))
+            .receive_window(window(credit.receive_windows[1]));
         Arc::new(config)
     }
 }

@@ -23,6 +23,7 @@ pub(crate) struct Leaving {
     pub(crate) bytes: u64,
 }
 
+#[cfg(feature = "quinn")]
 impl Leaving {
     /// An identifier that is unique among the packet number spaces. Packet numbers have 62 bits
     /// (RFC 9000 section 12.3).
@@ -65,6 +66,7 @@ impl Space {
     }
 
     /// Whether the identifier is of a packet of this space.
+    #[cfg(feature = "quinn")]
     pub(crate) fn has(self, id: u64) -> bool {
         Space::of(id) == self
     }
@@ -131,6 +133,7 @@ impl Tally {
     }
 
     /// Moves the packets that have left since the last call to the end of `out`.
+    #[cfg(feature = "quinn")]
     pub(crate) fn take_leaving(&self, out: &mut Vec<Leaving>) {
         out.append(&mut self.inner().leaving);
     }
@@ -150,6 +153,7 @@ impl Tally {
     }
 
     /// Whether the last packet received acknowledges the packet of this identifier.
+    #[cfg(feature = "quinn")]
     pub(crate) fn has_acked(&self, id: u64) -> bool {
         self.inner().acked.iter().any(|range| range.contains(&id))
     }

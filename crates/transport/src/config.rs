@@ -319,6 +319,23 @@ settings! {
         quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
     };
 
+    /// Whether the window grows outside recovery by acknowledgements that acknowledge no data
+    /// cumulatively.
+    growth_by_sack: bool = Declared {
+        doc: "before a recovery, the window grows by duplicate acknowledgements too",
+        kind: Kind::Switch(false),
+        tcp: Key("true", "false in RFC 3042 section 2, and in Linux, tcp_may_raise_cwnd"),
+        quic: Fixed("true"),
+    };
+
+    /// Time that TCP's reordering timer and tail loss probe wait beyond their due time.
+    timer_slack: Duration = Declared {
+        doc: "time that the reordering timer and the tail loss probe wait beyond their due time",
+        kind: Kind::TIME,
+        tcp: Key("0s", "8ms in Linux with 250 ticks a second: TCP_TIMEOUT_MIN, two ticks"),
+        quic: Fixed("0s"),
+    };
+
     /// The receiver's echo of marks. QUIC always has exact counts.
     ecn_feedback: EcnFeedback = Declared {
         doc: "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag \

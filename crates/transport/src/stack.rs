@@ -109,6 +109,8 @@ pub enum StackEvent {
     },
     /// The end deemed a packet of this type and number lost.
     Lost(&'static str, u64),
+    /// The end deemed packets with these bytes lost, whose numbers its stack does not report.
+    LostBytes(u64),
     /// The sender's state. The stacks report neither variations nor timeouts.
     State(Vitals),
 }

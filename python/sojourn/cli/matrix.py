@@ -13,6 +13,7 @@ from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_place, name_list, positive, whole
 from sojourn.cli.scenarios import load_controllers, prints_aside
+from sojourn.errors import UsageError
 from sojourn.matrix import matrix_tables, measure, plan
 from sojourn.matrix.measure import MatrixSummary
 from sojourn.progress import Bar
@@ -45,6 +46,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="carry the flows by a real QUIC stack, such as `noq` (docs/quic.md)",
     )
+    add(
+        "--quic",
+        metavar="A,B",
+        type=name_list,
+        help="also run each controller alone in these QUIC stacks, such as `noq,quinn`, and in "
+        "Sojourn's model of QUIC (docs/quic.md)",
+    )
     add_place(parser)
     add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
     form = parser.add_mutually_exclusive_group()
@@ -57,6 +65,8 @@ def execute(args: argparse.Namespace) -> int:
     """Simulate every combination, show the table, and write the files on request."""
     if args.out is not None:
         output.require_free(args.out)
+    if args.stack is not None and args.quic is not None:
+        raise UsageError("give --stack, which carries all flows, or --quic, which adds rows")
     axes = plan.choose_axes(
         args.controls,
         args.queues,
@@ -68,6 +78,7 @@ def execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         runs=args.runs,
         stack=args.stack,
+        quic=args.quic,
     )
     place = Place(args.jobs, args.dataset, args.cluster)
     figures = Figures()
@@ -91,7 +102,8 @@ def _show(found: MatrixSummary, out: Console) -> None:
     shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
     for queue in found["queues"]:
         out.print(_table(queue, [row for row in shown if row.queue == queue]))
-    for line in (matrix_tables.about(found), *matrix_tables.refusals(found)):
+    notes = (matrix_tables.comparisons, matrix_tables.closings, matrix_tables.refusals)
+    for line in (matrix_tables.about(found), *(line for note in notes for line in note(found))):
         out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(

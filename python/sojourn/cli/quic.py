@@ -1,25 +1,22 @@
 """`sojourn quic serve` and `sojourn quic get`."""
 
 import argparse
-import ipaddress
 import json
-import sys
 from pathlib import Path
+from typing import cast
 
 from rich import box
 from rich.table import Table
 
-from sojourn import _core, downloads, output, terminal
+from sojourn import _core, downloads, output
 from sojourn._core import LiveError
+from sojourn.cli import serving
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
-from sojourn.cli.options import port, positive, whole
+from sojourn.cli.options import positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, ms_text, rate_text, size_text
-
-# Time between checks whether to end.
-_LOOK_S = 0.1
 
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:
@@ -31,19 +28,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("folder", metavar="FOLDER", nargs="?", type=Path, help="serve the files of this folder")
-    add(
-        "--bind",
-        metavar="ADDRESS",
-        type=_address,
-        help="serve at this address of the machine alone (default: at all, IPv4 and IPv6)",
-    )
-    add(
-        "--port",
-        metavar="N",
-        type=port,
-        default=downloads.PORT,
-        help=f"UDP port; 0 selects a free one (default: {downloads.PORT})",
-    )
+    serving.add_address(parser, "serve", downloads.PORT)
     _declare_controller(parser)
     add("--cert", metavar="FILE", type=Path, help="certificate in PEM (default: one made now)")
     add("--key", metavar="FILE", type=Path, help="private key of the certificate in PEM")
@@ -67,6 +52,20 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
         default=100,
         help="most connections at a time whose clients have not proved their address; further "
         "ones are asked to do so first, by a Retry packet (default: 100)",
+    )
+    add(
+        "--requests",
+        metavar="N",
+        type=positive,
+        default=100,
+        help="most requests of a client at a time (default: 100)",
+    )
+    add(
+        "--files",
+        metavar="N",
+        type=positive,
+        default=256,
+        help="most files open at a time; requests for more get status 503 (default: 256)",
     )
     add(
         "--memory",
@@ -152,40 +151,32 @@ def _serve(args: argparse.Namespace) -> int:
     identity = None if args.cert is None else (args.cert, args.key)
     with Request() as request:
         try:
-            serving = core.quic_serve(
+            server = core.quic_serve(
                 (args.bind, args.port),
                 args.folder,
                 identity,
                 (args.connections, args.unproved),
+                (args.requests, args.files),
                 (args.memory, args.idle),
             )
-        except ValueError as error:
+        except (OverflowError, ValueError) as error:
             raise UsageError(str(error)) from error
-        if args.save_cert is not None and serving.certificate is not None:
-            output.write_file(args.save_cert, serving.certificate)
-        _print(
-            {"listening": serving.address} if args.json else f"Listening on UDP {serving.address}"
-        )
-        while not request.is_made:
-            _show_all(serving, _LOOK_S, args.json)
-        strays: Strays = json.loads(serving.stop())
-        _show_all(serving, 0, args.json)
-        _print({"strays": strays} if args.json else _strays_text(strays))
+        if args.save_cert is not None and server.certificate is not None:
+            output.write_file(args.save_cert, server.certificate)
+
+        def show(within_s: float) -> None:
+            _show_all(server, within_s, args.json)
+
+        strays = cast(Strays, serving.serve(server, request, show, args.json))
+        serving.print_line({"strays": strays} if args.json else _strays_text(strays))
     return 0
 
 
-def _show_all(serving: "_core.QuicServing", within_s: float, as_json: bool) -> None:
-    for one in downloads.ended(serving, within_s):
+def _show_all(server: "_core.QuicServing", within_s: float, as_json: bool) -> None:
+    for one in downloads.ended(server, within_s):
         # Anyone can open connections without requests, and they must not fill the terminal.
         if one["requests"] > 0 or as_json:
-            _print(one if as_json else _served_text(one))
-
-
-def _print(line: object) -> None:
-    text = line if isinstance(line, str) else json.dumps(line)
-    sys.stdout.write(terminal.one_line(text) + "\n")
-    # The reader of a pipe waits for the line.
-    sys.stdout.flush()
+            serving.print_line(one if as_json else _served_text(one))
 
 
 _ENDINGS = {
@@ -222,11 +213,11 @@ def _get(args: argparse.Namespace) -> int:
     core = downloads.scenario(args.control, args.seed, args.set)
     trust = (args.ca, args.insecure)
     fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, args.out)
-    while not fetch.wait(_LOOK_S):
+    while not fetch.wait(serving.LOOK_S):
         pass
     done: Download = json.loads(fetch.finish())
     if args.json:
-        _print({"url": str(args.url), "control": args.control, **done})
+        serving.print_line({"url": str(args.url), "control": args.control, **done})
     else:
         _show(args.url, done)
     _require_all(args.url, args.repeat, done)
@@ -278,15 +269,6 @@ def _rows(done: Download) -> dict[str, str]:
 def _rtts(done: Connection) -> str:
     times = (done["rtt_min_s"], done["rtt_p50_s"], done["rtt_p99_s"])
     return ", ".join(MISSING if time is None else ms_text(time) for time in times)
-
-
-def _address(text: str) -> str:
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not an IP address; write one of this machine, or 0.0.0.0 for all of IPv4"
-        ) from None
 
 
 def _url(text: str) -> Url:

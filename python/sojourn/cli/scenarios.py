@@ -63,9 +63,9 @@ def folder_of(file: str) -> str:
 
 
 def note_replaced(scenario: _core.Scenario, control: Sequence[str] | None) -> None:
-    """Say which controllers of flows `--control` replaces, if they have parameters.
+    """Report the controllers with parameters that `--control` replaces.
 
-    It replaces them if no flow is without a controller of its own.
+    It replaces the controllers of the flows if each flow names one.
     """
     if control is None:
         return

@@ -1,11 +1,12 @@
 """The matrix as heat maps, which make outliers visible at a glance."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import expm1, log1p
 from typing import Any
 
 import altair as alt
 
+from sojourn.matrix import plan
 from sojourn.matrix.measure import Cell, MatrixSummary
 from sojourn.report import theme
 from sojourn.report.theme import Spec
@@ -29,21 +30,41 @@ _EVEN: Spec = {"scheme": "purpleorange", "domain": [0, 100], "domainMid": 50}
 
 def alone(found: MatrixSummary) -> Spec:
     """Controllers by queues: one row of maps per metric, one column per RTT."""
+    cells = [c for c in found["cells"] if len(c["controls"]) == 1 and c["carrier"] is None]
+    return _document(found, "Every controller alone over every queue", _by_queue(found, cells))
+
+
+def over_quic(found: MatrixSummary) -> Spec:
+    """Controllers in QUIC stacks and in the model of QUIC, by queues."""
+    cells = [cell for cell in found["cells"] if cell["carrier"] is not None]
+    title = f"Every controller over QUIC: {', '.join(found['quic'])} and the model"
+    return _document(found, title, _by_queue(found, cells))
+
+
+def _by_queue(found: MatrixSummary, cells: Sequence[Cell]) -> list[alt.FacetChart]:
+    """Draw the metrics of single flows, one row of maps each."""
     metrics: list[tuple[str, Spec, Value]] = [
         ("share of the capacity (%)", _BETTER, lambda cell: 100 * cell["utilisation"]),
         ("queue p99 (ms)", _WORSE, lambda cell: 1e3 * cell["queue_delay_p99_s"]),
         ("marks (‰)", _COUNTS, lambda cell: _permille(cell, "marked_packets")),
         ("drops (‰)", _COUNTS, lambda cell: _permille(cell, "dropped_packets")),
     ]
-    cells = [cell for cell in found["cells"] if len(cell["controls"]) == 1]
-    values = {
-        name: [_square(cell, cell["queue"], cell["controls"][0], of(cell)) for cell in cells]
-        for name, _, of in metrics
-    }
-    maps = [
-        _across(found, name, scheme, values[name], found["queues"]) for name, scheme, _ in metrics
+    names = [plan.row_name(cell["controls"], cell["carrier"]) for cell in cells]
+    order = list(dict.fromkeys(names))
+    return [
+        _across(
+            found,
+            name,
+            scheme,
+            [
+                _square(cell, cell["queue"], row, of(cell))
+                for cell, row in zip(cells, names, strict=True)
+            ],
+            found["queues"],
+            order,
+        )
+        for name, scheme, of in metrics
     ]
-    return _document(found, "Every controller alone over every queue", maps)
 
 
 def together(found: MatrixSummary, queue: str) -> Spec:
@@ -54,9 +75,11 @@ def together(found: MatrixSummary, queue: str) -> Spec:
     fairness = [square for cell in cells for square in _both(cell, cell["jain"] or 0.0)]
     controls = found["controls"]
     maps = [
-        _across(found, "share of the row against the column (%)", _EVEN, shares, controls),
-        _across(found, "queue p99 (ms)", _WORSE, delays, controls),
-        _across(found, "Jain's index", _FAIR, fairness, controls, digits=2),
+        _across(
+            found, "share of the row against the column (%)", _EVEN, shares, controls, controls
+        ),
+        _across(found, "queue p99 (ms)", _WORSE, delays, controls, controls),
+        _across(found, "Jain's index", _FAIR, fairness, controls, controls, digits=2),
     ]
     return _document(found, f"Pairs over {queue}", maps)
 
@@ -91,18 +114,19 @@ def _across(
     scheme: Spec,
     rows: list[Spec],
     columns: list[str],
+    names: list[str],
     digits: int = 1,
 ) -> alt.FacetChart:
     """Draw one map per RTT, side by side, with a common scale."""
     data = theme.table(rows, "value")
     x = alt.X("x:N", sort=columns, title=None, axis=alt.Axis(labelAngle=-45))
-    y = alt.Y("y:N", sort=found["controls"], title=None)
+    y = alt.Y("y:N", sort=names, title=None)
     colour = alt.Color("value:Q", scale=alt.Scale(**scheme), legend=None)
     dark = {"test": _dark(rows, scheme), "value": "white"}
     text = alt.Text("value:Q", format=f".{digits}f"), alt.ColorValue("#222", condition=dark)
     squares = theme.chart(data, alt.MarkDef("rect"), x, y, colour)
     values = theme.chart(data, alt.MarkDef("text", fontSize=9), x, y, *text)
-    height = 20 * len(found["controls"])
+    height = 20 * len(names)
     width = max(_SQUARE * len(columns), _HEADING)
     maps = alt.layer(squares, values, width=width, height=height)
     rtt = alt.Column("rtt:N", sort=found["rtts"], title=None, header=_RTT)

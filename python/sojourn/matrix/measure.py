@@ -19,12 +19,15 @@ from sojourn.sweeps.cells import Cells, Place
 class Cell(TypedDict):
     """One simulation: one or two flows over a queue.
 
-    `rtt` is the requested value; `base_rtt_s` also includes the transmission of a packet and of its
-    acknowledgement. `goodput_bps` has each flow's goodput over its lifetime, in the order of
-    `controls`. The round-trip times that each flow measured are in the same order (None without a
-    sample). The second flow starts a second later. `jain` is Jain's fairness index of the goodputs,
-    None for a single flow. Counts and percentiles are of the bottleneck's queue and of the whole
-    run.
+    `carrier` is a QUIC stack or `quic`, Sojourn's model of QUIC, in the rows that compare these,
+    and null in all others. `rtt` is the requested value; `base_rtt_s` also includes the
+    transmission of a packet and of its acknowledgement. `goodput_bps` has each flow's goodput over
+    its lifetime, in the order of `controls`. The round-trip times that each flow measured are in
+    the same order (null without a sample). The second flow starts a second later. `jain` is Jain's
+    fairness index of the goodputs, and null for a single flow. Counts and percentiles are of the
+    bottleneck's queue and of the whole run.
+
+    `closed` has the reasons for which QUIC stacks have ended connections, each once.
 
     With several `runs`, `distinct` counts those that differ in a goodput. Every figure is then the
     mean. `intervals` has the ends of its 95 % confidence interval under the same name (Student;
@@ -36,6 +39,7 @@ class Cell(TypedDict):
     rtt: str
     base_rtt_s: float
     controls: list[str]
+    carrier: str | None
     goodput_bps: list[float]
     jain: float | None
     utilisation: float
@@ -48,6 +52,7 @@ class Cell(TypedDict):
     rtt_p99_s: list[float | None]
     runs: int
     distinct: int
+    closed: list[str]
     intervals: dict[str, Any]
     each: list[dict[str, Any]]
 
@@ -57,13 +62,15 @@ class Refusal(TypedDict):
 
     queue: str
     controls: list[str]
+    carrier: str | None
     reason: str
 
 
 class MatrixSummary(TypedDict):
     """Every controller over every queue: the parameters and the results.
 
-    `stack` is the QUIC stack that carries the flows, and null for Sojourn's own transport.
+    `stack` is the QUIC stack that carries the flows, and null for Sojourn's own transport. `quic`
+    are the stacks that carry each controller once more, beside Sojourn's model of QUIC.
     """
 
     version: str
@@ -76,6 +83,7 @@ class MatrixSummary(TypedDict):
     seed: int
     runs: int
     stack: str | None
+    quic: list[str]
     cells: list[Cell]
     refused: list[Refusal]
 
@@ -88,7 +96,9 @@ def measure(axes: Axes, place: Place, progress: Progress | None = None) -> Matri
         experiment.require_room(scenarios, axes.runs, threads, series=False)
     each = [experiment.jobs_of(core, axes.runs) for core in scenarios]
     values = [
-        (one.queue, one.rtt, " ".join(one.controls)) for one in places for _ in range(axes.runs)
+        (one.queue, one.rtt, one.flows.replace(" + ", " "))
+        for one in places
+        for _ in range(axes.runs)
     ]
     cells = Cells([job for own in each for job in own], ("queue", "rtt", "flows"), values)
     runs = jobs.simulate(
@@ -105,6 +115,7 @@ def measure(axes: Axes, place: Place, progress: Progress | None = None) -> Matri
         "seed": axes.seed,
         "runs": axes.runs,
         "stack": axes.stack,
+        "quic": list(axes.quic),
         "cells": [
             _cell(one, runs[at * axes.runs : (at + 1) * axes.runs]) for at, one in enumerate(places)
         ],
@@ -153,10 +164,10 @@ def _require_own_fault(error: _core.ScenarioError) -> None:
 
 
 def _once(refused: Sequence[tuple[plan.Place, str]]) -> list[Refusal]:
-    reasons = {(place.queue, place.controls): reason for place, reason in refused}
+    reasons = {(place.queue, place.controls, place.carrier): reason for place, reason in refused}
     return [
-        {"queue": queue, "controls": list(controls), "reason": reason}
-        for (queue, controls), reason in reasons.items()
+        {"queue": queue, "controls": list(controls), "carrier": carrier, "reason": reason}
+        for (queue, controls, carrier), reason in reasons.items()
     ]
 
 
@@ -167,14 +178,21 @@ def _cell(place: plan.Place, runs: Sequence[RunSummary]) -> Cell:
         "queue": place.queue,
         "rtt": place.rtt,
         "controls": list(place.controls),
+        "carrier": place.carrier,
         **(_over(each, stats.mean) if several else each[0]),
         "runs": len(each),
         "distinct": len({tuple(one["goodput_bps"]) for one in each}),
+        "closed": list(dict.fromkeys(reason for run in runs for reason in _closed(run))),
         "intervals": _over(each, stats.mean_interval) if several else {},
         "each": each if several else [],
     }
     # Restore the key order of the contract.
     return cast(Cell, {key: found[key] for key in Cell.__annotations__})
+
+
+def _closed(run: RunSummary) -> list[str]:
+    """Return the reasons for which stacks have ended connections."""
+    return [flow["closed"] for flow in run["flows"] if "closed" in flow]
 
 
 def _figures(run: RunSummary) -> dict[str, Any]:

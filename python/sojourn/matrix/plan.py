@@ -18,6 +18,8 @@ RTTS = ("10ms", "40ms", "160ms")
 # On most paths, the first flow has left slow start by then.
 _SECOND_STARTS = "1s"
 
+MODEL = "quic"
+"""Sojourn's model of QUIC, the profile of that name."""
 BOTTLENECK = "bottleneck"
 _BACK = "back"
 
@@ -28,7 +30,7 @@ AXES = {
     f"link.{_BACK}.delay": "--rtts",
     "duration": "--duration",
     "seed": "--seed",
-    "flow.flow-1.transport.stack": "--stack",
+    "flow.flow-1.transport.stack": "--stack or --quic",
 }
 """The command's option for each place in a scenario."""
 
@@ -48,6 +50,8 @@ class Axes:
     """Number of consecutive seeds per combination."""
     stack: str | None = None
     """The QUIC stack that carries the flows, instead of Sojourn's own transport."""
+    quic: Sequence[str] = ()
+    """QUIC stacks that carry single flows too, beside Sojourn's model of QUIC."""
     user_controllers: UserControllers = field(default_factory=lambda: UserControllers({}))
     """The user's own controllers among the named ones."""
 
@@ -59,6 +63,18 @@ class Place:
     queue: str
     rtt: str
     controls: tuple[str, ...]
+    carrier: str | None = None
+    """A QUIC stack or `MODEL`, for the rows beside those of the transport of all flows."""
+
+    @property
+    def flows(self) -> str:
+        """The controllers, and the carrier in brackets."""
+        return row_name(self.controls, self.carrier)
+
+
+def row_name(controls: Sequence[str], carrier: str | None) -> str:
+    """Name a flow or a pair, with its carrier in brackets."""
+    return " + ".join(controls) + ("" if carrier is None else f" ({carrier})")
 
 
 def choose_axes(
@@ -81,14 +97,18 @@ def choose_axes(
 
 
 def places(axes: Axes) -> Iterator[Place]:
-    """Yield, for each queue, every single controller, then every pair, each with all RTTs."""
-    alone = [(one,) for one in axes.controls]
-    pairs = combinations_with_replacement(axes.controls, 2)
-    who: list[tuple[str, ...]] = [*alone, *pairs]
+    """Yield, for each queue, every single controller, those over QUIC, and every pair.
+
+    Each has all RTTs.
+    """
+    carriers = [MODEL, *axes.quic] if axes.quic else []
+    who: list[tuple[tuple[str, ...], str | None]] = [((one,), None) for one in axes.controls]
+    who += [((one,), carrier) for one in axes.controls for carrier in carriers]
+    who += [(pair, None) for pair in combinations_with_replacement(axes.controls, 2)]
     for queue in axes.queues:
-        for controls in who:
+        for controls, carrier in who:
             for rtt in axes.rtts:
-                yield Place(queue, rtt, controls)
+                yield Place(queue, rtt, controls, carrier)
 
 
 def scenario(axes: Axes, place: Place) -> Scenario:
@@ -108,7 +128,7 @@ def scenario(axes: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport=_transport(axes, control),
+            transport=_transport(axes, control, place.carrier),
         )
     return built
 
@@ -124,10 +144,13 @@ def _queue(axes: Axes, name: str) -> dict[str, object]:
     return table
 
 
-def _transport(axes: Axes, control: str) -> dict[str, object] | None:
-    if axes.stack is not None:
-        return {"stack": axes.stack}
-    return {"receive_times": True} if _measures_arrivals(axes, control) else None
+def _transport(axes: Axes, control: str, carrier: str | None) -> dict[str, object] | None:
+    stack = axes.stack if carrier is None else carrier
+    if stack not in (None, MODEL):
+        return {"stack": stack}
+    profile = {} if stack is None else {"profile": stack}
+    times = {"receive_times": True} if _measures_arrivals(axes, control) else {}
+    return {**profile, **times} or None
 
 
 def _measures_arrivals(axes: Axes, control: str) -> bool:

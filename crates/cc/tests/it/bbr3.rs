@@ -85,6 +85,7 @@ impl Flow {
             lost_numbers: &numbers,
             loss_event,
             in_recovery: self.in_recovery,
+            is_duplicate: false,
             spurious: std::mem::take(&mut self.spurious),
             rtt: Some(RTT),
             rate: Some(RateSample {

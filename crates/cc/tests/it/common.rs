@@ -56,6 +56,7 @@ pub(crate) fn no_feedback(rtt: Duration) -> Feedback<'static> {
         loss_event: false,
         ecn_event: false,
         in_recovery: false,
+        is_duplicate: false,
         spurious: false,
         after_timeout: false,
         rtt: None,

@@ -214,6 +214,7 @@ impl Run {
             loss_event,
             ecn_event,
             in_recovery,
+            is_duplicate: told.lost > 0,
             spurious: told.spurious,
             after_timeout: false,
             rtt: told.rtt.map(Duration),

@@ -95,6 +95,7 @@ impl Calls {
             loss_event: self.is_one_of(60),
             ecn_event: self.is_one_of(20),
             in_recovery: self.is_one_of(3),
+            is_duplicate: false,
             spurious: self.is_one_of(60),
             after_timeout: false,
             rtt: (!self.is_one_of(20)).then_some(rtt),

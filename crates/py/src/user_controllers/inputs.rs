@@ -123,6 +123,9 @@ pub(crate) struct Feedback {
     ecn_event: bool,
     /// Within a recovery episode, after this feedback: the window must not grow.
     in_recovery: bool,
+    /// A duplicate acknowledgement, after which the window must not grow: with the transport setting
+    /// `growth_by_sack = false`.
+    is_duplicate: bool,
     /// All losses of this episode were spurious: the packets arrived late.
     spurious: bool,
     /// A timeout expired, and its losses are not repaired yet.
@@ -156,7 +159,7 @@ pub(crate) struct Feedback {
 class_repr! {
     Feedback:
     acked_bytes, acked_packets, lost_bytes, lost_packets, lost_numbers, ce_packets,
-    ect0_packets, ect1_packets, loss_event, ecn_event, in_recovery, spurious, after_timeout,
+    ect0_packets, ect1_packets, loss_event, ecn_event, in_recovery, is_duplicate, spurious, after_timeout,
     rtt_ns, srtt_ns, min_rtt_ns, rate, delivered_bytes, in_flight_before_bytes, in_flight_bytes,
     cwnd_limited, largest_acked, next_number, received,
 }
@@ -176,6 +179,7 @@ impl Feedback {
             loss_event: feedback.loss_event,
             ecn_event: feedback.ecn_event,
             in_recovery: feedback.in_recovery,
+            is_duplicate: feedback.is_duplicate,
             spurious: feedback.spurious,
             after_timeout: feedback.after_timeout,
             rtt_ns: feedback.rtt.map(|rtt| rtt.0),

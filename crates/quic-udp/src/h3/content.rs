@@ -16,8 +16,6 @@ use sojourn_units::Bytes as Size;
 /// Bytes that are read from a file at once.
 const CHUNK: usize = 64 << 10;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
-/// Files that a server has open at a time. The usual limit of a process is 1,024 descriptors.
-const FILES: u64 = 256;
 /// Greatest generated body.
 const GREATEST: u64 = 1 << 40;
 
@@ -36,9 +34,10 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of `most` bytes. Each connection may use one chunk of 64 KiB beyond it.
-    pub fn new(most: Size) -> Pool {
-        Pool { used: Arc::default(), most: most.0, files: Arc::default(), most_files: FILES }
+    /// A pool of `most` bytes and open files. Each connection may use one chunk of 64 KiB beyond it.
+    pub fn new(most: Size, files: u32) -> Pool {
+        let most_files = u64::from(files);
+        Pool { used: Arc::default(), most: most.0, files: Arc::default(), most_files }
     }
 
     /// Bytes in use.
@@ -325,7 +324,7 @@ mod tests {
     #[test]
     fn files_below_the_folder_are_found_and_no_others() {
         let (base, content) = folder();
-        let share = Pool::new(Size(0)).share();
+        let share = Pool::new(Size(0), 8).share();
         let status = |path: &str| content.find(path.as_bytes(), &share).0;
         for good in ["/a%20b", "/sub/deep", "/sub/deep?query=/../x", "/bytes/0", "/bytes/1MB"] {
             assert_eq!(status(good), "200", "{good}");
@@ -360,7 +359,7 @@ mod tests {
         let (base, content) = folder();
         let path = base.join("root/large");
         std::fs::write(&path, vec![1; 3 * CHUNK]).expect("written");
-        let pool = Pool::new(Size(CHUNK as u64));
+        let pool = Pool::new(Size(CHUNK as u64), 8);
         let (one, other) = (pool.share(), pool.share());
         let (_, mut body) = content.find(b"/large", &one);
         let piece = |body: &mut Body, share| body.next(share).expect("reads");
@@ -381,7 +380,7 @@ mod tests {
         let (base, content) = folder();
         let path = base.join("root/large");
         std::fs::write(&path, vec![1; 20 * CHUNK]).expect("written");
-        let pool = Pool::new(Size(16 * CHUNK as u64));
+        let pool = Pool::new(Size(16 * CHUNK as u64), 8);
         let mut held = Vec::new();
         let mut chunks = || {
             let share = pool.share();
@@ -403,7 +402,7 @@ mod tests {
     #[test]
     fn open_files_are_bounded_for_each_connection_and_for_all() {
         let (base, content) = folder();
-        let pool = Pool { most_files: 8, ..Pool::new(Size(0)) };
+        let pool = Pool::new(Size(0), 8);
         let mut open = Vec::new();
         for expected in [4, 2, 1, 1, 0] {
             let share = pool.share();

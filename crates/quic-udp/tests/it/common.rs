@@ -8,7 +8,8 @@ use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Served};
 use sojourn_quic_udp::tls::{Identity, Trust};
 use sojourn_quic_udp::{
-    Error, Fetch, Fetched, Figures, HttpServer, Limits, Serve, ServeObserver, Settings, Strays,
+    Error, Fetch, Fetched, Figures, HttpServer, Limits, Resources, Serve, ServeObserver, Settings,
+    Strays,
 };
 use sojourn_udp::io::StopHandle;
 use sojourn_units::{Bytes, Duration};
@@ -25,8 +26,8 @@ pub(crate) fn serve(folder: Option<Folder>, limits: Limits, idle: Duration) -> S
         address,
         settings: Settings { idle: Some(idle), ..settings("prague") },
         limits,
+        resources: Resources { memory: Bytes(1 << 20), ..Resources::default() },
         content: Content::new(folder),
-        memory: Bytes(1 << 20),
         identity: Identity::made(address.ip()).expect("made"),
     }
 }

@@ -57,7 +57,7 @@ impl Service for Single {
 /// A client sends `bytes` to a server; returns the client's and the server's figures.
 fn transfer(address: &str, control: &str, bytes: u64) -> [Figures; 2] {
     let address: SocketAddr = address.parse().expect("an address");
-    let (clock, crypto) = (Clock::start(), cryptography("tls"));
+    let (clock, crypto) = (Clock::start(), cryptography("tls", None));
     let settings = Settings::new(Kit::new(control).expect("a controller"));
     let socket = Socket::bind(address, &open_here).expect("binds");
     let single = Single::new();

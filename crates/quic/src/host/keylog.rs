@@ -5,6 +5,24 @@
 
 use std::cell::RefCell;
 use std::fmt::Write;
+use std::sync::{Arc, Mutex};
+
+use crate::lock::lock;
+
+/// Receives the secrets of connections whose ends run in threads of their own. A clone shares them.
+#[derive(Clone, Debug, Default)]
+pub struct KeyLogSink(Arc<Mutex<String>>);
+
+impl KeyLogSink {
+    pub(super) fn add(&self, line: &str) {
+        lock(&self.0).push_str(line);
+    }
+
+    /// The lines since the last call. Those of a packet are here before the packet leaves.
+    pub fn take(&self) -> String {
+        std::mem::take(&mut lock(&self.0))
+    }
+}
 
 thread_local! {
     static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -26,14 +44,21 @@ pub(super) fn is_kept() -> bool {
 
 pub(super) fn add(label: &str, client_random: &[u8], secret: &[u8]) {
     KEPT.with_borrow_mut(|kept| {
-        let Some(lines) = kept else { return };
-        *lines += label;
-        for part in [client_random, secret] {
-            lines.push(' ');
-            part.iter().for_each(|byte| {
-                write!(lines, "{byte:02x}").expect("a string takes whatever is written");
-            });
+        if let Some(lines) = kept {
+            *lines += &line(label, client_random, secret);
         }
-        lines.push('\n');
     });
+}
+
+/// A line of the file.
+pub(super) fn line(label: &str, client_random: &[u8], secret: &[u8]) -> String {
+    let mut line = label.to_owned();
+    for part in [client_random, secret] {
+        line.push(' ');
+        part.iter().for_each(|byte| {
+            write!(line, "{byte:02x}").expect("a string takes whatever is written");
+        });
+    }
+    line.push('\n');
+    line
 }

@@ -15,6 +15,7 @@ pub mod quinn;
 
 use std::sync::OnceLock;
 
+pub use keylog::KeyLogSink;
 #[cfg(feature = "noq")]
 pub use noq::{Crypto, SERVER_NAME, cryptography};
 use sojourn_params::{Kind, Param};

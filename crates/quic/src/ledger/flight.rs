@@ -73,6 +73,14 @@ impl Flight {
         of_time.filter(|packet| !packet.is_gone)
     }
 
+    /// The number of the first transmission after `until`, as far as known; `None` if no packet is
+    /// known.
+    #[cfg(feature = "quinn")]
+    pub(super) fn sent_by(&self, until: Instant) -> Option<u64> {
+        let known = self.packets.partition_point(|packet| packet.sent_at <= until);
+        (!self.packets.is_empty()).then(|| self.first + known as u64)
+    }
+
     /// The oldest packets that `is_of` selects and that together have `bytes`, if the newest of
     /// them left at `until`: numbers and sizes.
     #[cfg(feature = "quinn")]

@@ -49,9 +49,12 @@ impl Gate {
         (self.now, self.blocked) = (now, None);
     }
 
-    /// The time at which the gate opens for data that wait now; `None` if none wait for it.
+    /// The time at which the gate opens for data that wait now; `None` if they do not wait for it.
+    /// If an open gate did not let them leave, the stack's own count of bytes in flight stops them,
+    /// and only an acknowledgement or a timer helps.
     pub(crate) fn open_at(&self) -> Option<Instant> {
-        (self.blocked == Some(false)).then(|| self.pacer.next()).filter(|at| *at < Instant::MAX)
+        let next = (self.blocked == Some(false)).then(|| self.pacer.next());
+        next.filter(|at| self.now < *at && *at < Instant::MAX)
     }
 
     /// Keeps the schedule if a packet leaves up to `span` late.

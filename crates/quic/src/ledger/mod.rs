@@ -232,8 +232,9 @@ impl Ledger {
         // In a packet number space, the lost packets are the oldest (RFC 9002 section 6.1).
         let found =
             spaces.iter().find_map(|space| self.flight.oldest(until, bytes, |id| space.has(id)));
-        for (pn, bytes) in found.unwrap_or_else(|| vec![(u64::MAX, bytes)]) {
-            self.on_lost(now, pn, bytes);
+        match found {
+            Some(packets) => packets.iter().for_each(|(pn, bytes)| self.on_lost(now, *pn, *bytes)),
+            None => self.on_unknown_lost(now, until, bytes),
         }
     }
 

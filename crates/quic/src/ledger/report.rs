@@ -84,19 +84,35 @@ impl Ledger {
             return;
         }
         self.report(now);
-        self.in_flight = self.in_flight.saturating_sub(bytes);
         let found = self.flight.take_oldest(pn, bytes);
         let number = found.map_or(self.largest_acked, |(number, _)| number);
-        self.forgotten += self.flight.limit(self.in_flight);
-        let report = &mut self.report;
-        report.lost += bytes;
-        report.lost_packets += 1;
-        report.newest_lost = report.newest_lost.max(number);
-        self.lost += 1;
+        self.lose(bytes, 1, number);
         self.tally.log(|| StackEvent::Lost(Space::of(pn).packet_type(), Space::number(pn)));
         if self.needs.every_packet {
             self.lost_numbers.push(number);
         }
+    }
+
+    /// `bytes` were deemed lost in packets that the ledger cannot find, of which the newest left at
+    /// `until`. Counts as few packets as can have carried them, and reports no numbers.
+    #[cfg(feature = "quinn")]
+    pub(super) fn on_unknown_lost(&mut self, now: Instant, until: Instant, bytes: u64) {
+        self.report(now);
+        let newest = self.flight.sent_by(until).and_then(|next| next.checked_sub(1));
+        let packets = bytes.div_ceil(self.mss.0);
+        self.lose(bytes, packets, newest.unwrap_or(self.largest_acked));
+        self.tally.log(|| StackEvent::LostBytes(bytes));
+    }
+
+    /// Counts lost packets, of which the newest has the number `newest`.
+    fn lose(&mut self, bytes: u64, packets: u64, newest: u64) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        self.forgotten += self.flight.limit(self.in_flight);
+        let report = &mut self.report;
+        report.lost += bytes;
+        report.lost_packets += packets;
+        report.newest_lost = report.newest_lost.max(newest);
+        self.lost += packets;
     }
 
     /// The losses show persistent congestion (RFC 9002 section 7.6).
@@ -152,6 +168,7 @@ impl Ledger {
             loss_event,
             ecn_event,
             in_recovery: self.period != Period::None,
+            is_duplicate: false,
             spurious: is_spurious,
             // QUIC's probe timeout deems no packet lost (RFC 9002 section 6.2).
             after_timeout: false,

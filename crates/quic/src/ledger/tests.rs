@@ -15,6 +15,7 @@ const MSS: u64 = 1200;
 struct Heard {
     at: Instant,
     loss_event: bool,
+    lost_packets: u64,
     spurious: bool,
 }
 
@@ -26,8 +27,8 @@ struct Recorder {
 
 impl Controller for Recorder {
     fn on_feedback(&mut self, at: Instant, feedback: &Feedback<'_>) {
-        let &Feedback { loss_event, spurious, .. } = feedback;
-        self.heard.lock().unwrap().push(Heard { at, loss_event, spurious });
+        let &Feedback { loss_event, lost_packets, spurious, .. } = feedback;
+        self.heard.lock().unwrap().push(Heard { at, loss_event, lost_packets, spurious });
     }
     fn on_timeout(&mut self, _: Instant, _: Bytes) {}
     fn limits(&self) -> Limits {
@@ -119,4 +120,40 @@ fn a_closed_gate_opens_for_a_window_below_one_packet() {
     let at = setup.ledger.gate().open_at().expect("a departure");
     setup.ledger.gate().open(at);
     assert_eq!(setup.ledger.window(), MSS);
+}
+
+/// quinn reports only the bytes of lost packets. Those that the ledger cannot find have no numbers.
+#[cfg(all(feature = "quinn", feature = "host"))]
+#[test]
+fn losses_that_match_no_packet_are_counted_by_their_bytes() {
+    use sojourn_transport::StackEvent;
+
+    let mut setup = Setup::new(20 * MSS, Pacing::Unpaced);
+    setup.tally.observe();
+    (0..8).for_each(|pn| setup.ledger.on_sent(ms(1), pn, MSS));
+    setup.ack(ms(21), 7, ms(1));
+    // No whole number of packets.
+    setup.ledger.on_bytes_lost(ms(21), ms(1), 2 * MSS + 1, &[Space::Data]);
+    setup.ledger.on_bytes_lost(ms(21), ms(1), MSS, &[Space::Data]);
+    setup.ledger.window();
+    assert_eq!(setup.ledger.in_flight(), Bytes(4 * MSS - 1));
+    assert_eq!(setup.ledger.state().lost, 4);
+    let heard = setup.heard.lock().unwrap();
+    assert_eq!(heard.iter().map(|heard| heard.lost_packets).sum::<u64>(), 4);
+    assert!(heard.iter().any(|heard| heard.loss_event));
+    let log = setup.tally.take_log();
+    assert!(matches!(log[..], [StackEvent::LostBytes(bytes), _] if bytes == 2 * MSS + 1));
+}
+
+/// A stack that counts other bytes in flight would otherwise be polled without end.
+#[test]
+fn an_open_gate_has_no_time_at_which_it_opens() {
+    let mut setup = Setup::new(20 * MSS, Pacing::Gap(Duration::from_millis(10)));
+    setup.ledger.gate().open(ms(1));
+    setup.ledger.on_sent(ms(1), 0, MSS);
+    setup.ledger.on_blocked();
+    assert_eq!(setup.ledger.gate().open_at(), Some(ms(11)));
+    setup.ledger.gate().open(ms(11));
+    setup.ledger.on_blocked();
+    assert_eq!(setup.ledger.gate().open_at(), None);
 }

@@ -87,6 +87,11 @@ fn write(log: &mut Qlog, now: Instant, event: &StackEvent) {
             let header = json!({ "packet_type": kind, "packet_number": number });
             log.event(now.0, "packet_lost", &json!({ "header": header }));
         }
+        // The header is optional (draft-ietf-quic-qlog-quic-events, PacketLost), and the stack
+        // reports no part of it.
+        StackEvent::LostBytes(bytes) => {
+            log.event(now.0, "packet_lost", &json!({ "lost_bytes": bytes }));
+        }
         StackEvent::State(vitals) => {
             log.metrics(now.0, &Metrics { pto_count: None, ..metrics(vitals) });
             match vitals.recovery {

@@ -108,6 +108,7 @@ impl<C: Controller> Sender<C> {
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
+            is_duplicate: !newly.advanced && !self.config.growth_by_sack,
             spurious,
             rtt,
             rate,
@@ -276,7 +277,7 @@ impl<C: Controller> Sender<C> {
         let eager = self.episode.is_recovery() || self.scoreboard.sacked_segments() >= 3;
         self.detector.set_window(&self.rtt, eager);
         let (lost, next) = self.scoreboard.detect(now, &self.detector);
-        self.reorder_at = next;
+        self.arm_reordering(next);
         self.note_lost(&lost, false);
         lost
     }
@@ -343,6 +344,7 @@ impl<C: Controller> Sender<C> {
             loss_event: false,
             ecn_event: false,
             in_recovery: self.episode.holds(),
+            is_duplicate: false,
             spurious: false,
             after_timeout: matches!(self.episode, Episode::Timeout(_)),
             rtt: None,

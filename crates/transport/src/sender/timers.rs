@@ -50,9 +50,17 @@ impl<C: Controller> Sender<C> {
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
         open.then(|| {
-            let span = self.rtt.tlp(self.scoreboard.len() == 1);
+            let span = self.rtt.tlp(self.scoreboard.len() == 1) + self.config.timer_slack;
             (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
         })
+    }
+
+    /// Sets the reordering timer to the time at which the next packet is deemed lost, which is
+    /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux adds two ticks
+    /// (`tcp_rack_mark_lost`).
+    pub(super) fn arm_reordering(&mut self, next: Instant) {
+        let slack = self.config.timer_slack;
+        self.reorder_at = if next == Instant::MAX { next } else { next + slack };
     }
 
     /// Handles the timer that is due.
@@ -126,7 +134,8 @@ impl<C: Controller> Sender<C> {
         self.cwr = true;
         self.detector.set_window(&self.rtt, true);
         let lost = self.scoreboard.lose_overdue(now, &self.detector);
-        (_, self.reorder_at) = self.scoreboard.detect(now, &self.detector);
+        let (_, next) = self.scoreboard.detect(now, &self.detector);
+        self.arm_reordering(next);
         self.note_lost(&lost, true);
         if !mends {
             self.scoreboard.begin_recovery(&lost);

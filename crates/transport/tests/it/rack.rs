@@ -2,13 +2,17 @@
 
 use crate::common::desk::Desk;
 use crate::common::{at, config, ms};
-use sojourn_transport::Profile;
+use sojourn_transport::{Config, Profile};
 use sojourn_units::{Bytes, Instant};
 
 /// A window of `packets`, after a round trip of 100 ms; sends a full window, segments 1 to
 /// `packets`, one per millisecond from 100 ms on.
 fn sending(packets: u64) -> Desk {
-    let mut desk = Desk::new(config(Profile::Tcp), packets);
+    sending_with(config(Profile::Tcp), packets)
+}
+
+fn sending_with(config: Config, packets: u64) -> Desk {
+    let mut desk = Desk::new(config, packets);
     desk.write(1);
     desk.send(at(0));
     desk.ack(at(100), 1, &[], 0);
@@ -30,6 +34,28 @@ fn a_single_gap_waits_for_the_reordering_window() {
     let (when, left) = desk.fire();
     assert_eq!((when, left[0].segment), (at(225), 1));
     assert_eq!(desk.cc().loss_events, 1);
+}
+
+/// Linux adds two ticks (`tcp_rack_mark_lost`): 8 ms with 250 ticks a second.
+#[test]
+fn slack_delays_the_reordering_timer() {
+    let slack = Config { timer_slack: ms(8), ..config(Profile::Tcp) };
+    let mut desk = sending_with(slack, 4);
+    desk.ack(at(201), 1, &[(2, 3)], 2);
+    let (when, left) = desk.fire();
+    assert_eq!((when, left[0].segment), (at(233), 1));
+}
+
+/// RFC 3042 section 2: the window does not change by the first duplicate acknowledgements.
+#[test]
+fn duplicates_forbid_growth_by_choice() {
+    for growth_by_sack in [true, false] {
+        let mut desk = sending_with(Config { growth_by_sack, ..config(Profile::Tcp) }, 4);
+        desk.ack(at(200), 2, &[], 1);
+        assert!(!desk.cc().last.is_duplicate);
+        desk.ack(at(202), 2, &[(3, 4)], 3);
+        assert_eq!(desk.cc().last.is_duplicate, !growth_by_sack);
+    }
 }
 
 /// Step 4: with three segments delivered beyond a gap and no reordering seen, the reordering window

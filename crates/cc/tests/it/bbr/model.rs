@@ -304,6 +304,7 @@ impl Network {
             lost_packets: lost as u64,
             loss_event,
             in_recovery: self.recovery_until.is_some(),
+            is_duplicate: false,
             rtt: Some(rtt),
             min_rtt: self.min_rtt,
             rate,

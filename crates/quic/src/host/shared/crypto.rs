@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::dialect::proto;
 pub use super::tls::SERVER_NAME;
 use super::{plain, tls};
+use crate::host::KeyLogSink;
 use proto::crypto::{ClientConfig, ServerConfig};
 
 /// The configuration of the end that opens a connection, and of the other.
@@ -16,7 +17,8 @@ pub struct Crypto {
     pub server: Arc<dyn ServerConfig>,
 }
 
-/// The cryptography of a name of the setting `crypto`; the server's name is [`SERVER_NAME`].
-pub fn cryptography(name: &str) -> Crypto {
-    if name == "none" { plain::plain() } else { tls::tls() }
+/// The cryptography of a name of the setting `crypto`; the server's name is [`SERVER_NAME`]. The
+/// server passes its TLS secrets to `secrets`, if given.
+pub fn cryptography(name: &str, secrets: Option<KeyLogSink>) -> Crypto {
+    if name == "none" { plain::plain() } else { tls::tls(secrets) }
 }

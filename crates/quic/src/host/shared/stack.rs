@@ -67,7 +67,7 @@ impl Connection {
         let (server_kit, server_link) = kit.linked(epoch);
         let transport = |kit: &Kit| Arc::new(transport(setup, kit));
         let random = Random::new(setup.seed);
-        let crypto = crypto::cryptography(setup.params.choice("crypto"));
+        let crypto = crypto::cryptography(setup.params.choice("crypto"), None);
         let mut client = ClientConfig::new(client_kit.client(crypto.client));
         client.transport_config(transport(&client_kit));
         let ids = random.clone();

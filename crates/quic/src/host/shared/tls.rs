@@ -4,17 +4,18 @@
 //! signatures have a fixed length, so the size of the handshake does not vary.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::crypto::Crypto;
 use super::dialect::proto;
-use crate::host::keylog;
+use crate::host::keylog::{self, KeyLogSink};
 use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use proto::crypto::{ClientConfig, ServerConfig};
 use proto::rustls;
-use rustls::DigitallySignedStruct;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::RootCertStore;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
+use rustls::time_provider::TimeProvider;
 
 const CERTIFICATE: &[u8] = include_bytes!("../laboratory.crt.der");
 const KEY: &[u8] = include_bytes!("../laboratory.key.der");
@@ -22,35 +23,41 @@ const KEY: &[u8] = include_bytes!("../laboratory.key.der");
 pub const SERVER_NAME: &str = "sojourn.test";
 const ALPN: &[u8] = b"sojourn";
 
-/// The configuration, shared by all connections.
-pub(super) fn tls() -> Crypto {
+/// The configuration. Without a sink, all connections share one.
+pub(super) fn tls(secrets: Option<KeyLogSink>) -> Crypto {
     static TLS: OnceLock<Crypto> = OnceLock::new();
-    TLS.get_or_init(|| {
-        let provider = Arc::new(CryptoProvider {
-            cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
-            kx_groups: vec![ring::kx_group::X25519],
-            ..ring::default_provider()
-        });
-        Crypto { client: client(&provider), server: server(provider) }
-    })
-    .clone()
+    match secrets {
+        None => TLS.get_or_init(|| with_key_log(Arc::new(OfThread))).clone(),
+        Some(sink) => with_key_log(Arc::new(ToSink(sink))),
+    }
+}
+
+fn with_key_log(log: Arc<dyn rustls::KeyLog>) -> Crypto {
+    let provider = Arc::new(CryptoProvider {
+        cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
+        kx_groups: vec![ring::kx_group::X25519],
+        ..ring::default_provider()
+    });
+    Crypto { client: client(&provider), server: server(provider, log) }
 }
 
 const VALID: &str = "the configuration of TLS is constant";
 
+/// A client that trusts the certificate of the laboratory alone, at any date.
 fn client(provider: &Arc<CryptoProvider>) -> Arc<dyn ClientConfig> {
-    let verifier = Arc::new(Pinned(Arc::clone(provider)));
-    let mut config = rustls::ClientConfig::builder_with_provider(Arc::clone(provider))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .expect(VALID)
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(CERTIFICATE)).expect(VALID);
+    let mut config =
+        rustls::ClientConfig::builder_with_details(Arc::clone(provider), Arc::new(Issued))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect(VALID)
+            .with_root_certificates(roots)
+            .with_no_client_auth();
     config.alpn_protocols = vec![ALPN.to_vec()];
     Arc::new(QuicClientConfig::try_from(config).expect(VALID))
 }
 
-fn server(provider: Arc<CryptoProvider>) -> Arc<dyn ServerConfig> {
+fn server(provider: Arc<CryptoProvider>, log: Arc<dyn rustls::KeyLog>) -> Arc<dyn ServerConfig> {
     let (chain, key) = (vec![CertificateDer::from(CERTIFICATE)], PrivatePkcs8KeyDer::from(KEY));
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -59,7 +66,7 @@ fn server(provider: Arc<CryptoProvider>) -> Arc<dyn ServerConfig> {
         .with_single_cert(chain, key.into())
         .expect(VALID);
     config.alpn_protocols = vec![ALPN.to_vec()];
-    config.key_log = Arc::new(Log);
+    config.key_log = log;
     // Tickets have a length that depends on the clock's digits, and no connection resumes.
     config.send_tls13_tickets = 0;
     Arc::new(QuicServerConfig::try_from(config).expect(VALID))
@@ -68,9 +75,9 @@ fn server(provider: Arc<CryptoProvider>) -> Arc<dyn ServerConfig> {
 /// Keeps the secrets of the connection that this thread drives, for captures. The server has all of
 /// them before it sends a packet that they protect.
 #[derive(Debug)]
-struct Log;
+struct OfThread;
 
-impl rustls::KeyLog for Log {
+impl rustls::KeyLog for OfThread {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
         keylog::add(label, client_random, secret);
     }
@@ -80,45 +87,23 @@ impl rustls::KeyLog for Log {
     }
 }
 
-/// Accepts the certificate of the laboratory alone, at any date.
+/// Passes the secrets on.
 #[derive(Debug)]
-struct Pinned(Arc<CryptoProvider>);
+struct ToSink(KeyLogSink);
 
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if end_entity.as_ref() == CERTIFICATE {
-            return Ok(ServerCertVerified::assertion());
-        }
-        Err(rustls::CertificateError::UnknownIssuer.into())
+impl rustls::KeyLog for ToSink {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        self.0.add(&keylog::line(label, client_random, secret));
     }
+}
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::PeerIncompatible::Tls12NotOffered.into())
-    }
+/// A time at which the certificate is valid, independent of this machine's clock: 1 January 2027,
+/// 00:00 UTC.
+#[derive(Debug)]
+struct Issued;
 
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+impl TimeProvider for Issued {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(1_798_761_600)))
     }
 }

@@ -1,0 +1,316 @@
+//! The loop of an endpoint on a UDP socket.
+
+mod receive;
+mod send;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant as StdInstant;
+
+use noq_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
+use noq_proto::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, ValidationTokenConfig};
+use sojourn_udp::io::{CHECK, Clock, Route, Socket, SpinAllowance, StopHandle};
+use sojourn_units::{Duration, Ecn, Instant};
+
+use crate::Error;
+use crate::peer::Peer;
+use crate::settings::{Credit, Limits, Settings};
+pub use service::{Application, Closing, Service, Strays};
+
+/// Datagrams received, and sent on a connection, between two looks at everything else.
+const BATCH: usize = 64;
+/// Time between two collections of round-trip times, which bounds the samples in memory.
+const COLLECT: Duration = Duration::from_secs(1);
+/// The server's part of an endpoint.
+struct Serving {
+    crypto: Arc<dyn ServerCrypto>,
+    base: ServerConfig,
+    limits: Limits,
+}
+
+/// An endpoint and its connections.
+pub struct Driver<S: Service> {
+    socket: Socket,
+    clock: Clock,
+    /// noq's time zero, that of the clock.
+    epoch: StdInstant,
+    now: Instant,
+    endpoint: Endpoint,
+    settings: Settings,
+    credit: Credit,
+    codepoint: Ecn,
+    serving: Option<Serving>,
+    peers: BTreeMap<usize, Peer<S::App>>,
+    timers: BTreeSet<(Instant, usize)>,
+    /// Connections to look at.
+    ready: BTreeSet<usize>,
+    /// A datagram that the socket did not take yet.
+    held: Option<(Route, Vec<u8>)>,
+    out: Vec<u8>,
+    strays: Strays,
+    unproved: usize,
+    spins: SpinAllowance,
+    service: S,
+    stop: StopHandle,
+}
+
+impl<S: Service> Driver<S> {
+    /// An endpoint that opens connections by [`Driver::connect`].
+    ///
+    /// # Errors
+    /// If the socket fails.
+    pub fn client(
+        socket: Socket,
+        clock: Clock,
+        settings: Settings,
+        service: S,
+    ) -> Result<Driver<S>, Error> {
+        Driver::new(socket, clock, settings, service, None)
+    }
+
+    /// An endpoint that accepts connections.
+    ///
+    /// # Errors
+    /// If the socket fails.
+    pub fn server(
+        socket: Socket,
+        clock: Clock,
+        settings: Settings,
+        service: S,
+        crypto: Arc<dyn ServerCrypto>,
+        limits: Limits,
+    ) -> Result<Driver<S>, Error> {
+        let mut base = ServerConfig::with_crypto(Arc::clone(&crypto));
+        // Connections are accepted or refused at once, and never wait in the endpoint.
+        base.migration(false).max_incoming(BATCH).incoming_buffer_size_total(1 << 20);
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        base.validation_token_config(tokens);
+        Driver::new(socket, clock, settings, service, Some(Serving { crypto, base, limits }))
+    }
+
+    fn new(
+        socket: Socket,
+        clock: Clock,
+        settings: Settings,
+        service: S,
+        serving: Option<Serving>,
+    ) -> Result<Driver<S>, Error> {
+        let mut config = EndpointConfig::default();
+        // Foreign senders may use any size that the path carries.
+        config.max_udp_payload_size(u16::MAX - 28).map_err(io::Error::other).map_err(internal)?;
+        let base = serving.as_ref().map(|serving| Arc::new(serving.base.clone()));
+        let endpoint = Endpoint::new(Arc::new(config), base, false);
+        // Only differences from this moment matter.
+        #[expect(clippy::disallowed_methods, reason = "noq takes the times of the real clock")]
+        let (now, time) = (clock.now(), StdInstant::now());
+        let epoch = time.checked_sub(std::time::Duration::from_nanos(now.0)).unwrap_or(time);
+        Ok(Driver {
+            codepoint: settings.kit.codepoint(),
+            socket,
+            clock,
+            epoch,
+            now,
+            endpoint,
+            settings,
+            credit: Credit::default(),
+            serving,
+            peers: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            ready: BTreeSet::new(),
+            held: None,
+            out: Vec::new(),
+            strays: Strays::default(),
+            unproved: 0,
+            spins: SpinAllowance::default(),
+            service,
+            stop: StopHandle::default(),
+        })
+    }
+
+    /// Gives the peers of later connections this credit.
+    pub fn with_credit(self, credit: Credit) -> Driver<S> {
+        Driver { credit, ..self }
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// If the stack refuses the name or the address.
+    pub fn connect(
+        &mut self,
+        remote: SocketAddr,
+        name: &str,
+        crypto: Arc<dyn ClientCrypto>,
+        app: S::App,
+    ) -> Result<(), Error> {
+        let now = self.advance();
+        let (kit, gate) = self.settings.kit.gated(self.epoch);
+        let mut config = ClientConfig::new(kit.client(crypto));
+        config.transport_config(self.settings.transport(&kit, &self.credit, remote.is_ipv6()));
+        let time = self.time(now);
+        let connection = self
+            .endpoint
+            .connect(time, config, remote, name)
+            .map_err(|error| Error::Connect { address: remote, reason: error.to_string() })?;
+        let key = self.add(connection, gate, app, remote);
+        if let Some(peer) = self.peers.get_mut(&key) {
+            // It is the other end that has to prove its address.
+            peer.is_proved = true;
+        }
+        Ok(())
+    }
+
+    /// Ends the loop from another thread.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// The address of its socket.
+    ///
+    /// # Errors
+    /// If the socket fails.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        Ok(self.socket.local_addr()?)
+    }
+
+    /// The applications.
+    pub fn service(&mut self) -> &mut S {
+        &mut self.service
+    }
+
+    /// Open connections.
+    pub fn connections(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Counts of datagrams that belong to no connection.
+    pub fn strays(&self) -> Strays {
+        self.strays
+    }
+
+    /// Datagrams that the kernel dropped because the socket's buffer was full.
+    pub fn overflows(&self) -> u32 {
+        self.socket.overflows()
+    }
+
+    /// Runs until the stop handle ends it, or until `is_over` holds. Then closes the connections.
+    ///
+    /// # Errors
+    /// If the socket fails, or a client's server is not reachable.
+    pub fn run(&mut self, is_over: &mut dyn FnMut(&mut S) -> bool) -> Result<(), Error> {
+        let mut look_at = self.now;
+        while !self.stop.is_stopped() && !is_over(&mut self.service) {
+            let has_more = self.step()?;
+            let now = self.now;
+            if look_at <= now {
+                let every = self.service.look_every();
+                self.look(now, every.is_some());
+                look_at = now + every.unwrap_or(COLLECT);
+            }
+            if !has_more {
+                self.wait(look_at)?;
+            }
+        }
+        self.close_all();
+        Ok(())
+    }
+
+    /// Receives, runs timers and sends. Returns whether there is more to do at once.
+    pub fn step(&mut self) -> Result<bool, Error> {
+        let has_more = self.receive()?;
+        let now = self.advance();
+        while let Some((at, key)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, key));
+            if let Some(peer) = self.peers.get_mut(&key) {
+                peer.scheduled = Instant::MAX;
+                peer.on_timer(now);
+                self.ready.insert(key);
+            }
+        }
+        if !self.flush()? {
+            return Ok(false);
+        }
+        for key in std::mem::take(&mut self.ready) {
+            self.drive(key)?;
+        }
+        Ok(has_more || (self.held.is_none() && !self.ready.is_empty()))
+    }
+
+    /// Marks every connection as ready, after another thread has written for one.
+    fn rouse(&mut self) {
+        self.ready.extend(self.peers.keys().copied());
+    }
+
+    /// Collects the round-trip times of all connections, and shows these to the service if
+    /// `is_due`.
+    fn look(&mut self, now: Instant, is_due: bool) {
+        for peer in self.peers.values_mut() {
+            let service = &mut self.service;
+            peer.note_state(now, &mut |rtt| service.on_rtt(rtt));
+            if is_due {
+                self.service.look(&mut peer.app, &peer.figures);
+            }
+        }
+    }
+
+    fn advance(&mut self) -> Instant {
+        self.now = self.now.max(self.clock.now());
+        self.now
+    }
+
+    fn time(&self, now: Instant) -> StdInstant {
+        self.epoch + std::time::Duration::from_nanos(now.0)
+    }
+
+    /// Waits for the next event, at `until` at the latest.
+    fn wait(&mut self, until: Instant) -> Result<(), Error> {
+        let next = self.timers.first().copied();
+        let at = next.map_or(Instant::MAX, |(at, _)| at);
+        let departure = next.filter(|(at, key)| self.departs_at(*key) == Some(*at) && *at <= until);
+        let spin = if departure.is_some() { self.spin() } else { Duration::ZERO };
+        let until = until.min(at.saturating_sub(spin)).min(self.now + CHECK);
+        let wake = self.service.wake();
+        let has_wake = wake.is_some();
+        self.socket.wait(&self.clock, until, self.held.is_some(), wake)?;
+        if spin > Duration::ZERO {
+            self.spin_until(at, spin);
+        }
+        if has_wake {
+            self.rouse();
+        }
+        Ok(())
+    }
+
+    /// The departure for which a connection waits.
+    fn departs_at(&self, key: usize) -> Option<Instant> {
+        self.peers.get(&key).and_then(Peer::departs_at)
+    }
+
+    /// Time before the next departure that the thread may spin.
+    fn spin(&mut self) -> Duration {
+        self.spins.account(self.clock.now());
+        let span = self.settings.spin;
+        // A datagram that is held leaves first, once the socket has room.
+        if self.held.is_none() && self.spins.permits(span) { span } else { Duration::ZERO }
+    }
+
+    /// Reads the clock until a departure that is at most `span` away.
+    fn spin_until(&mut self, at: Instant, span: Duration) {
+        self.spins.account(self.clock.now());
+        self.spins.begin();
+        while self.clock.now() < at && at.since(self.clock.now()) <= span {
+            std::hint::spin_loop();
+        }
+        self.spins.account(self.clock.now());
+    }
+}
+
+fn internal(error: io::Error) -> Error {
+    sojourn_udp::Error::Socket { action: "set up an endpoint", source: error }.into()
+}
