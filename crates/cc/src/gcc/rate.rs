@@ -132,7 +132,7 @@ impl DelayRate {
                 if before != State::Decrease {
                     self.max.add(rate);
                 }
-                // A rate that only rises by the measurement is no decrease.
+                // A decrease never raises the estimate.
                 self.a_hat = self.a_hat.min(config.beta * rate);
             }
         }

@@ -99,6 +99,7 @@ impl Bench {
             ecn_event: told.ce > 0,
             in_recovery: false,
             spurious: false,
+            is_duplicate: false,
             after_timeout: false,
             rtt: Some(rtt),
             srtt: rtt,
@@ -217,7 +218,7 @@ fn scream_lowers_the_rate_while_media_waits() {
     assert!((ratio - 1.2 / 1.7).abs() < 0.02, "{ratio}");
 }
 
-/// Draft section 4.5.2: with `conditional_loss`, a single loss in a thousand packets is none of
+/// Draft section 4.5.2: with `conditional_loss`, a single loss in a thousand packets is not
 /// congestion, unless there is a queue.
 #[test]
 fn scream_tolerates_rare_losses_if_told() {

@@ -37,7 +37,7 @@ pub(crate) struct Media {
     sender: RtpSender,
     receiver: RtpReceiver,
     playout: Playout,
-    /// Whether the receiver sends reports: without a controller nobody reads them.
+    /// Whether the receiver sends reports: only a controller reads them.
     reports: bool,
     packets: Kept<RtpPacket>,
     /// Reports, and whether they request a key frame. A request alone has no report.

@@ -329,6 +329,7 @@ impl RtpSender {
                 ecn_event,
                 in_recovery: self.flight.newest() < self.loss_end.max(self.mark_end),
                 spurious: false,
+                is_duplicate: false,
                 after_timeout: false,
                 rtt: arrived.rtt,
                 srtt: self.rtt.srtt,
