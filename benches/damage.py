@@ -251,7 +251,8 @@ def picture(cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> int:
     """Measure the matrix and write it."""
-    cells = matrix([one["name"] for one in sojourn.controllers() if not one["needs"]["signal"]])
+    every = [(one["name"], one["needs"]) for one in sojourn.controllers()]
+    cells = matrix([name for name, needs in every if not needs["signal"] and not needs["media"]])
     rows = beside_cubic()
     both = {"matrix": cells, "beside_cubic": rows}
     lists = (

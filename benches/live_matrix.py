@@ -18,8 +18,12 @@ SECONDS = 6
 SIMULATED_RUNS = 21
 
 KERNEL = ("reno", "cubic", "bbr", "dctcp")
-# The bottleneck would have to signal `ideal`.
-UDP = tuple(one["name"] for one in sojourn.controllers() if one["name"] != "ideal")
+# The bottleneck would have to signal `ideal`, and others need a source of media.
+UDP = tuple(
+    one["name"]
+    for one in sojourn.controllers()
+    if one["name"] != "ideal" and not one["needs"]["media"]
+)
 CONTROLS: tuple[tuple[Stack, str], ...] = (
     *(("kernel", name) for name in KERNEL),
     *(("udp", name) for name in UDP),

@@ -92,5 +92,7 @@ def row(control: str, measure: str) -> str:
 
 if __name__ == "__main__":
     kind, *names = sys.argv[1:]
-    for name in names or [one["name"] for one in sojourn.controllers()]:
+    for name in names or [
+        one["name"] for one in sojourn.controllers() if not one["needs"]["media"]
+    ]:
         print(row(name, kind), flush=True)

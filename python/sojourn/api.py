@@ -265,6 +265,8 @@ def _recorded(
     }
     if transfers := _core.transfers_parquet(outcomes):
         series["transfers"] = transfers
+    if frames := _core.frames_parquet(outcomes):
+        series["frames"] = frames
     done = [json.loads(one.summary_json()) for one in outcomes]
     return assembled(core, name, runs, done, series, user_controllers)
 

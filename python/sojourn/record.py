@@ -65,12 +65,18 @@ class Record:
         """The transfers of drawn sizes: start, size and completion time of each."""
         return self._read("transfers")
 
+    @cached_property
+    def frames(self) -> "pl.DataFrame":
+        """The frames of media: capture, size, delay, least delay and playout of each."""
+        return self._read("frames")
+
     def table(self, rows: tidy.Rows = "flows") -> "pl.DataFrame":
         """Return the figures as one tidy frame: a row for each flow of each run.
 
-        `rows` may also be "links", "spikes" (changes of capacity) or "sizes" (size classes of
-        transfers of drawn sizes). The columns `control` and `seed` name the run; the others
-        have the keys of `sojourn run --json` (docs/run-directory.md).
+        `rows` may also be "links", "spikes" (changes of capacity), "sizes" (size classes of
+        transfers of drawn sizes) or "media" (frames of flows of media). The columns `control` and
+        `seed` name the run; the others have the keys of `sojourn run --json`
+        (docs/run-directory.md).
         """
         return tidy.table(self.runs, rows)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REDRAW = "sojourn report {}"
 # Memory of a parsed summary per byte of its text.
 _JSON_BYTES_A_BYTE = 30
-SERIES: tuple[File, ...] = ("flows", "links", "transfers")
+SERIES: tuple[File, ...] = ("flows", "links", "transfers", "frames")
 
 
 def summary_text(summary: Summary | ComparisonSummary) -> str:
@@ -191,8 +191,8 @@ def _read_summary(directory: Path) -> Summary:
 
 
 def _has_series(directory: Path, what: File) -> bool:
-    """Whether to read a series: a directory without random arrivals has no transfers."""
-    return what != "transfers" or (directory / "transfers.parquet").exists()
+    """Whether to read a series: few directories have transfers or frames."""
+    return what in ("flows", "links") or (directory / f"{what}.parquet").exists()
 
 
 def _read_series(directory: Path, what: File) -> bytes:
@@ -221,5 +221,7 @@ def _write_csv(run: Run, place: Path) -> None:
     frames = {"flows": run.flows, "links": run.links, "figures": run.table()}
     if "transfers" in run.series:
         frames["transfers"] = run.transfers
+    if "frames" in run.series:
+        frames["frames"] = run.frames
     for name, frame in frames.items():
         output.write_file(place / f"{name}.csv", frame.write_csv())

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 What = Literal["flows", "links"]
-File = Literal["flows", "links", "transfers"]
-"""A Parquet file: the series of flows and links, and the transfers of random arrivals."""
+File = Literal["flows", "links", "transfers", "frames"]
+"""A Parquet file: the series of flows and links, the transfers of random arrivals, and the frames
+of media."""
 Kind = Literal["text", "count", "number"]
 
 WHERE = "docs/run-directory.md has the format"
@@ -70,6 +71,12 @@ COLUMNS: Mapping[File, tuple[Column, ...]] = {
         *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
         *(_key("start_s", "number"), _key("size_bytes", "count")),
         *_columns("number", "completion_s", "slowdown"),
+    ),
+    "frames": (
+        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
+        *(_key("captured_s", "number"), _key("size_bytes", "count")),
+        *_columns("count", "key", "late"),
+        *_columns("number", "delay_s", "least_delay_s", "played_s"),
     ),
 }
 

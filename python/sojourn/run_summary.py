@@ -39,8 +39,37 @@ class SizeClass(_Slowdowns):
     completion_mean_s: float | None
 
 
+class MediaSummary(TypedDict):
+    """The frames of a flow of media. Delays are null without a frame."""
+
+    frames: int
+    complete_frames: int
+    played_frames: int
+    late_frames: int
+    key_frames: int
+    frame_delay_p50_s: float | None
+    frame_delay_p95_s: float | None
+    frame_delay_p99_s: float | None
+    frame_delay_max_s: float | None
+    frame_delay_mean_s: float | None
+    playout_delay_p50_s: float | None
+    playout_delay_p95_s: float | None
+    playout_delay_p99_s: float | None
+    playout_delay_max_s: float | None
+    playout_delay_mean_s: float | None
+    least_frame_delay_mean_s: float | None
+    avoidable_share: float | None
+    freezes: int
+    frozen_s: float
+    media_bps: float
+    played_bps: float
+    quality_mos: float | None
+    quality_model: str
+
+
 class _Optional(TypedDict, total=False):
     transfers_by_size: list[SizeClass]
+    media: MediaSummary
     closed: str
     ecn_failure: str
 
@@ -49,8 +78,9 @@ class FlowSummary(_Optional):
     """One flow of one run.
 
     `transfers_by_size` is present if the sizes of its transfers are drawn: all of them first, then
-    those of each class of sizes. `closed` is the reason if a stack has ended the connection.
-    `ecn_failure` is the damage to ECN for which the sender stopped its use (docs/damage.md).
+    those of each class of sizes. `media` is present for a flow of media. `closed` is the reason if
+    a stack has ended the connection. `ecn_failure` is the damage to ECN for which the sender
+    stopped its use (docs/damage.md).
     """
 
     name: str

@@ -150,8 +150,11 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
             lists = [item[key] for item in items if item.get(key)]
             merged[key] = _merge_lists(lists, same=("from_bytes", "to_bytes"))
             continue
-        if key in ("closed", "ecn_failure"):
+        if key in ("closed", "ecn_failure", "quality_model"):
             merged[key] = items[0][key]
+            continue
+        if key == "media":
+            merged[key] = _merge([item[key] for item in items if item.get(key)], same=())
             continue
         values = [item[key] for item in items if item.get(key) is not None]
         merged[key] = spread(values) if values else None

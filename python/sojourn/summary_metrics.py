@@ -5,7 +5,7 @@ from typing import Literal
 
 from sojourn.formatting import MISSING, Unit
 
-Subject = Literal["flow", "link", "spike", "size"]
+Subject = Literal["flow", "link", "spike", "size", "media"]
 """The entry of a summary that has the figure."""
 
 
@@ -75,6 +75,18 @@ COMPLETION_P99 = Metric(
 COMPLETION_MEAN = Metric(
     "size", "completion_mean_s", "compl. mean", "ms", "mean of the completion times"
 )
+FRAME_P50 = Metric("media", "frame_delay_p50_s", "frame p50", "ms", "median delay of a frame")
+FRAME_P99 = Metric(
+    "media", "frame_delay_p99_s", "frame p99", "ms", "99th percentile of the delays of frames"
+)
+MEDIA_RATE = Metric("media", "media_bps", "rate", "rate", "rate of the encoder")
+PLAYED = Metric("media", "played_frames", "played", "count", "frames that were played")
+LATE = Metric("media", "late_frames", "late", "count", "frames after their playout time")
+FROZEN = Metric("media", "frozen_s", "frozen", "ms", "time without a new frame")
+AVOIDABLE = Metric(
+    "media", "avoidable_share", "avoidable", "percent", "share of the frames' delay above the least"
+)
+QUALITY = Metric("media", "quality_mos", "MOS", "ratio", "estimated quality, 1 to 5")
 SLOWDOWN_P50 = Metric("size", "slowdown_p50", "slowd. p50", "ratio", "median slowdown")
 SLOWDOWN_P99 = Metric("size", "slowdown_p99", "slowd. p99", "ratio", "99th percentile of slowdowns")
 SLOWDOWN_MEAN = Metric("size", "slowdown_mean", "slowd. mean", "ratio", "mean of the slowdowns")
@@ -97,6 +109,7 @@ COMPLETIONS = [
     *(COMPLETION_P50, COMPLETION_P95, COMPLETION_P99, COMPLETION_MEAN),
     *(SLOWDOWN_P50, SLOWDOWN_P99, SLOWDOWN_MEAN),
 ]
+MEDIA = [MEDIA_RATE, FRAME_P50, FRAME_P99, AVOIDABLE, PLAYED, LATE, FROZEN, QUALITY]
 FEWEST_TRANSFERS = 20
 """Fewest transfers of which 5 % are one or more."""
 FEWEST_OF = {
@@ -160,6 +173,18 @@ NOTES: list[list[tuple[Metric, str]]] = [
         )
     ],
     [(COMPLETION, "completion: from the flow's start until all its data were delivered")],
+    [
+        (
+            FRAME_P50,
+            "frame p50, p99: from the capture of a frame until its last packet arrived, {measured}",
+        ),
+        (AVOIDABLE, "avoidable: its share above the least delay over the path alone"),
+    ],
+    [
+        (LATE, "late: frames that were complete after their playout time"),
+        (FROZEN, "frozen: intervals between frames of three mean ones and 150 ms more (W3C)"),
+        (QUALITY, "MOS: estimated quality from 1 to 5 (docs/media.md)"),
+    ],
     [
         (
             SLOWDOWN_P50,

@@ -22,6 +22,7 @@ from sojourn.summary_metrics import (
     EXCESS_CORRECTED,
     FEWEST_OF,
     LINKS,
+    MEDIA,
     NOTES,
     RESPONSE_P50,
     RESPONSES,
@@ -140,7 +141,7 @@ def _of_repeats(summary: Summary) -> list[str]:
 def _over_flows(flows: Sequence[Item]) -> Item:
     """Return each figure's median over flows, with its percentiles as the interval."""
     merged: dict[str, Any] = {"control": flows[0]["control"]}
-    for key in flows[0]:
+    for key in (one for one in flows[0] if one != "media"):
         every = [value_of(flow[key]) for flow in flows if not isinstance(flow[key], str)]
         known = sorted(value for value in every if value is not None)
         merged[key] = (
@@ -256,6 +257,24 @@ def build_completions(summary: Summary) -> Table | None:
     return Table(caption, names, "flow", _columns(COMPLETIONS, rows)) if rows else None
 
 
+def build_media(summary: Summary) -> Table | None:
+    """Build one row per flow of media."""
+    key = legend.of(summary)
+    names: list[Name] = []
+    rows: list[Row] = []
+    several = _has_several_flows(summary)
+    for entry in entries(summary):
+        for flow in entry["flows"]:
+            if flow.get("media"):
+                control = "" if flow["control"] == legend.UNCONTROLLED else flow["control"]
+                colour = key.colours.get(key.label(entry["control"], flow["name"]), "")
+                names.append(Name(control, flow["name"] if several or not control else "", colour))
+                rows.append({"media": flow["media"]})
+    detail = "flow" if any(name.detail for name in names) else ""
+    caption = "Frames of media"
+    return Table(caption, names, detail, _columns(MEDIA, rows)) if rows else None
+
+
 def _without_few(size: Item) -> Item:
     """Leave out the percentiles of a few transfers; runs of other programs may lack slowdowns."""
     size = {**dict.fromkeys(one.key for one in COMPLETIONS), **size}
@@ -274,7 +293,7 @@ def _run_name(summary: Summary, key: legend.Legend, entry: Item, detail: str) ->
 
 def build_all(summary: Summary) -> list[Table]:
     """Build every table that applies to the summary."""
-    flows = build(summary), build_completions(summary)
+    flows = build(summary), build_media(summary), build_completions(summary)
     tables = (*flows, build_changes(summary), build_links(summary))
     return [one for one in tables if one is not None]
 

@@ -9,10 +9,17 @@ from sojourn.run_summary import Item, RunSummary
 if TYPE_CHECKING:
     import polars as pl
 
-Rows = Literal["flows", "links", "spikes", "sizes"]
-"""The rows of a table: flows, links, changes of capacity, or size classes of random arrivals."""
+Rows = Literal["flows", "links", "spikes", "sizes", "media"]
+"""The rows of a table: flows, links, changes of capacity, size classes of random arrivals, or flows
+of media."""
 
-_NAMES: Mapping[Rows, str] = {"flows": "flow", "links": "link", "spikes": "link", "sizes": "flow"}
+_NAMES: Mapping[Rows, str] = {
+    "flows": "flow",
+    "links": "link",
+    "spikes": "link",
+    "sizes": "flow",
+    "media": "flow",
+}
 
 
 def table(runs: Sequence[RunSummary], rows: Rows = "flows") -> "pl.DataFrame":
@@ -35,6 +42,11 @@ def table(runs: Sequence[RunSummary], rows: Rows = "flows") -> "pl.DataFrame":
 
 
 def _entries(run: RunSummary, rows: Rows) -> Iterator[Item]:
+    if rows == "media":
+        for flow in run["flows"]:
+            if "media" in flow:
+                yield {"name": flow["name"], "control": flow["control"], **flow["media"]}
+        return
     if rows != "sizes":
         yield from cast(Sequence[Item], run[rows])
         return

@@ -45,8 +45,20 @@ pub trait Controller: Send {
         let _ = (now, signal);
     }
 
+    /// Reports a frame that the encoder hands to the sender, before its packets leave. Only for
+    /// controllers with [`Needs::media`]; the first call precedes the first packet.
+    fn on_frame(&mut self, now: Instant, frame: &Frame) {
+        let _ = (now, frame);
+    }
+
     /// The current limits of the sender, queried after each of the calls above.
     fn limits(&self) -> Limits;
+
+    /// The rate that the encoder should have from its next frame on, queried before each frame.
+    /// `None` for controllers without [`Needs::media`], and before there is a rate.
+    fn target(&self) -> Option<Rate> {
+        None
+    }
 
     /// Internal state for recordings.
     fn probe(&self) -> Probe {
@@ -73,6 +85,23 @@ pub struct Sent {
     /// The current retransmission timeout (RFC 6298), which decides whether the sender was
     /// idle (RFC 5681 section 4.1).
     pub rto: Duration,
+}
+
+/// A frame of media, as the encoder hands it to the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Its size, without the headers of its packets.
+    pub bytes: Bytes,
+    /// Time that the oldest packet has waited in the sender's queue; zero if the queue is empty.
+    pub waiting: Duration,
+    /// Bytes of all packets in the sender's queue before this frame.
+    pub queued: Bytes,
+    /// Nominal time from frame to frame.
+    pub interval: Duration,
+    /// The least rate that the encoder can have.
+    pub min_rate: Rate,
+    /// The greatest rate that the encoder can have.
+    pub max_rate: Rate,
 }
 
 /// Information from one acknowledgement or one loss timer.
@@ -256,6 +285,8 @@ pub struct Needs {
     pub every_packet: bool,
     /// Signals from the bottleneck itself (simulation only).
     pub signal: bool,
+    /// A media source, whose encoder follows [`Controller::target`].
+    pub media: bool,
     /// Whether the transport reduces its window to the controller's by Proportional Rate
     /// Reduction (RFC 9937). False for controllers that govern the data in flight during
     /// recovery themselves.
@@ -271,6 +302,7 @@ impl Needs {
         rate_samples: false,
         every_packet: false,
         signal: false,
+        media: false,
         prr: true,
     };
 }

@@ -8,7 +8,7 @@
 //! controller stays in the user's crate and is added to a [`Catalogue`].
 
 use sojourn_params::Params;
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 mod abe;
 mod catalogue;
@@ -16,6 +16,7 @@ mod contract;
 mod delays;
 mod fixed;
 mod hystart;
+mod one_way;
 mod registry;
 mod round;
 mod search;
@@ -26,8 +27,8 @@ mod windowed;
 pub use bbr3::View as Bbr3View;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, RateSample, Received, Sent,
-    Setup, Signal,
+    Controller, EcnUse, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, RateSample, Received,
+    Sent, Setup, Signal,
 };
 
 registry::controllers! {
@@ -46,6 +47,9 @@ registry::controllers! {
     Lola = boxed lola,
     Ideal = cold ideal,
     Rapid = boxed rapid: needs,
+    Scream = boxed scream: needs,
+    Nada = boxed nada: needs,
+    Gcc = boxed gcc,
 }
 
 /// A built-in controller.

@@ -76,6 +76,12 @@ macro_rules! controllers {
             fn on_signal(&mut self, now: Instant, signal: Signal) {
                 match self { $(Self::$variant(c) => c.on_signal(now, signal),)+ Self::User(c) => c.on_signal(now, signal) }
             }
+            fn on_frame(&mut self, now: Instant, frame: &Frame) {
+                match self { $(Self::$variant(c) => c.on_frame(now, frame),)+ Self::User(c) => c.on_frame(now, frame) }
+            }
+            fn target(&self) -> Option<Rate> {
+                match self { $(Self::$variant(c) => c.target(),)+ Self::User(c) => c.target() }
+            }
             #[inline]
             fn limits(&self) -> Limits {
                 $($crate::registry::controllers!(@hot $place self $variant c c.limits());)+

@@ -57,8 +57,10 @@ impl Application {
             if at > now {
                 state = self.wait(state, now, at);
             } else {
-                let (Action::Write(bytes) | Action::Request(bytes) | Action::Transfer(bytes)) =
-                    self.act(&mut state, now);
+                let (Action::Write(bytes)
+                | Action::Request(bytes)
+                | Action::Transfer(bytes)
+                | Action::Frame { bytes, .. }) = self.act(&mut state, now);
                 return Some(bytes);
             }
         }

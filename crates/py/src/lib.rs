@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::gain_privilege, module)?)?;
     module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(run::transfers_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(run::frames_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;

@@ -40,7 +40,7 @@ pub(crate) fn controllers_of(catalogue: &sojourn_cc::Catalogue) -> String {
             "title": info.title,
             "source": info.source,
             "params": params(info.params),
-            "needs": { "ecn": ecn, "receive_times": needs.receive_times, "signal": needs.signal, "prr": needs.prr },
+            "needs": { "ecn": ecn, "receive_times": needs.receive_times, "signal": needs.signal, "media": needs.media, "prr": needs.prr },
         })
     };
     catalogue.infos().map(one).collect::<Value>().to_string()

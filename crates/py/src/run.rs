@@ -147,6 +147,17 @@ pub(crate) fn series_parquet<'py>(
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// The frames of media of several runs as one Parquet file; `None` if no flow has media.
+#[pyfunction]
+pub(crate) fn frames_parquet<'py>(
+    py: Python<'py>,
+    outcomes: Vec<PyRef<'py, Outcome>>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let all: Vec<&sojourn_sim::Outcome> = outcomes.iter().map(|o| &o.inner).collect();
+    let bytes = sojourn_sim::frames_parquet(&all).map_err(value_error)?;
+    Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+}
+
 /// The transfers of several runs as one Parquet file; `None` if no flow has random arrivals.
 #[pyfunction]
 pub(crate) fn transfers_parquet<'py>(

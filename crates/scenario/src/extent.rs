@@ -64,7 +64,7 @@ fn things(links: usize, flows: &[Flow], duration: Duration) -> usize {
     let connections = flows.iter().map(|flow| match flow.source.carrier() {
         Carrier::Connections => flow.most_transfers(duration),
         Carrier::Requests => 2,
-        Carrier::Connection | Carrier::ConnectionOrUdp | Carrier::Echo => 1,
+        Carrier::Connection | Carrier::ConnectionOrUdp | Carrier::Echo | Carrier::Media => 1,
     });
     let all = connections.fold(0, u64::saturating_add);
     links.max(flows.len()).max(usize::try_from(all).unwrap_or(usize::MAX))

@@ -10,6 +10,7 @@ use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
 use crate::link::{ReadFile, in_order, params};
+use crate::media;
 use crate::model::{Control, EcnFeedback, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
 use crate::needs;
@@ -39,18 +40,19 @@ pub(crate) fn read(
     check_validation(checker, fields);
     check_ack_frequency(checker, fields);
     check_echo(checker, fields, source.as_ref());
+    media::check_flow(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
-        if let Some(source) = &source {
+        if let (Some(source), Some((transport, stack))) = (&source, &carrier) {
             check_signals(checker, control, source, &named.at, name);
-        }
-        if let Some((transport, stack)) = &carrier {
-            needs::check(checker, control, (transport, stack.as_ref()), &named.at, name);
+            let carrier = (transport, stack.as_ref());
+            needs::check(checker, control, source, carrier, &named.at, name);
         }
     }
-    let (transport, stack) = carrier?;
+    let (mut transport, stack) = carrier?;
+    media::set_packet(&mut transport, source.as_ref());
     Some(Flow {
         name: name.to_owned(),
         control: match control {
@@ -136,7 +138,7 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
         let message = "without a controller, the source must have a rate of its own";
         let help = "give the flow a `source` of the kind `on-off`, \
                     such as { kind = \"on-off\", rate = \"5Mbit\", on = \"1s\", off = \"0s\" }, or \
-                    of the kind `ping`";
+                    of the kind `ping` or `media`";
         checker.report(at, message, help);
     }
 }

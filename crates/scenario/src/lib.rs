@@ -23,6 +23,7 @@ mod known;
 mod labels;
 mod link;
 mod listening;
+mod media;
 mod model;
 mod names;
 mod nearest;

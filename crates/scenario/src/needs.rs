@@ -4,19 +4,24 @@ use sojourn_cc::{EcnUse, Needs};
 
 use crate::check::Checker;
 use crate::error::At;
-use crate::model::{Control, EcnFeedback, StackChoice, Transport};
+use crate::media;
+use crate::model::{Control, EcnFeedback, Source, StackChoice, Transport};
 
 /// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
 /// controller's position.
 pub(crate) fn check(
     checker: &mut Checker,
     control: &Control,
+    source: &Source,
     (transport, stack): (&Transport, Option<&StackChoice>),
     at: &At,
     flow: &str,
 ) {
     let Some(needs) = control.needs(&checker.known.controllers) else { return };
     let name = control.name();
+    if !media::check_control(checker, control, (&needs, source), at, flow) {
+        return;
+    }
     if let Some(stack) = stack {
         let info = checker.known.stacks.find(&stack.name);
         if let Some(need) = info.and_then(|info| info.lacks.of(&needs)) {

@@ -194,7 +194,8 @@ fn controls(
     let read = given.iter().map(|value| {
         let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
-            needs::check(checker, &control, flow_transport(flow), &value.at, &flow.name);
+            let carrier = flow_transport(flow);
+            needs::check(checker, &control, &flow.source, carrier, &value.at, &flow.name);
             flow::check_signals(checker, &control, &flow.source, &value.at, &flow.name);
         }
         Some(control)

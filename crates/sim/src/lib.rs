@@ -42,7 +42,10 @@ pub use host::outside::{Endpoint, EndpointState};
 pub use host::transport::Overrun;
 pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
-pub use record::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SizeClass, SpikeSummary};
+pub use record::outcome::{
+    FlowSummary, FrameTimes, LinkSummary, MediaSummary, Outcome, RunSummary, SizeClass,
+    SpikeSummary,
+};
 #[cfg(not(target_family = "wasm"))]
-pub use record::parquet_files::{series_parquet, transfers_parquet};
+pub use record::parquet_files::{frames_parquet, series_parquet, transfers_parquet};
 pub use tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};

@@ -52,12 +52,15 @@ pub enum Carrier {
     ConnectionOrUdp,
     /// ICMP echo requests. The flow has no congestion controller.
     Echo,
+    /// RTP packets over UDP, with feedback. The controller of the flow sets the encoder's rate;
+    /// without a controller, the rate is constant.
+    Media,
 }
 
 impl Carrier {
     /// Whether the source sends at its own times, so that it needs no congestion controller.
     pub fn is_paced(self) -> bool {
-        matches!(self, Carrier::ConnectionOrUdp | Carrier::Echo)
+        matches!(self, Carrier::ConnectionOrUdp | Carrier::Echo | Carrier::Media)
     }
 }
 
@@ -106,6 +109,12 @@ pub trait Source: Debug + Send {
     /// Moves the decided transitions to the end of `transitions`: the time, and whether it turns
     /// on.
     fn take_transitions(&mut self, _: &mut Vec<(Instant, bool)>) {}
+
+    /// The rate that the controller wants for the frames of [`Carrier::Media`].
+    fn set_target(&mut self, _: Rate) {}
+
+    /// The receiver of [`Carrier::Media`] needs a key frame.
+    fn request_key_frame(&mut self) {}
 }
 
 /// An action of a source.
@@ -117,6 +126,13 @@ pub enum Action {
     Request(u64),
     /// Transfer this many bytes over a new connection.
     Transfer(u64),
+    /// Send a frame of media.
+    Frame {
+        /// Its size in bytes, without headers.
+        bytes: u64,
+        /// Whether it can be decoded without an earlier frame.
+        is_key: bool,
+    },
 }
 
 /// The transfers of a source: files, or responses.

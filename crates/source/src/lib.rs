@@ -20,6 +20,7 @@ pub use contract::{
     Action, Carrier, Fault, FileKey, IP_HEADER, Info, Model, Setup, SizedTransfer, Source,
     Transfers,
 };
+pub use media::{RTP_HEADER, UDP_IP_HEADERS, pixels};
 pub use spec::Spec;
 
 registry::sources! {
@@ -30,6 +31,7 @@ registry::sources! {
     Request = request,
     Ping = ping,
     Poisson = poisson,
+    Media = media,
 }
 
 /// All sources, in the order of listings.

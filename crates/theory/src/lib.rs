@@ -13,17 +13,19 @@
 //!   measured capacity.
 //! - [`rapid`]: the cost of periodic bursts of cross traffic for the packet-scale paradigm,
 //!   in the fluid model of the paper on it.
+//! - [`quality`]: estimated quality of video and voice.
 //!
 //! The models treat traffic as a fluid and simulate no packets. Times come from integer
 //! arithmetic and are rounded down to the nanosecond once, at the end, so that rounding
 //! never raises a bound above the true one. (Exceptions are the shares of
-//! [`spike::weighted`] and all of [`rapid`], which use floats; the latter computes no
-//! bounds.)
+//! [`spike::weighted`] and all of [`rapid`] and [`quality`], which use floats; the latter
+//! two compute no bounds.)
 
 pub mod capacity;
 mod fluid;
 pub mod mitigations;
 pub mod process;
+pub mod quality;
 pub mod rapid;
 pub mod shared;
 pub mod spike;

@@ -24,6 +24,7 @@ mod ranges;
 mod reassembly;
 mod receiver;
 mod recovery;
+mod rtp;
 mod rtt;
 mod runs;
 mod scoreboard;
@@ -47,6 +48,10 @@ pub use pacer::Pacer;
 pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use recovery::Reduced;
+pub use rtp::{
+    Arrival, FeedbackRule, Format, MediaFrame, Played, Playout, Repair, Report, RtpPacket,
+    RtpReceiver, RtpSender, RtpSetup, RtpStats,
+};
 pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
 pub use setting::{Choice, Setting};

@@ -152,7 +152,9 @@ impl Lacks {
         let signal = needs.signal.then_some("signals of the bottleneck");
         let times = needs.receive_times && self.receive_times;
         let packets = needs.every_packet && self.every_packet;
+        let media = needs.media.then_some("a media source");
         signal
+            .or(media)
             .or(times.then_some("receive times of single packets"))
             .or(packets.then_some("numbers of single packets"))
     }

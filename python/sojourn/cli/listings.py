@@ -109,6 +109,7 @@ def _rest(param: Entry) -> list[Text]:
 _NEEDS = {
     "prr": "proportional rate reduction (prr)",
     "signal": "signals of the bottleneck (signal)",
+    "media": "a source of media (media)",
     "every_packet": "a call for every packet sent (every_packet)",
 }
 

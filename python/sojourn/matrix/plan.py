@@ -160,8 +160,9 @@ def _measures_arrivals(axes: Axes, control: str) -> bool:
 
 @cache
 def controllers(user_controllers: UserControllers) -> dict[str, Any]:
-    """Return every available controller with its description."""
-    return {one["name"]: one for one in json.loads(user_controllers.catalogue.controllers())}
+    """Return every available controller of connections with its description."""
+    every = json.loads(user_controllers.catalogue.controllers())
+    return {one["name"]: one for one in every if not one["needs"]["media"]}
 
 
 @cache

@@ -195,6 +195,8 @@ def _kept(outcome: _core.Outcome, table: str, key: str) -> "list[pl.DataFrame]":
         return [pl.DataFrame({"run": [key], "summary": [outcome.summary_json()]})]
     if table == "transfers":
         data = _core.transfers_parquet([outcome])
+    elif table == "frames":
+        data = _core.frames_parquet([outcome])
     else:
         data = _core.series_parquet([outcome], "flows" if table == "series_flows" else "links")
     if not data:

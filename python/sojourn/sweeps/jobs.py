@@ -55,11 +55,13 @@ class InMemory:
         return cast(RunSummary, json.loads(self._outcome.summary_json()))
 
     def table(self, what: File) -> "pl.DataFrame":
-        """Its series or transfers."""
+        """Its series, transfers or frames."""
         import polars as pl
 
         if what == "transfers":
             data = _core.transfers_parquet([self._outcome])
+        elif what == "frames":
+            data = _core.frames_parquet([self._outcome])
         else:
             data = _core.series_parquet([self._outcome], what)
         return pl.read_parquet(io.BytesIO(data)) if data else pl.DataFrame()

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
-_TABLES: Mapping[File, str] = {"flows": SERIES[0], "links": SERIES[1], "transfers": WHOLE[1]}
+_TABLES: Mapping[File, str] = {
+    "flows": SERIES[0],
+    "links": SERIES[1],
+    "transfers": WHOLE[1],
+    "frames": WHOLE[2],
+}
 
 
 def simulate(

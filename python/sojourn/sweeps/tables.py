@@ -16,7 +16,7 @@ POINTS = "points.parquet"
 """The file of the points."""
 SERIES = ("series_flows", "series_links")
 """The tables of series, which `series` adds."""
-WHOLE = ("summaries", "transfers")
+WHOLE = ("summaries", "transfers", "frames")
 """The tables that the results of `matrix` and `paper run` need besides: each summary as JSON."""
 Detail = Literal["figures", "series", "whole"]
 """The tables of a batch; each has those of the ones before it."""

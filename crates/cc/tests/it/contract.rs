@@ -8,8 +8,8 @@ mod extremes;
 use draws::draw_params;
 use proptest::prelude::*;
 use sojourn_cc::{
-    Algorithm, AnyController, Controller, Feedback, Limits, Pacing, RateSample, Received, Sent,
-    Setup, Signal,
+    Algorithm, AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received,
+    Sent, Setup, Signal,
 };
 use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -34,6 +34,13 @@ enum Operation {
     },
     Signal {
         bps: u64,
+    },
+    Frame {
+        bytes: u64,
+        waiting: u64,
+        interval: u64,
+        least: u64,
+        more: u64,
     },
 }
 
@@ -103,6 +110,11 @@ fn operation() -> impl Strategy<Value = Operation> {
         8 => told().prop_map(|told| Operation::Feedback(Box::new(told))),
         1 => packets().prop_map(|in_flight| Operation::Timeout { in_flight }),
         1 => (1..=100_000_000_000_u64).prop_map(|bps| Operation::Signal { bps }),
+        1 => (packets(), span(), span(), 1..=1_000_000_000_u64, 0..=100_000_000_000_u64).prop_map(
+            |(bytes, waiting, interval, least, more)| Operation::Frame {
+                bytes, waiting, interval, least, more
+            }
+        ),
     ]
 }
 
@@ -114,6 +126,8 @@ struct Run {
     delivered: Bytes,
     min_rtt: Duration,
     signalled: bool,
+    /// The range of the encoder's rate.
+    range: Option<(Rate, Rate)>,
 }
 
 impl Run {
@@ -133,6 +147,7 @@ impl Run {
             delivered: Bytes::ZERO,
             min_rtt: Duration::MAX,
             signalled: false,
+            range: None,
         }
     }
 
@@ -159,6 +174,19 @@ impl Run {
             Operation::Signal { bps } => {
                 self.signalled = true;
                 self.cc.on_signal(self.now, Signal { rate: Rate(bps) });
+            }
+            Operation::Frame { bytes, waiting, interval, least, more } => {
+                let frame = Frame {
+                    bytes: Bytes(bytes),
+                    waiting: Duration(waiting),
+                    queued: Bytes(bytes),
+                    interval: Duration(interval),
+                    min_rate: Rate(least),
+                    max_rate: Rate(least + more),
+                };
+                self.cc.on_frame(self.now, &frame);
+                // The encoder's range limits the rate from its next frame on.
+                self.range = Some((Rate(least), Rate(least + more)));
             }
         }
     }
@@ -225,6 +253,15 @@ impl Run {
         let alpha = self.cc.probe().alpha.unwrap_or(0.0);
         prop_assert!((0.0..=1.0).contains(&alpha), "{}: alpha {}", name, alpha);
         prop_assert!(!self.cc.probe().phase.is_empty(), "{} names no phase", name);
+        if let (Some(target), Some((least, most))) = (self.cc.target(), self.range) {
+            prop_assert!(
+                least <= target && target <= most,
+                "{}: {} of {:?}",
+                name,
+                target,
+                self.range
+            );
+        }
         Ok(limits)
     }
 }

@@ -14,6 +14,7 @@ mod ideal;
 mod ledbat;
 mod ledbat_plus_plus;
 mod lola;
+mod media;
 mod prague;
 mod rapid;
 mod reno;

@@ -64,6 +64,7 @@ impl Declaration {
             rate_samples: true,
             every_packet: self.every_packet,
             signal: false,
+            media: false,
             prr: self.prr,
         };
         let info = Info {

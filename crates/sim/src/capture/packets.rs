@@ -6,7 +6,7 @@ use sojourn_source::Carrier;
 use sojourn_trace::export::packet::{Captured, Ip, echo, udp, udp_with};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_transport::Data;
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::Instant;
 
 use super::place::{Host, MOST_FLOWS, Service, end};
 use super::quic::QuicWire;
@@ -164,7 +164,7 @@ impl Packets {
         let ip = Ip {
             source: end(flow, from, Service::Data),
             destination: end(flow, from.other(), Service::Data),
-            ecn: Ecn::NotEct as u8,
+            ecn: datagram.ecn as u8,
             id: datagram.number as u16,
             size: datagram.size,
         };

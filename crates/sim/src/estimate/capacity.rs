@@ -79,6 +79,8 @@ impl<'a> PathCapacity<'a> {
                 | Carrier::Connections
                 | Carrier::ConnectionOrUdp
                 | Carrier::Echo => 0,
+                // Of the frames' delays.
+                Carrier::Media => octaves(shortest, self.scenario.duration),
             };
             octaves(shortest, longest) * connections(flow) + responses
         });

@@ -1,10 +1,12 @@
 //! An estimate of a run's memory before it starts.
 
 use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
+use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration};
 
 use crate::arrivals;
 use crate::estimate::capacity::{Held, PathCapacity, connections};
+use crate::host::media::{MOST_PACKETS, MOST_REPORTS};
 use crate::oracle::TRACE_STRETCH;
 use crate::peak::LONGEST;
 use crate::timeline::RAMP_STEP;
@@ -49,6 +51,11 @@ const PER_RUN: u64 = 4 << 10;
 const PER_ENTRY: u64 = 4 << 10;
 /// A transfer that arrived at random, and its columns while they are written.
 const PER_TRANSFER: u64 = 128;
+/// A frame of media, while it is played and in the table of frames.
+const PER_FRAME: u64 = 192;
+/// The content of a packet of media, and of a report with its arrivals.
+const PER_MEDIA_PACKET: u64 = 64;
+const PER_REPORT: u64 = 2 << 10;
 /// A signal in flight to a flow, while signals are sorted.
 const PER_SIGNAL: u64 = 96;
 
@@ -82,7 +89,20 @@ fn of_run(scenario: &Scenario) -> Bytes {
         + Bytes(steps) * PER_STEP
         + Bytes(sum(&mut links.iter().map(written))) * PER_WRITTEN
         + of_changes(scenario, connections)
+        + sum_of_media(scenario)
         + Bytes(signals(scenario)) * PER_SIGNAL
+}
+
+/// Memory of the frames, packets and reports of all flows of media.
+fn sum_of_media(scenario: &Scenario) -> Bytes {
+    let has_media = |flow: &&Flow| flow.source.carrier() == Carrier::Media;
+    let each = scenario.flows.iter().filter(has_media).map(|flow| {
+        let rate = flow.source.params().number("frame_rate");
+        let frames = (scenario.duration.as_secs_f64() * rate).ceil() as u64;
+        let packets = MOST_PACKETS as u64 * PER_MEDIA_PACKET;
+        Bytes(frames) * PER_FRAME + Bytes(packets + MOST_REPORTS as u64 * PER_REPORT)
+    });
+    each.fold(Bytes::ZERO, |sum, one| sum + one)
 }
 
 impl Held {

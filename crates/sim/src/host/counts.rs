@@ -1,6 +1,7 @@
 //! Counts of the hosts of datagrams.
 
 use sojourn_transport::Seen;
+use sojourn_units::Ecn;
 
 use super::{Datagram, Setup};
 
@@ -25,7 +26,7 @@ impl Counts {
     pub(super) fn send(&mut self, bytes: u64) -> Datagram {
         self.sent += 1;
         let (number, size) = (self.sent as u32, bytes as u32 + self.header);
-        Datagram { is_reply: false, number, size }
+        Datagram { is_reply: false, number, size, ecn: Ecn::NotEct }
     }
 
     /// A datagram has arrived; its copies do not count.

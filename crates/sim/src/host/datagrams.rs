@@ -33,8 +33,10 @@ impl Host for Datagrams {
     }
 
     fn act(&mut self, now: Instant, out: &mut Vec<Datagram>) {
-        let (Action::Write(bytes) | Action::Request(bytes) | Action::Transfer(bytes)) =
-            self.source.act(now);
+        let (Action::Write(bytes)
+        | Action::Request(bytes)
+        | Action::Transfer(bytes)
+        | Action::Frame { bytes, .. }) = self.source.act(now);
         out.push(self.counts.send(bytes));
     }
 

@@ -48,8 +48,10 @@ impl Host for Echo {
     }
 
     fn act(&mut self, now: Instant, out: &mut Vec<Datagram>) {
-        let (Action::Write(bytes) | Action::Request(bytes) | Action::Transfer(bytes)) =
-            self.source.act(now);
+        let (Action::Write(bytes)
+        | Action::Request(bytes)
+        | Action::Transfer(bytes)
+        | Action::Frame { bytes, .. }) = self.source.act(now);
         let request = self.counts.send(bytes);
         self.replies.on_request(now, request.number);
         out.push(request);

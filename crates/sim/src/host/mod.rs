@@ -11,6 +11,7 @@ mod datagrams;
 mod echo;
 mod fate;
 mod labels;
+pub(crate) mod media;
 pub(crate) mod outside;
 mod stack;
 pub(crate) mod transport;
@@ -27,7 +28,7 @@ use crate::meter::Metering;
 use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap, Wiring};
 use counts::Counts;
-use outside::{Endpoint, Outside};
+use outside::{Endpoint, EndpointState, Outside};
 use transport::{AckSlab, Connection, InFlight, Overrun, TransportHost};
 
 /// The two ends of a flow.
@@ -49,6 +50,16 @@ pub(crate) trait Host: Send {
 
     /// Its counts and samples so far.
     fn report(&self) -> Report<'_>;
+
+    /// The state of its sender and its controller, if it has one.
+    fn state(&self) -> Option<EndpointState> {
+        None
+    }
+
+    /// Greatest response time since the last call: of media, the greatest delay of a frame.
+    fn take_longest_response(&mut self) -> Option<Duration> {
+        None
+    }
 
     /// Greatest round-trip time since the last call, if it measures them.
     fn take_longest_rtt(&mut self) -> Option<Duration> {
@@ -73,8 +84,12 @@ pub(crate) struct Report<'a> {
     pub(crate) received_bytes: u64,
     pub(crate) sent: u64,
     pub(crate) dropped: u64,
+    /// Datagrams that arrived with CE.
+    pub(crate) marked: u64,
     pub(crate) transfers: Transfers,
     pub(crate) rtts: Option<&'a Histogram>,
+    /// Frames of media, in the order of their capture.
+    pub(crate) frames: Option<&'a [media::FrameRow]>,
 }
 
 impl Report<'_> {
@@ -198,6 +213,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return AnyHost::Outside(Outside::of_stack(stack));
         }
         match (setup.spec.source.carrier(), setup.control) {
+            (Carrier::Media, _) => AnyHost::Other(Box::new(media::Media::new(setup))),
             (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
             (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
             (_, Control::Algorithm { kind, params }) => AnyHost::Transport(transport::build(
@@ -352,7 +368,13 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
         let mut out = std::mem::take(&mut self.out);
         if let AnyHost::Other(host) = &mut self.flows[index].host {
+            let before = host.next_at();
             host.receive(self.net.clock.now, &datagram, &mut out);
+            // The event of a time that has moved is stale.
+            let after = host.next_at();
+            if after != before {
+                self.net.events.push(after, Kind::Source, index);
+            }
         }
         self.send_all(index, out);
     }

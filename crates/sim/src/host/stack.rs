@@ -85,6 +85,7 @@ impl StackHost {
                     self.stack.write(now, Direction::Backward, bytes);
                 }
                 Action::Transfer(_) => unreachable!("each transfer is a flow of its own"),
+                Action::Frame { .. } => unreachable!("media has a host of its own"),
             }
         }
         self.notice_deliveries(now);

@@ -50,6 +50,8 @@ pub struct Datagram {
     pub number: u32,
     /// Size of the IP packet in bytes.
     pub size: u32,
+    /// The ECN field. Differs at the arrival if a queue marked the packet.
+    pub ecn: Ecn,
 }
 
 /// The kind of a packet.
@@ -142,9 +144,11 @@ impl Packet {
     /// A packet of a host's datagram.
     pub(crate) fn datagram(flow: usize, route: u32, datagram: &Datagram) -> Packet {
         let kind = if datagram.is_reply { PacketKind::Reply } else { PacketKind::Datagram };
-        let mut packet = Packet::plain(flow, route, kind, datagram.size);
-        packet.number = datagram.number;
-        packet
+        Packet {
+            number: datagram.number,
+            label: Label::new(route, kind, datagram.ecn, false),
+            ..Packet::plain(flow, route, kind, datagram.size)
+        }
     }
 
     /// The datagram that it carries.
@@ -153,6 +157,7 @@ impl Packet {
             is_reply: self.kind() == PacketKind::Reply,
             number: self.number,
             size: self.ip_size,
+            ecn: self.label.ecn(),
         }
     }
 

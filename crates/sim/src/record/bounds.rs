@@ -128,6 +128,27 @@ impl History {
         all
     }
 
+    /// Seconds that the link takes to carry `bits` from `at` on, at its capacity of that time;
+    /// `None` if its capacity is constant. After the end of the run the last capacity stays.
+    pub(super) fn seconds_for(&self, at: Instant, bits: f64) -> Option<f64> {
+        if self.steps.is_empty() {
+            return None;
+        }
+        let (mut left, mut now) = (bits, at);
+        let next = self.steps.partition_point(|(step, _)| *step <= at);
+        for place in next.saturating_sub(1)..self.steps.len() {
+            let rate = self.steps[place].1.as_f64();
+            let until = self.steps.get(place + 1).map_or(Instant::MAX, |(step, _)| *step);
+            let span = until.since(now).as_secs_f64();
+            if rate * span >= left {
+                return Some(now.since(at).as_secs_f64() + left / rate);
+            }
+            left -= rate * span;
+            now = until;
+        }
+        None
+    }
+
     /// Adds a past change, after its bounds are computed.
     pub(crate) fn pass(&mut self, change: &CapacityChange) {
         let drain = Drain::of(change);

@@ -4,6 +4,7 @@ mod bounds;
 mod changes;
 mod empty_path;
 mod load;
+mod media;
 pub(crate) mod outcome;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod parquet_files;

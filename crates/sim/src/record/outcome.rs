@@ -1,10 +1,12 @@
 //! The machine-readable result of a run. Keys end in their unit. New keys may be added; existing
 //! ones are never renamed.
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use sojourn_units::{Duration, Instant};
 
 use super::series::Recorder;
+use crate::host::media::FrameRow;
 
 /// One run: its summary and its series.
 #[derive(Clone, Debug)]
@@ -20,6 +22,9 @@ pub struct Outcome {
     pub(crate) has_sizes: bool,
     /// Their transfers.
     pub(crate) transfers: Vec<Transfer>,
+    /// The frames of each flow of media: its place in the summary, and for each frame also the
+    /// least possible delay in seconds.
+    pub(crate) frames: Vec<(usize, Vec<(FrameRow, f64)>)>,
 }
 
 /// A transfer whose size was drawn.
@@ -118,6 +123,83 @@ pub struct FlowSummary {
     /// of sizes that has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transfers_by_size: Vec<SizeClass>,
+    /// For a flow of media: its frames. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
+}
+
+/// The frames of a flow of media that were captured after the warm-up. Delays are null without a
+/// frame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MediaSummary {
+    /// Frames captured.
+    pub frames: u64,
+    /// Frames of which all packets arrived.
+    pub complete_frames: u64,
+    /// Frames that were played.
+    pub played_frames: u64,
+    /// Frames that were complete after their playout time.
+    pub late_frames: u64,
+    /// Key frames captured.
+    pub key_frames: u64,
+    /// From the capture of a frame to the arrival of its last packet; complete frames alone.
+    #[serde(flatten, serialize_with = "frame_delay")]
+    pub frame_delay: FrameTimes,
+    /// From the capture of a frame to its playout; played frames alone.
+    #[serde(flatten, serialize_with = "playout_delay")]
+    pub playout_delay: FrameTimes,
+    /// Mean of the least delays of the complete frames, over their path without other traffic.
+    pub least_frame_delay_mean_s: Option<f64>,
+    /// Share of the complete frames' delay that exceeds the least delay.
+    pub avoidable_share: Option<f64>,
+    /// Intervals without a new frame (W3C "Identifiers for WebRTC's Statistics API", freezeCount).
+    pub freezes: u64,
+    /// Their duration.
+    pub frozen_s: f64,
+    /// Rate of the encoder's frames, without headers.
+    pub media_bps: f64,
+    /// Rate of the played frames, without headers.
+    pub played_bps: f64,
+    /// Estimated quality from 1 to 5; null without a frame.
+    pub quality_mos: Option<f64>,
+    /// Model of the estimate.
+    pub quality_model: String,
+}
+
+/// Percentiles of times of frames, by the nearest rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameTimes {
+    /// Median.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// Greatest.
+    pub max_s: Option<f64>,
+    /// Mean.
+    pub mean_s: Option<f64>,
+}
+
+fn frame_delay<S: Serializer>(of: &FrameTimes, to: S) -> Result<S::Ok, S::Error> {
+    with_keys(
+        of,
+        ["p50", "p95", "p99", "max", "mean"].map(|key| format!("frame_delay_{key}_s")),
+        to,
+    )
+}
+
+fn playout_delay<S: Serializer>(of: &FrameTimes, to: S) -> Result<S::Ok, S::Error> {
+    let keys = ["p50", "p95", "p99", "max", "mean"].map(|key| format!("playout_delay_{key}_s"));
+    with_keys(of, keys, to)
+}
+
+fn with_keys<S: Serializer>(of: &FrameTimes, keys: [String; 5], to: S) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(Some(keys.len()))?;
+    for (key, value) in keys.iter().zip([of.p50_s, of.p95_s, of.p99_s, of.max_s, of.mean_s]) {
+        map.serialize_entry(key, &value)?;
+    }
+    map.end()
 }
 
 /// The transfers of a class of sizes. Times are null without a completed transfer.

@@ -7,7 +7,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 #[cfg(not(target_family = "wasm"))]
 use super::outcome::Outcome;
 use crate::host::Host;
-use crate::host::outside::Outside;
+use crate::host::outside::{EndpointState, Outside};
 use crate::host::transport::Connection;
 use crate::link::Link;
 use crate::meter::Metering;
@@ -257,14 +257,20 @@ impl Recorder {
         });
     }
 
-    /// A flow without a connection has no window; it may measure round-trip times.
+    /// A flow without a connection has no window, unless its host has a sender with a controller;
+    /// it may measure round-trip times, and delays of frames.
     pub(crate) fn datagrams(&mut self, span: f64, place: usize, host: &mut dyn Host) {
+        let response = seconds(host.take_longest_response());
+        if let Some(state) = host.state() {
+            let rtt = seconds(host.take_longest_rtt());
+            return self.state(span, place, &state, rtt, response);
+        }
         let received = host.report().received_bytes;
         let rtt = seconds(host.take_longest_rtt());
         let goodput = self.goodput(place, received, span);
         self.flows.rows.push(Row {
             phase: "",
-            floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, NONE],
+            floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, response],
             counts: [0, received, 0, 0, 0],
         });
     }
@@ -274,6 +280,11 @@ impl Recorder {
         host.collect_times();
         let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
         let response = seconds(host.longest_response.take());
+        self.state(span, place, &state, rtt, response);
+    }
+
+    /// The row of a sender that reports its state.
+    fn state(&mut self, span: f64, place: usize, state: &EndpointState, rtt: f64, response: f64) {
         let goodput = self.goodput(place, state.received_bytes, span);
         self.flows.rows.push(Row {
             phase: state.phase,

@@ -5,9 +5,12 @@ use sojourn_transport::EcnFailure;
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;
+use super::bounds::History;
 use super::load::{Load, utilisation};
-use super::outcome::{FlowSummary, LinkSummary, Outcome, RunSummary, SpikeSummary};
+use super::media::Frames;
+use super::outcome::{FlowSummary, LinkSummary, MediaSummary, Outcome, RunSummary, SpikeSummary};
 use super::{size_classes, transfers};
+use crate::host::media::FrameRow;
 use crate::host::outside::Outside;
 use crate::host::transport::{Connection, TransportHost};
 use crate::host::{AnyHost, Hosts, Report};
@@ -28,6 +31,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
     let links: Vec<LinkSummary> = hosts.net.links.iter_mut().map(|l| link(l, now)).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
+    let mut frames = Vec::new();
     let mut has_sizes = false;
     for (place, group) in run.groups.iter().enumerate() {
         let (own, list) = match &group.arrivals {
@@ -41,7 +45,9 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
                 let list = transfers::of_connection(run, hosts, &links, (place, index));
                 let classes = list.as_ref().map(|list| size_classes::of(run, list));
                 let transfers_by_size = classes.unwrap_or_default();
-                (FlowSummary { transfers_by_size, ..flow(run, hosts, index) }, list)
+                let of_run = (&links[..], &record.capacities[..]);
+                let media = media(run, hosts, (place, index), of_run, &mut frames);
+                (FlowSummary { transfers_by_size, media, ..flow(run, hosts, index) }, list)
             }
         };
         flows.push(own);
@@ -57,7 +63,23 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         links,
         spikes,
     };
-    Outcome { summary, recorder: record.recorder, has_sizes, transfers: all }
+    Outcome { summary, recorder: record.recorder, has_sizes, transfers: all, frames }
+}
+
+/// The summary of a flow's frames, if it has any. Adds the frames to `frames`.
+fn media<M: Metering, T: Tap>(
+    run: &Run,
+    hosts: &Hosts<M, T>,
+    (place, index): (usize, usize),
+    of_run: (&[LinkSummary], &[History]),
+    frames: &mut Vec<(usize, Vec<(FrameRow, f64)>)>,
+) -> Option<MediaSummary> {
+    let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
+    let AnyHost::Other(host) = &state.host else { return None };
+    let rows = host.report().frames?;
+    frames.push((place, Frames::with_least(run, spec, rows, of_run)));
+    let end = state.stop.unwrap_or(run.end).min(run.end);
+    Some(Frames::new(run, spec, rows, (state.start, end), of_run).summary())
 }
 
 fn seconds(ns: Option<u64>) -> Option<f64> {
@@ -101,7 +123,12 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
 
 fn of_datagrams(base: FlowSummary, report: &Report<'_>) -> FlowSummary {
     let base = report.rtts.map_or_else(|| base.clone(), |rtts| with_rtts(base.clone(), rtts));
-    FlowSummary { sent_packets: report.sent, dropped_packets: report.dropped, ..base }
+    FlowSummary {
+        sent_packets: report.sent,
+        dropped_packets: report.dropped,
+        marked_packets: report.marked,
+        ..base
+    }
 }
 
 fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {

@@ -178,8 +178,9 @@ fn loss() -> impl Strategy<Value = String> {
 
 /// Any shipped controller.
 fn control() -> impl Strategy<Value = String> {
-    let all = sojourn_cc::all();
-    (0..all.len()).prop_map(move |place| all[place].info.name.to_owned())
+    let all: Vec<&str> =
+        sojourn_cc::all().iter().filter(|a| !a.info.needs.media).map(|a| a.info.name).collect();
+    (0..all.len()).prop_map(move |place| all[place].to_owned())
 }
 
 fn on_off() -> impl Strategy<Value = String> {

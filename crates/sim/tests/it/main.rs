@@ -24,6 +24,7 @@ mod ideal;
 mod laws;
 mod links;
 mod lola;
+mod media;
 mod memory;
 mod metering;
 mod mitigations;
@@ -38,6 +39,7 @@ mod recovery_matrix;
 #[path = "../../../queue/tests/it/common.rs"]
 mod rig;
 mod ring;
+mod rmcat;
 mod rooms;
 mod rtt_jump;
 mod segmentation;

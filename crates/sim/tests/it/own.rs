@@ -18,6 +18,7 @@ const NEEDS: Needs = Needs {
     rate_samples: false,
     every_packet: false,
     signal: false,
+    media: false,
     prr: true,
 };
 

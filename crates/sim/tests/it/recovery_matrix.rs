@@ -173,7 +173,8 @@ fn tables(matrix: &Matrix, controls: &[&str]) -> Vec<Table> {
 }
 
 fn publish(matrix: &Matrix) {
-    let all: Vec<&str> = sojourn_cc::all().iter().map(|entry| entry.info.name).collect();
+    let all = sojourn_cc::all().iter().filter(|entry| !entry.info.needs.media);
+    let all: Vec<&str> = all.map(|entry| entry.info.name).collect();
     tables(matrix, &all).iter().for_each(|table| table.publish_in("recovery.md"));
 }
 

@@ -39,7 +39,7 @@ fn params(info: &Info, draws: &[u64]) -> Params {
 
 fn specs() -> impl Strategy<Value = Spec> {
     let infos: Vec<&'static Info> = infos().collect();
-    (prop::sample::select(infos), prop::collection::vec(0_u64..1_000_000, 10))
+    (prop::sample::select(infos), prop::collection::vec(0_u64..1_000_000, 20))
         .prop_map(|(info, draws)| Spec::new(info.name, params(info, &draws)).expect("it is listed"))
         .prop_filter("possible values", |spec| spec.fault(MSS).is_none())
         .prop_map(|spec| if spec.reads_file() { spec.with_sizes(two_sizes()) } else { spec })
@@ -81,6 +81,7 @@ fn run(source: &mut dyn Source, delays: &[u64]) -> Log {
             Action::Write(bytes) => log.written.push((now, bytes)),
             Action::Request(bytes) => log.requested += bytes,
             Action::Transfer(bytes) => log.transferred.push((now, bytes)),
+            Action::Frame { bytes, .. } => log.written.push((now, bytes)),
         }
         if source.target().is_some() {
             due = now + Duration::from_millis(*delays.next().expect("it is a cycle"));
@@ -103,7 +104,7 @@ proptest! {
         let most = spec.most_transfers(Duration::from_secs(1));
         prop_assert!(log.transferred.len() as u64 <= most);
         let transfers = source.transfers();
-        if spec.carrier() != Carrier::ConnectionOrUdp && spec.carrier() != Carrier::Echo {
+        if !spec.carrier().is_paced() {
             prop_assert_eq!(transfers.completed, log.deliveries);
         }
         if let (Some(target), Carrier::Connection) = (source.target(), spec.carrier()) {
@@ -117,7 +118,7 @@ proptest! {
         if let Some(of_requests) = source.request_target(log.deliveries) {
             prop_assert!(log.requested <= of_requests);
         }
-        if spec.carrier() == Carrier::ConnectionOrUdp {
+        if matches!(spec.carrier(), Carrier::ConnectionOrUdp | Carrier::Media) {
             let sent: u64 = log.written.iter().map(|(_, bytes)| bytes).sum();
             // The packet at the start is due at once.
             prop_assert!(sent <= spec.bytes_in(MSS, Duration::from_secs(1)).0 + MSS.0);

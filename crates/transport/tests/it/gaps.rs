@@ -41,6 +41,7 @@ fn sender(profile: Profile) -> Sender<Gaps> {
         rate_samples: false,
         every_packet: true,
         signal: false,
+        media: false,
         prr: false,
     };
     let mut sender = Sender::new(config(profile), needs, Gaps::default());

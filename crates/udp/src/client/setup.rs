@@ -75,6 +75,9 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
             "remove transport.ack_frequency and transport.immediate_ack, or simulate the scenario",
         );
     }
+    if needs.media {
+        return refuse("a media source", "run it in the simulator");
+    }
     if needs.receive_times && !config.receive_times {
         return refuse("receive times of single packets", "set transport.receive_times to true");
     }

@@ -64,7 +64,7 @@ impl Feed {
                 Load::Written(writer) => writer.take(),
                 Load::Source(source) => match source.act(now) {
                     Action::Write(bytes) => bytes,
-                    Action::Request(_) | Action::Transfer(_) => 0,
+                    Action::Request(_) | Action::Transfer(_) | Action::Frame { .. } => 0,
                 },
             };
             client.write(bytes);

@@ -275,6 +275,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             }
             (Action::Request(_), None) => unreachable!("a flow with requests has a connection"),
             (Action::Transfer(_), _) => unreachable!("each transfer is a flow of its own"),
+            (Action::Frame { .. }, _) => unreachable!("media has a host of its own"),
         }
         if begins {
             self.open(index);

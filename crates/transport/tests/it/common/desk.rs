@@ -84,6 +84,7 @@ pub(crate) fn needs(ecn: EcnUse) -> Needs {
         rate_samples: false,
         every_packet: false,
         signal: false,
+        media: false,
         prr: true,
     }
 }

@@ -1,0 +1,165 @@
+//! Google Congestion Control: "A Google Congestion Control Algorithm for Real-Time Communication",
+//! draft-ietf-rmcat-gcc-02. Sections and names are the draft's.
+//!
+//! Both controllers run at the sender, as with transport-wide feedback (section 3): the delay-based
+//! one over the arrival times of reports, and the loss-based one over their losses. The media rate
+//! is the smaller of their estimates.
+
+mod arrival;
+mod config;
+mod detector;
+mod rate;
+
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::contract::{Controller, Feedback, Frame, Info, Limits, Pacing, Probe, Setup};
+use arrival::{Filter, Groups};
+use config::Config;
+use detector::Detector;
+use rate::{DelayRate, Incoming, State};
+
+/// Section 6: losses below the first share let the rate grow, above the second they reduce it.
+const LOSSES: (f64, f64) = (0.02, 0.10);
+/// Section 6: growth of the loss-based estimate.
+const GROWTH: f64 = 1.05;
+/// Time between two updates of the loss-based estimate: RTCP's, one second (section 6).
+const LOSS_INTERVAL: Duration = Duration::from_secs(1);
+/// Greatest rate in bit/s: faster than every link.
+const MOST: f64 = 1e15;
+
+/// The GCC controller.
+pub struct Gcc {
+    config: Config,
+    groups: Groups,
+    filter: Filter,
+    detector: Detector,
+    incoming: Incoming,
+    delay_rate: DelayRate,
+    /// As_hat, the loss-based estimate, in bit/s.
+    as_hat: f64,
+    received: u64,
+    lost: u64,
+    loss_at: Option<Instant>,
+    least: f64,
+    most: f64,
+    rtt_ms: f64,
+}
+
+impl Gcc {
+    /// Registry entry.
+    pub const INFO: Info = config::INFO;
+
+    /// Builds a controller.
+    pub fn new(setup: &Setup) -> Gcc {
+        let config = Config::new(&setup.params);
+        Gcc {
+            groups: Groups::default(),
+            filter: Filter::new(&config),
+            detector: Detector::new(&config),
+            incoming: Incoming::default(),
+            delay_rate: DelayRate::new(config.start_rate),
+            // The draft gives no first value: without losses, the delay-based estimate counts.
+            as_hat: MOST,
+            received: 0,
+            lost: 0,
+            loss_at: None,
+            least: 1.0,
+            most: MOST,
+            rtt_ms: 0.0,
+            config,
+        }
+    }
+
+    /// Section 6, once in an RTCP interval.
+    fn update_losses(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.received = self.received.saturating_add(feedback.acked_packets);
+        self.lost = self.lost.saturating_add(feedback.lost_packets);
+        let since = now.since(*self.loss_at.get_or_insert(now));
+        let all = self.received.saturating_add(self.lost);
+        if since < LOSS_INTERVAL || all == 0 {
+            return;
+        }
+        let p = self.lost as f64 / all as f64;
+        // The estimate starts from the rate in use.
+        if p > LOSSES.1 {
+            self.as_hat = self.rate() * (1.0 - 0.5 * p);
+        } else if p < LOSSES.0 {
+            self.as_hat *= GROWTH;
+        }
+        (self.received, self.lost, self.loss_at) = (0, 0, Some(now));
+    }
+
+    /// The smaller estimate, within the encoder's range.
+    fn rate(&self) -> f64 {
+        self.delay_rate.a_hat.min(self.as_hat).max(self.least).min(self.most)
+    }
+
+    fn limit(&mut self) {
+        let within = |rate: f64| rate.max(self.least).min(self.most);
+        self.delay_rate.a_hat = within(self.delay_rate.a_hat);
+        // The loss-based estimate may grow while the delay-based one is lower.
+        self.as_hat = within(self.as_hat);
+    }
+}
+
+impl Controller for Gcc {
+    fn on_frame(&mut self, _now: Instant, frame: &Frame) {
+        (self.least, self.most) = (frame.min_rate.as_f64(), frame.max_rate.as_f64());
+        self.limit();
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if feedback.srtt.0 > 0 {
+            self.rtt_ms = feedback.srtt.as_secs_f64() * 1000.0;
+        }
+        for packet in feedback.received {
+            self.incoming.add(packet.received_at, packet.bytes.0, self.config.window);
+            if let Some(variation) = self.groups.add(packet, &self.config) {
+                self.filter.add(&variation, &self.config);
+                let trend = self.filter.trend(&self.config);
+                self.detector.add(variation.at, trend, &self.config);
+            }
+        }
+        let incoming = self.incoming.rate(self.config.window);
+        let signal = self.detector.signal;
+        self.delay_rate.update(now, signal, incoming, self.rtt_ms, &self.config);
+        self.update_losses(now, feedback);
+        self.limit();
+    }
+
+    /// The draft has no timeout: no report for a second counts as a loss of all packets (section
+    /// 6 with p = 1).
+    fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
+        self.as_hat = self.rate() * 0.5;
+        self.delay_rate.a_hat = self.as_hat;
+        (self.received, self.lost, self.loss_at) = (0, 0, Some(now));
+        self.limit();
+    }
+
+    fn limits(&self) -> Limits {
+        let pacing = (self.rate() * self.config.pacing_factor).clamp(8.0, MOST);
+        Limits {
+            // A rate alone limits the sender.
+            cwnd: Bytes(u64::MAX / 4),
+            pacing: Pacing::Rate(Rate(pacing as u64)),
+            // Section 4: the pacer sends a group every burst_time.
+            burst: Bytes((pacing / 8.0 * self.config.burst_time.as_secs_f64()) as u64),
+        }
+    }
+
+    fn target(&self) -> Option<Rate> {
+        Some(Rate(self.rate() as u64))
+    }
+
+    fn probe(&self) -> Probe {
+        Probe {
+            phase: match self.delay_rate.state {
+                State::Increase => "increase",
+                State::Decrease => "decrease",
+                State::Hold => "hold",
+            },
+            bandwidth: Some(Rate(self.delay_rate.a_hat as u64)),
+            ..Probe::default()
+        }
+    }
+}

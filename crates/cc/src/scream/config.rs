@@ -1,0 +1,201 @@
+//! Parameters and registry entry.
+
+use sojourn_params::{Kind, Param, Params};
+use sojourn_units::{Bytes, Duration, Rate};
+
+use crate::contract::{EcnUse, Info, Needs, Setup};
+
+/// Registry entry.
+pub(super) const INFO: Info = Info {
+    name: "scream",
+    title: "SCReAM v2: media with a window, against loss, delay, and ECN marks, L4S included",
+    source: "draft-ietf-ccwg-rfc8298bis-screamv2-01",
+    params: PARAMS,
+    ordered: &[("qdelay_target_lo", "qdelay_target_hi")],
+    needs: Needs { ecn: EcnUse::L4s, receive_times: true, media: true, prr: false, ..Needs::BASE },
+    random: false,
+};
+
+/// The needs with these parameters.
+pub(super) fn needs(params: &Params) -> Needs {
+    let ecn = match params.choice("ecn") {
+        "l4s" => EcnUse::L4s,
+        "classic" => EcnUse::Classic,
+        _ => EcnUse::None,
+    };
+    Needs { ecn, ..INFO.needs }
+}
+
+const MS: u64 = 1_000_000;
+
+const fn time(default_ms: u64, most_ms: u64) -> Kind {
+    Kind::Time(Duration(default_ms * MS), Duration(MS), Duration(most_ms * MS))
+}
+
+const fn factor(default: f64) -> Kind {
+    Kind::Number(default, 0.01, 1.0)
+}
+
+const fn param(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
+    Param { name, kind, doc, source }
+}
+
+const PARAMS: &[Param] = &[
+    param(
+        "ecn",
+        Kind::Choice("l4s", &["l4s", "classic", "none"]),
+        "response to marks: in proportion (L4S), once a round trip (classic), or no ECN",
+        "draft section 4.2.1, IS_L4S",
+    ),
+    param(
+        "qdelay_target_lo",
+        time(60, 10_000),
+        "target of the queueing delay, and its minimum",
+        "draft section 4.2.2, QDELAY_TARGET_LO",
+    ),
+    param(
+        "qdelay_target_hi",
+        time(400, 10_000),
+        "maximum of the target beside loss-based flows",
+        "draft section 4.2.2, QDELAY_TARGET_HI",
+    ),
+    param(
+        "min_ref_wnd",
+        Kind::Data(Bytes(3000), Bytes(500), Bytes(1_000_000)),
+        "minimum reference window",
+        "draft section 4.2.2, MIN_REF_WND",
+    ),
+    param("beta_loss", factor(0.7), "window factor after a loss", "draft section 4.2.2, BETA_LOSS"),
+    param(
+        "beta_ecn",
+        factor(0.8),
+        "window factor after a mark of classic ECN",
+        "draft section 4.2.2, BETA_ECN",
+    ),
+    param(
+        "mul_increase_factor",
+        Kind::Number(0.02, 0.0, 1.0),
+        "growth of the window in a round trip, as a share of it, long after congestion",
+        "draft section 4.2.2, MUL_INCREASE_FACTOR",
+    ),
+    param(
+        "post_congestion_delay_rtts",
+        Kind::Number(100.0, 1.0, 10_000.0),
+        "round trips after congestion until that growth is reached",
+        "draft section 4.2.2, POST_CONGESTION_DELAY_RTT",
+    ),
+    param(
+        "bytes_in_flight_head_room",
+        Kind::Number(1.5, 1.0, 10.0),
+        "greatest window, as a multiple of the bytes in flight",
+        "draft section 4.2.2, BYTES_IN_FLIGHT_HEAD_ROOM",
+    ),
+    param(
+        "virtual_rtt",
+        time(25, 1000),
+        "round-trip time below which flows get equal shares",
+        "draft section 4.2.2, VIRTUAL_RTT",
+    ),
+    param(
+        "reduce_jitter",
+        Kind::Switch(false),
+        "whether variation of the queueing delay slows growth and shrinks the head room",
+        "draft section 4.2.1.4, REDUCE_JITTER",
+    ),
+    param(
+        "packet_pacing_headroom",
+        Kind::Number(1.5, 1.0, 10.0),
+        "pacing rate as a multiple of the media rate",
+        "draft section 4.3.2, PACKET_PACING_HEADROOM",
+    ),
+    param(
+        "rate_pace_min",
+        Kind::Rate(Rate(50_000), Rate(1000), Kind::FASTEST),
+        "minimum pacing rate, before the head room",
+        "draft section 4.3.2, RATE_PACE_MIN",
+    ),
+    param(
+        "packet_overhead",
+        Kind::Data(Bytes(20), Bytes(0), Bytes(1000)),
+        "bytes of a packet beside the media",
+        "draft section 4.4, PACKET_OVERHEAD",
+    ),
+    param(
+        "clock_drift",
+        Kind::Switch(false),
+        "whether a standing queueing delay resets the base delay",
+        "draft section 4.5.1",
+    ),
+    param(
+        "conditional_loss",
+        Kind::Switch(false),
+        "whether losses count only above a rate of 1 %, or with a queue, and a policer is detected",
+        "draft section 4.5.2",
+    ),
+    param(
+        "reduce_undershoot",
+        Kind::Switch(false),
+        "whether the window shrinks less while the media rate is below the acknowledged rate",
+        "draft section 4.5.3",
+    ),
+    param(
+        "competing_flows",
+        Kind::Switch(false),
+        "whether the target of the queueing delay rises beside loss-based flows",
+        "draft section 4.5.4; off by default as enableSbd in EricssonResearch/scream",
+    ),
+];
+
+/// Values of the parameters, times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Config {
+    pub(super) mss: f64,
+    pub(super) is_l4s: bool,
+    pub(super) qdelay_target_lo: f64,
+    pub(super) qdelay_target_hi: f64,
+    pub(super) min_ref_wnd: f64,
+    pub(super) beta_loss: f64,
+    pub(super) beta_ecn: f64,
+    pub(super) mul_increase_factor: f64,
+    pub(super) post_congestion_delay_rtts: f64,
+    pub(super) bytes_in_flight_head_room: f64,
+    pub(super) virtual_rtt: f64,
+    pub(super) reduce_jitter: bool,
+    pub(super) packet_pacing_headroom: f64,
+    pub(super) rate_pace_min: f64,
+    pub(super) packet_overhead: f64,
+    pub(super) clock_drift: bool,
+    pub(super) conditional_loss: bool,
+    pub(super) reduce_undershoot: bool,
+    pub(super) competing_flows: bool,
+}
+
+impl Config {
+    pub(super) fn new(setup: &Setup) -> Config {
+        let params = &setup.params;
+        let seconds = |name| params.time(name).as_secs_f64();
+        let mss = setup.mss.as_f64();
+        Config {
+            mss,
+            is_l4s: params.choice("ecn") == "l4s",
+            qdelay_target_lo: seconds("qdelay_target_lo"),
+            qdelay_target_hi: seconds("qdelay_target_hi"),
+            // A packet must fit.
+            min_ref_wnd: params.data("min_ref_wnd").as_f64().max(mss),
+            beta_loss: params.number("beta_loss"),
+            beta_ecn: params.number("beta_ecn"),
+            mul_increase_factor: params.number("mul_increase_factor"),
+            post_congestion_delay_rtts: params.number("post_congestion_delay_rtts"),
+            bytes_in_flight_head_room: params.number("bytes_in_flight_head_room"),
+            virtual_rtt: seconds("virtual_rtt"),
+            reduce_jitter: params.switch("reduce_jitter"),
+            packet_pacing_headroom: params.number("packet_pacing_headroom"),
+            rate_pace_min: params.rate("rate_pace_min").as_f64(),
+            packet_overhead: params.data("packet_overhead").as_f64(),
+            clock_drift: params.switch("clock_drift"),
+            conditional_loss: params.switch("conditional_loss"),
+            reduce_undershoot: params.switch("reduce_undershoot"),
+            competing_flows: params.switch("competing_flows"),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The summary of a flow of media: delays of frames, freezes, lateness, rate, estimated quality.
+
+use sojourn_scenario::Flow;
+use sojourn_source::pixels;
+use sojourn_theory::quality;
+use sojourn_units::{Bytes, Instant};
+
+use super::bounds::History;
+use super::outcome::{FrameTimes, LinkSummary, MediaSummary};
+use crate::host::media::FrameRow;
+use crate::run::Run;
+
+/// The frames of a flow within its measured time.
+pub(super) struct Frames<'a> {
+    spec: &'a Flow,
+    rows: &'a [FrameRow],
+    from: Instant,
+    end: Instant,
+    empty: EmptyPath<'a>,
+}
+
+/// The path of a flow without other traffic, for single frames.
+struct EmptyPath<'a> {
+    run: &'a Run,
+    spec: &'a Flow,
+    links: &'a [LinkSummary],
+    capacities: &'a [History],
+}
+
+impl EmptyPath<'_> {
+    /// The least delay of a frame in seconds: the path's delays, and the longest transmission of
+    /// all its packets by one link, at the capacity of that time.
+    fn seconds(&self, row: &FrameRow) -> f64 {
+        let transport = &self.spec.transport;
+        let packets = u64::from(row.bytes).div_ceil((transport.mss.0 - RTP).max(1)).max(1);
+        let (mut at, mut longest) = (row.captured_at, 0.0_f64);
+        for &link in &self.spec.path {
+            let beside = transport.header + self.run.scenario.links[link].overhead + Bytes(RTP);
+            let bits = ((u64::from(row.bytes) + packets * beside.0) * 8) as f64;
+            let taken = match (self.links[link].capacity_bps, &self.capacities[link]) {
+                (None, _) => 0.0,
+                (Some(mean), history) => history
+                    .seconds_for(at, bits)
+                    .unwrap_or_else(|| if mean > 0.0 { bits / mean } else { 0.0 }),
+            };
+            longest = longest.max(taken);
+            at += self.run.loops.delays.at(link, self.run.written(at));
+        }
+        at.since(row.captured_at).as_secs_f64() + longest
+    }
+}
+
+/// RTP's header, part of the packets' payload in a scenario.
+const RTP: u64 = sojourn_source::RTP_HEADER.0;
+
+/// W3C "Identifiers for WebRTC's Statistics API", totalFreezesDuration: a freeze is an interval of
+/// at least three mean frame intervals, and of at least the mean plus 150 ms.
+const FREEZE: (f64, f64) = (3.0, 0.150);
+/// The same: the mean is over the last 30 frames.
+const FREEZE_FRAMES: usize = 30;
+
+impl<'a> Frames<'a> {
+    /// `times`: begin and end of the flow. `links` and `capacities`: of the run.
+    pub(super) fn new(
+        run: &'a Run,
+        spec: &'a Flow,
+        rows: &'a [FrameRow],
+        times: (Instant, Instant),
+        (links, capacities): (&'a [LinkSummary], &'a [History]),
+    ) -> Frames<'a> {
+        let from = times.0.max(Instant::ZERO + run.scenario.measure_from);
+        let first = rows.partition_point(|row| row.captured_at < from);
+        let empty = EmptyPath { run, spec, links, capacities };
+        Frames { spec, rows: &rows[first..], from, end: times.1, empty }
+    }
+
+    fn delays(&self, to: impl Fn(&FrameRow) -> Instant) -> Vec<f64> {
+        let given = self.rows.iter().filter(|row| to(row) < Instant::MAX);
+        let mut all: Vec<f64> =
+            given.map(|row| to(row).since(row.captured_at).as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// The summary of these frames.
+    pub(super) fn summary(&self) -> MediaSummary {
+        let span = self.end.since(self.from).as_secs_f64();
+        let delays = self.delays(|row| row.complete_at);
+        let played = self.delays(|row| row.played_at);
+        let complete = self.rows.iter().filter(|row| row.complete_at < Instant::MAX);
+        let least: f64 = complete.map(|row| self.empty.seconds(row)).sum();
+        let sum: f64 = delays.iter().sum();
+        let bytes = |rows: &mut dyn Iterator<Item = &FrameRow>| {
+            rows.map(|row| f64::from(row.bytes)).sum::<f64>()
+        };
+        let rate = |bytes: f64| if span > 0.0 { bytes * 8.0 / span } else { 0.0 };
+        let was_played = |row: &&FrameRow| row.played_at < Instant::MAX;
+        let (freezes, frozen) = self.freezes();
+        let (model, score) = self.quality(&played);
+        MediaSummary {
+            frames: self.rows.len() as u64,
+            complete_frames: delays.len() as u64,
+            played_frames: played.len() as u64,
+            late_frames: self.rows.iter().filter(|row| row.is_late).count() as u64,
+            key_frames: self.rows.iter().filter(|row| row.is_key).count() as u64,
+            frame_delay: times(&delays),
+            playout_delay: times(&played),
+            least_frame_delay_mean_s: (!delays.is_empty()).then(|| least / delays.len() as f64),
+            avoidable_share: (sum > 0.0).then(|| (1.0 - least / sum).max(0.0)),
+            freezes,
+            frozen_s: frozen,
+            media_bps: rate(bytes(&mut self.rows.iter())),
+            played_bps: rate(bytes(&mut self.rows.iter().filter(was_played))),
+            quality_mos: score,
+            quality_model: model.to_owned(),
+        }
+    }
+
+    /// Times of the playouts, in order.
+    fn playouts(&self) -> impl Iterator<Item = (f64, &FrameRow)> {
+        let played = self.rows.iter().filter(|row| row.played_at < Instant::MAX);
+        played.map(|row| (row.played_at.as_secs_f64(), row))
+    }
+
+    /// Number of freezes, and their duration in seconds. The time from the last playout to the end
+    /// counts too.
+    fn freezes(&self) -> (u64, f64) {
+        let times: Vec<f64> = self.playouts().map(|(at, _)| at).collect();
+        let nominal = 1.0 / self.spec.source.params().number("frame_rate");
+        let (mut count, mut total) = (0, 0.0);
+        let end = self.end.as_secs_f64();
+        for (place, &at) in times.iter().enumerate() {
+            let next = times.get(place + 1).copied().unwrap_or(end);
+            let first = place.saturating_sub(FREEZE_FRAMES);
+            let mean = match place - first {
+                0 => nominal,
+                gaps => (at - times[first]) / gaps as f64,
+            };
+            let gap = next - at;
+            if gap >= (FREEZE.0 * mean).max(mean + FREEZE.1) {
+                count += 1;
+                total += gap;
+            }
+        }
+        let none = times.is_empty() && !self.rows.is_empty();
+        if none { (1, end - self.from.as_secs_f64()) } else { (count, total) }
+    }
+
+    /// The model of the quality, and its score.
+    fn quality(&self, played: &[f64]) -> (&'static str, Option<f64>) {
+        if self.rows.is_empty() {
+            return ("", None);
+        }
+        let params = self.spec.source.params();
+        if params.choice("quality") == "voice" {
+            let nominal = 1.0 / params.number("frame_rate");
+            // A frame of voice leaves when its last sample is recorded.
+            let delay = mean(played).map(|delay| delay + nominal);
+            let lost = 1.0 - played.len() as f64 / self.rows.len() as f64;
+            let rating = delay.map_or(0.0, |delay| quality::voice_rating(delay, lost));
+            return ("ITU-T G.107", Some(quality::voice_score(rating)));
+        }
+        ("ITU-T P.1203.1 mode 0", self.video(pixels(params.choice("resolution"))))
+    }
+
+    /// The mean over all whole seconds of P.1203.1's score of the frames played in it. A second
+    /// without a frame has the score 1.
+    fn video(&self, pixels: u64) -> Option<f64> {
+        let seconds = self.end.since(self.from).0 / 1_000_000_000;
+        let mut sums = vec![(0.0, 0.0); seconds as usize];
+        for (at, row) in self.playouts() {
+            let place = (at - self.from.as_secs_f64()).floor();
+            if let Some((bits, frames)) = sums.get_mut(place.max(0.0) as usize) {
+                *bits += f64::from(row.bytes) * 8.0;
+                *frames += 1.0;
+            }
+        }
+        // The first second has no frame until the first one has arrived.
+        let all: Vec<f64> =
+            sums.iter().map(|(bits, frames)| quality::video(*bits, *frames, pixels)).collect();
+        mean(&all)
+    }
+
+    /// The rows for the table of frames: with the least delay of each in seconds.
+    pub(super) fn with_least(
+        run: &'a Run,
+        spec: &'a Flow,
+        rows: &'a [FrameRow],
+        (links, capacities): (&'a [LinkSummary], &'a [History]),
+    ) -> Vec<(FrameRow, f64)> {
+        let empty = EmptyPath { run, spec, links, capacities };
+        rows.iter().map(|row| (*row, empty.seconds(row))).collect()
+    }
+}
+
+fn mean(of: &[f64]) -> Option<f64> {
+    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+}
+
+/// Percentiles of sorted times by the nearest rank.
+fn times(sorted: &[f64]) -> FrameTimes {
+    let at = |share: f64| {
+        let rank = (share * sorted.len() as f64).ceil() as usize;
+        sorted.get(rank.saturating_sub(1)).copied()
+    };
+    FrameTimes {
+        p50_s: at(0.5),
+        p95_s: at(0.95),
+        p99_s: at(0.99),
+        max_s: sorted.last().copied(),
+        mean_s: mean(sorted),
+    }
+}
