@@ -19,7 +19,7 @@ import bpf_objects
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 # The program that runs once for each acknowledgement of data; names have 15 characters.
 PER_ACK = {
-    "lola": "sojourn_cong_control"[:15],
+    "lola": "sojourn_pkts_acked"[:15],
     "copa": "sojourn_cong_control"[:15],
     "dctcp": "sojourn_in_ack_event"[:15],
     "prague": "sojourn_cong_control"[:15],

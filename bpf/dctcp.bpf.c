@@ -84,25 +84,13 @@ void sojourn_cong_avoid(u64 *args)
 	write_socket(flow, tp);
 }
 
-/*
- * A mark, or a loss before `react_to_loss`. The stack reduces the window to the result, in packets,
- * and governs it during recovery (PRR). The program then keeps its fraction of a packet. Otherwise
- * each mark would cut a whole packet, however small alpha is.
- */
-SEC("struct_ops")
-u32 sojourn_ssthresh(u64 *args)
+/* A mark, or a loss before `react_to_loss`. */
+INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	struct flow *flow = flow_of(tp);
+	struct window *w = &flow->dctcp.window;
 
-	if (!flow)
-		return greatest(tp->snd_cwnd / 2, 2);
-	read_socket(flow, tp);
-	window_save(&flow->dctcp.window);
-	window_reduce_to(&flow->dctcp.window, dctcp_reduced(&flow->dctcp, settings()));
-	flow->known.snd_ssthresh = ssthresh_packets(&flow->dctcp.window);
-	flow->known.snd_cwnd = flow->known.snd_ssthresh;
-	return flow->known.snd_ssthresh;
+	window_save(w);
+	window_reduce_to(w, dctcp_reduced(&flow->dctcp, settings()));
 }
 
 /* Section 3.5: a loss halves the window, even after a mark in the same round trip. */
@@ -116,32 +104,20 @@ INLINE void react_to_loss(struct flow *flow, struct tcp_sock *tp)
 	tp->snd_ssthresh = greatest(packets(w->cwnd / 2, w->mss), 2);
 }
 
-SEC("struct_ops")
-void sojourn_set_state(u64 *args)
+INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	u64 state = (u8)args[1];
-	struct flow *flow = flow_of(tp);
-
-	if (!flow)
-		return;
 	if (state == TCP_CA_RECOVERY && flow->ca_state != TCP_CA_RECOVERY)
 		react_to_loss(flow, tp);
-	flow->ca_state = state;
 }
 
-/* After a spurious reduction. */
-SEC("struct_ops")
-u32 sojourn_undo_cwnd(u64 *args)
+INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	u64 cwnd = tp->snd_cwnd;
-	struct flow *flow = flow_of(tp);
+	const struct window *w = &flow->dctcp.window;
 
-	if (!flow)
-		return cwnd;
-	return greatest(packets(flow->dctcp.window.saved_cwnd, flow->dctcp.window.mss), cwnd);
+	return packets(w->saved_cwnd, w->mss);
 }
+
+#include "avoid_ops.h"
 
 /*
  * Whether an acknowledgement waits for a timer, or until the stack has processed the backlog of the

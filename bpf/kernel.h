@@ -89,6 +89,11 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 } CORE;
 
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us;
+} CORE;
+
 struct rate_sample {
 	s32 delivered;
 	long rtt_us;
@@ -142,6 +147,7 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);

@@ -1,74 +1,108 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. `cong_control` governs the
- * window during recovery too, and is one call for each acknowledgement.
+ * TCP LoLa as a congestion controller of Linux. The algorithm is in lola.h. The stack paces.
  */
 #include "lola.h"
 
 #define CONTROLLER lola
 #include "replay.h"
 
-#include "control.h"
-
 struct flow {
 	struct known_window known;
-	struct control control;
+	/* State of the stack's recovery. */
+	u64 ca_state;
 	struct lola lola;
 };
 
 #include "window_flows.h"
 
-/* As the stack paces controllers without `cong_control` (`tcp_update_pacing_rate`). */
-INLINE void set_pacing(struct flow *flow, struct tcp_sock *tp)
-{
-	const struct window *w = &flow->lola.window;
-	u64 bytes = greatest(w->cwnd, tp->packets_out * w->mss);
-
-	pace(tp, w->cwnd < w->ssthresh / 2 ? 2 * bytes : bytes * 6 / 5, tp->srtt_us >> 3);
-}
-
 SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
+	struct sock *sk = (void *)tp;
 	u64 mss = greatest(tp->mss_cache, 1);
 	struct flow *flow = new_flow(tp);
 
 	if (!flow)
 		return;
 	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
+	flow->ca_state = TCP_CA_OPEN;
 	open_socket(flow, tp);
-	control_init(&flow->control, tp);
-	set_pacing(flow, tp);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* Every acknowledgement of data: the measurement, and the phases unless the stack recovers. */
 SEC("struct_ops")
-void sojourn_cong_control(u64 *args)
+void sojourn_pkts_acked(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
-	const struct rate_sample *sample = (void *)args[3];
+	const struct ack_sample *sample = (void *)args[1];
 	struct flow *flow = flow_of(tp);
-	struct event event = {};
+	const struct lola_params *p = settings();
+	s64 rtt_us = sample->rtt_us;
+	u64 rtt = rtt_us < 0 ? NONE : (u64)rtt_us * 1000;
+	u64 now = now_of(tp);
+
+	if (!flow)
+		return;
+	if (rtt != NONE)
+		lola_sample(&flow->lola, p, now, rtt);
+	if (flow->ca_state > TCP_CA_DISORDER)
+		return;
+	read_socket(flow, tp);
+	lola_advance(&flow->lola, p, now, rtt);
+	write_socket(flow, tp);
+}
+
+/* Every acknowledgement outside recovery. */
+SEC("struct_ops")
+void sojourn_cong_avoid(u64 *args)
+{
+	struct tcp_sock *tp = (void *)args[0];
+	u64 acked = (u32)args[2];
+	struct flow *flow = flow_of(tp);
+	const struct lola_params *p = settings();
 
 	if (!flow)
 		return;
 	read_socket(flow, tp);
-	control_feedback(&flow->control, tp, sample, &event);
-	lola_on_feedback(&flow->lola, settings(), &event);
+	if (is_cwnd_limited(tp))
+		lola_grow(&flow->lola, p, now_of(tp), acked * flow->lola.window.mss);
+	else if (flow->lola.phase == LOLA_CUBIC_INCREASE)
+		lola_exclude(&flow->lola, now_of(tp));
 	write_socket(flow, tp);
-	set_pacing(flow, tp);
 }
 
-INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
+/* A loss, or the echo of a mark by another controller's negotiation. */
+INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
-	read_socket(flow, tp);
-	lola_on_timeout(&flow->lola, settings(), flow->lola.window.cwnd);
-	write_socket(flow, tp);
+	lola_on_loss(&flow->lola, settings(), now_of(tp));
 }
 
-#include "control_ops.h"
+/* Section III-A. The stack has set the window, and calls `ssthresh` before. */
+INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
+{
+	if (state == TCP_CA_LOSS)
+		lola_begin_slow_start(&flow->lola);
+}
 
-/* The stack restarts idle connections itself only without `cong_control`. */
+/* The window before the last reduction, in packets. */
+INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)
+{
+	struct window *w = &flow->lola.window;
+
+	if (!w->undo.is_saved)
+		return 0;
+	read_socket(flow, tp);
+	lola_restore(&flow->lola, settings(), now_of(tp));
+	w->undo.is_saved = 0;
+	return packets(w->cwnd, w->mss);
+}
+
+#include "avoid_ops.h"
+
 SEC("struct_ops")
 void sojourn_cwnd_event(u64 *args)
 {
@@ -76,20 +110,21 @@ void sojourn_cwnd_event(u64 *args)
 	u32 event = args[1];
 	struct flow *flow = flow_of(tp);
 
-	if (!flow || !is_after_idle(tp, event))
+	if (!flow || event != CA_EVENT_CWND_RESTART)
 		return;
 	read_socket(flow, tp);
-	lola_on_idle(&flow->lola, 0);
-	write_socket(flow, tp);
-	set_pacing(flow, tp);
+	/* The stack reduces the window itself, after this. */
+	if (window_in_slow_start(&flow->lola.window))
+		lola_begin_slow_start(&flow->lola);
 }
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops sojourn_lola = {
 	.ssthresh = (void *)sojourn_ssthresh,
+	.cong_avoid = (void *)sojourn_cong_avoid,
 	.set_state = (void *)sojourn_set_state,
 	.cwnd_event = (void *)sojourn_cwnd_event,
-	.cong_control = (void *)sojourn_cong_control,
+	.pkts_acked = (void *)sojourn_pkts_acked,
 	.undo_cwnd = (void *)sojourn_undo_cwnd,
 	.init = (void *)sojourn_init,
 	.release = (void *)sojourn_release,

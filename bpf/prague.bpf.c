@@ -65,9 +65,9 @@ void sojourn_cong_control(u64 *args)
 	set_pacing(flow, tp);
 }
 
+/* The stack has set its window to a packet before (`tcp_enter_loss`): ours is still that of before. */
 INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
 {
-	read_socket(flow, tp);
 	prague_on_timeout(&flow->prague, flow->prague.window.cwnd);
 	write_socket(flow, tp);
 }

@@ -77,10 +77,15 @@ def test_downloads_have_their_figures_at_both_ends(sojourn: Sojourn, tmp_path: P
         assert (done.returncode, done.stderr) == (0, "")
         figures = json.loads(done.stdout)
         done = sojourn("quic", "get", f"{url}/one", "--ca", own, "--out", "copy")
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
         assert "256 kB in" in done.stdout
+        done = sojourn("quic", "get", f"{url}/two", "--ca", own, "--out", "absent")
+        assert (done.returncode, "status 404" in done.stderr) == (2, True)
+        done = sojourn("quic", "get", f"{url}/one", "--ca", own, "--out", "copy")
+        assert "nothing is ever overwritten" in done.stderr
         served = server.end()
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "files" / "one").read_bytes()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["copy", "files", "own.pem"]
     assert [one["bytes"] for one in figures["responses"]] == [1_000_000] * 4
     received = figures["received"]
     assert received["ect1"] > 3_300

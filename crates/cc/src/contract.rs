@@ -138,7 +138,8 @@ pub struct Feedback<'a> {
     /// not grow. False after a timeout, when the window may grow again.
     pub in_recovery: bool,
     /// A duplicate acknowledgement outside recovery, after which the window must not grow (RFC 3042
-    /// section 2; Linux, `tcp_may_raise_cwnd`). Only transports that count so set it.
+    /// section 2; Linux, `tcp_may_raise_cwnd`). Sojourn's TCP sets it with `growth_by_sack = false`; other
+    /// transports never do.
     pub is_duplicate: bool,
     /// All losses of this episode were spurious: the original transmissions arrived late.
     /// Set once per episode.

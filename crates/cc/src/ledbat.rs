@@ -127,8 +127,9 @@ impl Ledbat {
         let off_target = 1.0 - self.delays.queueing().0 as f64 / self.target.0 as f64;
         let share = feedback.acked.as_f64() / cwnd.as_f64();
         let delta = self.gain * off_target * share * mss.as_f64();
-        // The transport forbids growth in recovery.
-        let delta = if feedback.in_recovery { delta.min(0.0) } else { delta };
+        // The transport forbids growth in recovery, and by duplicates if its settings say so.
+        let must_hold = feedback.in_recovery || feedback.is_duplicate;
+        let delta = if must_hold { delta.min(0.0) } else { delta };
         let most = feedback.in_flight_before.as_f64() + (mss * self.allowed_increase).as_f64();
         let window = (cwnd.as_f64() + self.fraction + delta).min(most);
         let window = window.max((mss * MIN_CWND).as_f64());

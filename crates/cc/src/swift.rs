@@ -210,7 +210,7 @@ impl Swift {
         let target = self.target.delay(self.cwnd, feedback.min_rtt);
         let delay = rtt.0 as f64;
         if delay < target {
-            let may_grow = feedback.cwnd_limited && !feedback.in_recovery;
+            let may_grow = feedback.cwnd_limited && !feedback.in_recovery && !feedback.is_duplicate;
             if may_grow {
                 let acked = feedback.acked.as_f64() / self.mss.as_f64();
                 let per_packet = if self.cwnd >= 1.0 { self.ai / self.cwnd } else { self.ai };

@@ -120,7 +120,7 @@ def declare_get(parser: argparse.ArgumentParser) -> None:
         default="10s",
         help="give up if the server does not answer for this long (default: 10s)",
     )
-    add("--out", metavar="FILE", type=Path, help="write the bodies to this file")
+    add("--out", metavar="FILE", type=Path, help="write the bodies to this new file")
     add("--json", action="store_true", help="print the figures as JSON")
     parser.set_defaults(execute=_get)
 
@@ -210,9 +210,18 @@ def _strays_text(strays: Strays) -> str:
 def _get(args: argparse.Namespace) -> int:
     """Download, and show the figures; fail if a response is not complete and successful."""
     downloads.require_linux()
+    if args.out is None:
+        _download(args, None)
+    else:
+        # A download that fails leaves no file.
+        output.write_new_file(args.out, lambda part: _download(args, part), "--out")
+    return 0
+
+
+def _download(args: argparse.Namespace, out: Path | None) -> None:
     core = downloads.scenario(args.control, args.seed, args.set)
     trust = (args.ca, args.insecure)
-    fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, args.out)
+    fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out)
     while not fetch.wait(serving.LOOK_S):
         pass
     done: Download = json.loads(fetch.finish())
@@ -221,7 +230,6 @@ def _get(args: argparse.Namespace) -> int:
     else:
         _show(args.url, done)
     _require_all(args.url, args.repeat, done)
-    return 0
 
 
 def _require_all(url: Url, repeat: int, done: Download) -> None:

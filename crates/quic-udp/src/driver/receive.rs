@@ -10,7 +10,7 @@ use sojourn_udp::io::Received;
 
 use super::{BATCH, Driver, Service};
 use crate::Error;
-use crate::figures::Figures;
+use crate::figures::{Ending, Figures};
 use crate::peer::Peer;
 
 impl<S: Service> Driver<S> {
@@ -38,10 +38,11 @@ impl<S: Service> Driver<S> {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(key), event)) => {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.figures.received.count(received.ecn, received.len);
+                    let was_open = peer.figures.ending == Ending::Open;
                     if peer.receive(self.now, event) {
                         self.ready.insert(key);
                     } else {
-                        self.abandon(key);
+                        self.abandon(key, was_open);
                     }
                 }
                 Ok(())

@@ -66,11 +66,14 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    /// Forgets a connection whose state is not sound.
-    pub(super) fn abandon(&mut self, key: usize) {
+    /// Forgets a connection whose state is not sound. The service has heard of its end unless it
+    /// `was_open`.
+    pub(super) fn abandon(&mut self, key: usize, was_open: bool) {
         if let Some(peer) = self.peers.get_mut(&key) {
             let handle = peer.handle;
-            self.service.ended(&mut peer.app, &peer.figures);
+            if was_open {
+                self.service.ended(&mut peer.app, &peer.figures);
+            }
             self.endpoint.handle_event(handle, EndpointEvent::drained());
         }
         self.ready.remove(&key);

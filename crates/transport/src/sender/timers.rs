@@ -1,7 +1,7 @@
 //! The sender's timers: reordering, tail loss probe, RTO and PTO.
 
 use sojourn_cc::{Controller, Feedback};
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
 use crate::config::Profile;
@@ -50,17 +50,20 @@ impl<C: Controller> Sender<C> {
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
         open.then(|| {
-            let span = self.rtt.tlp(self.scoreboard.len() == 1) + self.config.timer_slack;
+            let is_alone = self.scoreboard.len() == 1;
+            // Linux adds two ticks unless the packet is the only one (`tcp_schedule_loss_probe`).
+            let slack = if is_alone { Duration::ZERO } else { self.config.timer_slack };
+            let span = self.rtt.tlp(is_alone) + slack;
             (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
         })
     }
 
     /// Sets the reordering timer to the time at which the next packet is deemed lost, which is
-    /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux adds two ticks
+    /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux adds two ticks, up to the RTO
     /// (`tcp_rack_mark_lost`).
     pub(super) fn arm_reordering(&mut self, next: Instant) {
-        let slack = self.config.timer_slack;
-        self.reorder_at = if next == Instant::MAX { next } else { next + slack };
+        let late = (next + self.config.timer_slack).min(self.timeout_at());
+        self.reorder_at = next.max(late);
     }
 
     /// Handles the timer that is due.
