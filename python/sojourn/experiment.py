@@ -1,6 +1,7 @@
 """Runs each controller of a scenario with each seed, on a thread pool, in a fixed order."""
 
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, overload
 
 from sojourn import _core, memory
+from sojourn.errors import UsageError
 from sojourn.exports import Files
 from sojourn.user_controllers import UserControllers
 
@@ -78,7 +80,8 @@ def prepare(
     """Apply the requested changes to a scenario and check it."""
     if user_controllers:
         scenario.use_controllers(user_controllers.catalogue)
-    for assignment in assignment_texts(assignments):
+    texts = list(assignment_texts(assignments))
+    for assignment in texts:
         scenario.set(assignment)
     if spread is not None:
         scenario.set(f"spread={spread}")
@@ -86,8 +89,26 @@ def prepare(
         scenario.set(f"seed={seed}")
     if control is not None:
         scenario.set_controls([control] if isinstance(control, str) else list(control))
+        _require_effect(scenario, texts)
     scenario.check()
     return scenario
+
+
+def _require_effect(scenario: _core.Scenario, assignments: Iterable[str]) -> None:
+    """Refuse an assignment to a flow's controller that `control` has replaced."""
+    flows = json.loads(scenario.to_json()).get("flow", {})
+    for assignment in assignments:
+        key = assignment.split("=", 1)[0].strip()
+        parts = key.split(".")
+        if parts[0] != "flow" or parts[2:3] != ["control"]:
+            continue
+        flow = flows.get(parts[1].strip("\"'"))
+        if isinstance(flow, dict) and "control" not in flow:
+            raise UsageError(
+                f"{key} has no effect, since the given control replaces the flow's own; leave the "
+                'control out, and set controls=[{kind="cubic", beta=0.7}] with the controllers and '
+                "their parameters"
+            )
 
 
 def require_room(

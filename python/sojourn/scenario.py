@@ -94,6 +94,9 @@ class Scenario(MutableMapping[str, Any]):
         back: Sequence[str] | None = None,
         control: str | Mapping[str, Any] | None = None,
         source: str | Mapping[str, Any] | None = None,
+        dscp: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
         start: Quantity | None = None,
         stop: Quantity | None = None,
         count: int | None = None,
@@ -150,7 +153,8 @@ class Scenario(MutableMapping[str, Any]):
 
     def _put(self, table: str, arguments: Mapping[str, Any]) -> "Scenario":
         """Add a table whose keys are the arguments of a builder, without those left out."""
-        given = {key: value for key, value in arguments.items() if value is not None}
+        # `from` is a word of Python, so its argument ends with an underscore.
+        given = {key.rstrip("_"): value for key, value in arguments.items() if value is not None}
         del given["self"], given["name"]
         self._document.setdefault(table, {})[arguments["name"]] = copy.deepcopy(given)
         return self

@@ -1,6 +1,7 @@
 """`import sojourn`: running scenarios, reading runs, building and changing scenarios."""
 
 import inspect
+import keyword
 from pathlib import Path
 
 import polars as pl
@@ -38,9 +39,12 @@ def test_builders_take_every_key_of_the_schema() -> None:
     for table in tables:
         keys = top[table]["additionalProperties"]["properties"]
         given = {key: [key] for key in keys}
+        named = {
+            f"{key}_" if keyword.iskeyword(key) else key: value for key, value in given.items()
+        }
         builder = getattr(sojourn.Scenario(), table)
-        assert builder("x", **given)[table] == {"x": given}
-        assert set(inspect.signature(builder).parameters) == {"name", *keys}
+        assert builder("x", **named)[table] == {"x": given}
+        assert set(inspect.signature(builder).parameters) == {"name", *named}
 
 
 def test_queues_nest() -> None:

@@ -113,7 +113,7 @@ def test_threads_change_nothing(sojourn: Sojourn) -> None:
     [
         (("--controls", "cubik"), "there is no controller `cubik`; did you mean `cubic`?"),
         (("--queues", "kodel"), "there is no queue `kodel`; did you mean `codel`?"),
-        (("--queues", "cake"), "there is no queue `cake`; there are: droptail"),
+        (("--queues", "sfq"), "there is no queue `sfq`; there are: droptail"),
         (("--rtts", "10"), "--rtts: `delay` is `10`: the unit is missing; write a duration"),
         (("--rate", "0bit"), "--rate: "),
         (("--buffer", "5xx"), "--buffer: `buffer` is `5xx`"),

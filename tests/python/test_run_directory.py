@@ -113,7 +113,9 @@ def test_interrupting_the_report_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Figure, "save", interrupted)
+    # The report of a package with the page is live.
+    for method in ("save", "live_html"):
+        monkeypatch.setattr(Figure, method, interrupted)
     with pytest.raises(KeyboardInterrupt):
         run.save(small.parent / "out")
     assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
