@@ -380,8 +380,7 @@ settings! {
         quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
     };
 
-    /// Whether the window grows outside recovery by acknowledgements that acknowledge no data
-    /// cumulatively.
+    /// Whether the window grows outside recovery by acknowledgements that do not advance SND.UNA.
     growth_by_sack: bool = Declared {
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),
