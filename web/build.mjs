@@ -1,6 +1,7 @@
 // Bundles the page into a folder: node build.mjs FOLDER. The module of the simulator must be built.
 import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -12,13 +13,13 @@ const out = process.argv[2] ?? `${root}target/page`;
 /** Every shipped scenario and the files that they name, by their paths below `scenarios`. */
 async function scenarios() {
   const found = { scenarios: {}, files: {} };
-  for (const folder of ["", "ns3/", "traces/"]) {
-    for (const name of (await readdir(`${root}scenarios/${folder}`)).sort()) {
-      const path = `${folder}${name}`;
-      if (!/\.(toml|trace)$/.test(name)) continue;
-      const kind = name.endsWith(".toml") ? "scenarios" : "files";
-      found[kind][path] = await readFile(`${root}scenarios/${path}`, "utf8");
-    }
+  const names = await readdir(`${root}scenarios`, { recursive: true });
+  for (const path of names.sort()) {
+    if (!/\.(toml|trace|txt)$/.test(path)) continue;
+    const text = await readFile(`${root}scenarios/${path}`, "utf8");
+    if (path.endsWith(".toml")) found.scenarios[path] = text;
+    // A scenario names a file beside it without the folder.
+    else found.files[path.startsWith("traces/") ? path : basename(path)] = text;
   }
   return found;
 }
