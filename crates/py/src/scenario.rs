@@ -327,6 +327,7 @@ impl Scenario {
 
     /// Serves bodies over HTTP/3 with the controller of its only flow.
     #[cfg(target_os = "linux")]
+    #[expect(clippy::too_many_arguments, reason = "each is a group of options of the command")]
     fn quic_serve(
         &self,
         py: Python<'_>,
