@@ -215,13 +215,18 @@ impl Model for Media {
         })
     }
 
-    /// The frames of the time at twice the greatest rate, which covers their variation, and one key
-    /// frame more.
+    /// The frames of the time at twice the greatest rate, which covers their variation, and its key
+    /// frames. Frames cannot repay key frames that follow each other closely.
     fn bytes_in(params: &Params, _: Option<&Arc<Cdf>>, _: Bytes, span: Duration) -> Bytes {
-        let most = params.rate("max_rate");
-        let frame = most.as_f64() / 8.0 / params.number("frame_rate");
-        let key = Bytes((frame * params.number("key_size") * 2.0).ceil() as u64);
-        most.bytes_in(span) * 2 + key
+        let (frame_rate, interval) = (params.number("frame_rate"), params.time("key_interval"));
+        let frames = (span.as_secs_f64() * frame_rate).floor() + 1.0;
+        let between = (interval.as_secs_f64() * frame_rate).round().max(1.0);
+        let regular = if interval > Duration::ZERO { (frames / between).floor() } else { 0.0 };
+        // The first one, and the one after a pause.
+        let keys = (1.0 + f64::from(params.has("pause")) + regular).min(frames);
+        let mean = params.rate("max_rate").as_f64() / 8.0 / frame_rate;
+        let size = 2.0 * mean * (frames + keys * params.number("key_size"));
+        Bytes((size + LEAST_FRAME * frames).ceil() as u64)
     }
 
     fn rate(params: &Params) -> Rate {
