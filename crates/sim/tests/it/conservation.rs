@@ -17,8 +17,7 @@ fn link() -> impl Strategy<Value = String> {
     (rates, delay(), queue(3), buffer(), loss(), wire, 0_u64..100).prop_map(
         |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
             // A shaper requires a link with a constant rate.
-            let shaped = queue.contains("htb") || queue.contains("bandwidth");
-            let rate = if shaped { format!("\"{constant}bit\"") } else { rate };
+            let rate = if has_shaper(&queue) { format!("\"{constant}bit\"") } else { rate };
             format!(
                 "rate = {rate}\ndelay = {delay}\nqueue = {queue}\n{buffer}\nloss = {loss}\n\
                  {disorder}overhead = \"{overhead}B\"\n"
@@ -78,6 +77,11 @@ fn damage() -> impl Strategy<Value = String> {
     let ecn = prop_oneof![2 => Just(String::new()), 1 => ecn];
     let thinning = prop_oneof![3 => Just(1_u64), 1 => 1_u64..20];
     (ecn, thinning).prop_map(|(ecn, every)| format!("{ecn}ack_thinning = {every}\n"))
+}
+
+/// Whether a queue of a scenario shapes: HTB, and CAKE with a bandwidth.
+fn has_shaper(text: &str) -> bool {
+    text.contains("htb") || text.contains("bandwidth")
 }
 
 /// 100 kbit/s to 1 Gbit/s, log-uniform.
@@ -265,7 +269,7 @@ fn scenarios() -> impl Strategy<Value = String> {
             );
         }
         // `ideal` requires links of its own, without a shaper.
-        if flows.len() > 1 || text.contains("htb") {
+        if flows.len() > 1 || has_shaper(&text) {
             text.replace("\"ideal\"", "\"reno\"")
         } else {
             text
