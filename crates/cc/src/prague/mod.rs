@@ -225,7 +225,8 @@ impl Prague {
     fn grow(&mut self, feedback: &Feedback<'_>) {
         let paced = feedback.rate.is_some_and(|sample| !sample.app_limited);
         let has_data = feedback.cwnd_limited || paced;
-        if !has_data || feedback.acked == Bytes::ZERO || matches!(self.state, State::Loss { .. }) {
+        let must_hold = feedback.is_duplicate || matches!(self.state, State::Loss { .. });
+        if !has_data || feedback.acked == Bytes::ZERO || must_hold {
             return;
         }
         let mut unmarked = self.arithmetic.unmarked(feedback);

@@ -14,6 +14,8 @@ use sojourn_cc::{
 use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::common::{Driver, build};
+
 const MSS: u64 = 1448;
 /// More than any path holds: 15 GB of full packets.
 const MANY: u64 = 10_000_000;
@@ -325,4 +327,21 @@ fn every_controller_is_found_by_its_own_name_only() {
         assert!(!algorithm.info.title.is_empty() && !algorithm.info.source.is_empty());
     }
     assert!(sojourn_cc::find("Cubic").is_none());
+}
+
+/// RFC 3042 section 2: the window grows by acknowledgements, and not by duplicates.
+#[test]
+fn duplicates_grow_no_window() {
+    for name in ["reno", "cubic", "dctcp", "prague", "vegas", "ledbat", "ledbat++", "swift", "lola"]
+    {
+        let windows = [false, true].map(|is_duplicate| {
+            let mut driver = Driver::new(build(name, 10, &[]), Duration::from_millis(20));
+            for _ in 0..20 {
+                driver.ack(|feedback| feedback.is_duplicate = is_duplicate);
+            }
+            driver.bytes()
+        });
+        assert!(windows[1] < windows[0], "{name}: {windows:?}");
+        assert!(windows[1] <= 10 * MSS, "{name}: {windows:?}");
+    }
 }
