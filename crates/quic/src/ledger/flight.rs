@@ -76,18 +76,19 @@ impl Flight {
     /// The number of the first transmission after `until`, as far as known; `None` if no packet is
     /// known.
     #[cfg(feature = "quinn")]
-    pub(super) fn sent_by(&self, until: Instant) -> Option<u64> {
+    pub(super) fn first_after(&self, until: Instant) -> Option<u64> {
         let known = self.packets.partition_point(|packet| packet.sent_at <= until);
         (!self.packets.is_empty()).then(|| self.first + known as u64)
     }
 
-    /// The oldest packets that `is_of` selects and that together have `bytes`, if the newest of
-    /// them left at `until`: numbers and sizes.
+    /// The oldest packets that `is_of` selects, that left by `until` and that together have `bytes`:
+    /// numbers and sizes. `is_exact`: the newest of them must have left at `until`.
     #[cfg(feature = "quinn")]
     pub(super) fn oldest(
         &self,
         until: Instant,
         bytes: u64,
+        is_exact: bool,
         is_of: impl Fn(u64) -> bool,
     ) -> Option<Vec<(u64, u64)>> {
         let in_flight = self.packets.iter().filter(|packet| !packet.is_gone && is_of(packet.pn));
@@ -96,7 +97,7 @@ impl Flight {
             left = left.checked_sub(packet.bytes)?;
             found.push((packet.pn, packet.bytes));
             if left == 0 {
-                return (packet.sent_at == until).then_some(found);
+                return (packet.sent_at == until || !is_exact).then_some(found);
             }
         }
         None

@@ -229,9 +229,15 @@ impl Ledger {
         bytes: u64,
         spaces: &[crate::tally::Space],
     ) {
-        // In a packet number space, the lost packets are the oldest (RFC 9002 section 6.1).
-        let found =
-            spaces.iter().find_map(|space| self.flight.oldest(until, bytes, |id| space.has(id)));
+        // In a packet number space, the lost packets are the oldest (RFC 9002 section 6.1). The newest
+        // may be an acknowledgement, which does not count as in flight.
+        let oldest = |is_exact| {
+            let of = |space: &crate::tally::Space| {
+                self.flight.oldest(until, bytes, is_exact, |id| space.has(id))
+            };
+            spaces.iter().find_map(of)
+        };
+        let found = oldest(true).or_else(|| oldest(false));
         match found {
             Some(packets) => packets.iter().for_each(|(pn, bytes)| self.on_lost(now, *pn, *bytes)),
             None => self.on_unknown_lost(now, until, bytes),

@@ -98,7 +98,7 @@ impl Ledger {
     #[cfg(feature = "quinn")]
     pub(super) fn on_unknown_lost(&mut self, now: Instant, until: Instant, bytes: u64) {
         self.report(now);
-        let newest = self.flight.sent_by(until).and_then(|next| next.checked_sub(1));
+        let newest = self.flight.first_after(until).and_then(|next| next.checked_sub(1));
         let packets = bytes.div_ceil(self.mss.0);
         self.lose(bytes, packets, newest.unwrap_or(self.largest_acked));
         self.tally.log(|| StackEvent::LostBytes(bytes));

@@ -145,6 +145,23 @@ fn losses_that_match_no_packet_are_counted_by_their_bytes() {
     assert!(matches!(log[..], [StackEvent::LostBytes(bytes), _] if bytes == 2 * MSS + 1));
 }
 
+/// quinn gives the departure of the newest lost packet, also if that one does not count as in flight.
+#[cfg(feature = "quinn")]
+#[test]
+fn a_lost_acknowledgement_hides_no_lost_packet() {
+    let mut setup = Setup::new(20 * MSS, Pacing::Unpaced);
+    (0..3).for_each(|pn| setup.ledger.on_sent(ms(1 + pn), pn, MSS));
+    setup.ledger.on_bytes_lost(ms(30), ms(2), MSS, &[Space::Data]);
+    setup.ledger.window();
+    assert_eq!(setup.ledger.in_flight(), Bytes(2 * MSS));
+    // The other two are known: their losses leave no bytes in flight.
+    setup.ledger.on_bytes_lost(ms(31), ms(3), 2 * MSS, &[Space::Data]);
+    setup.ledger.window();
+    assert_eq!(setup.ledger.in_flight(), Bytes(0));
+    let (bytes, _, forgotten) = setup.ledger.audit();
+    assert_eq!((bytes, forgotten), (0, 0));
+}
+
 /// A stack that counts other bytes in flight would otherwise be polled without end.
 #[test]
 fn an_open_gate_has_no_time_at_which_it_opens() {
