@@ -170,10 +170,14 @@ lint-python: $(TEST_VENV)/.installed
 	$(TEST_BIN)/ruff format --check python tests/python docs release benches papers fuzz web/test
 	$(TEST_BIN)/mypy
 
+# The sequences of the property tests are the same in every run, so that a change is judged by its
+# own faults. `make SEED=number test-rust` draws others.
+SEED ?= 1
+
 # Clippy comes after the build of the package, which the tests in Python wait for.
 test-rust: $(TEST_VENV)/.installed tshark  ## test the Rust crates
 	@$(MAKE) --no-print-directory lint-rust
-	$(CARGO) test --workspace $(FEATURES) --quiet
+	PROPTEST_RNG_SEED=$(SEED) $(CARGO) test --workspace $(FEATURES) --quiet
 
 test-python: $(TEST_VENV)/.installed tshark  ## test the installed package
 	@$(MAKE) --no-print-directory --output-sync=none pytest

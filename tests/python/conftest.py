@@ -9,8 +9,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from support import ROOT, SMALL, Sojourn, command, environment
 
-# A slow machine is not a failure; benchmarks measure speed.
-settings.register_profile("sojourn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A slow machine is not a failure; benchmarks measure speed. The examples are the same in every run.
+settings.register_profile(
+    "sojourn",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("sojourn")
 
 # A shell that starts the tests in the background, or `nohup`, makes them ignore these signals, and

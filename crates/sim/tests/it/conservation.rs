@@ -359,6 +359,12 @@ proptest! {
             at + len
         ));
         let profile = if quic { "quic" } else { "tcp" };
+        // By default, Swift keeps the round trip at 1.25 times its minimum. A link that reorders
+        // sends some packets without its delay, and so sets a target that no window can keep.
+        let control = match control.as_str() {
+            "swift" => r#"{ kind = "swift", base_target = "1s" }"#.to_owned(),
+            name => format!("\"{name}\""),
+        };
         let text = format!(r#"
 duration = "120s"
 record = {{ interval = "0s" }}
@@ -372,7 +378,7 @@ delay = "5ms"
 loss = {loss:.4}
 {disorder}
 [flow.file]
-control = "{control}"
+control = {control}
 path = ["a"]
 back = ["back"]
 source = {{ kind = "file", size = "200kB" }}
