@@ -99,7 +99,7 @@ back = ["up"]
         .map(|one| download("500kbit", one));
     println!("{without}, {with}, {more} of {wide} Mbit/s");
     // 500 kbit/s carry 1200 acknowledgements of 52 bytes, of which 40 Mbit/s cause 1700: for 27.8 Mbit/s,
-    // if COBALT drops none. It drops some after they have waited.
+    // if COBALT drops no acknowledgement. It drops some after they have waited.
     assert!((27.8..0.95 * wide).contains(&without), "{without} {wide}");
     assert!(with > 0.98 * wide && more > 0.98 * wide, "{with} {more} {wide}");
 }

@@ -19,7 +19,7 @@ use super::packet::Segment;
 const DEVICE: &str = "path0";
 /// Bytes for all packets of a test.
 const SOCKET_BUFFER: usize = 16 << 20;
-/// Time without a packet after which none follows, in seconds.
+/// Longest wait for a packet, in seconds.
 const SILENCE: i64 = 3;
 
 /// A veth pair between two namespaces, with a queue at its near end.
@@ -69,7 +69,7 @@ impl Kernel {
         run(&self.near, &format!("tc {arguments}"))
     }
 
-    /// Puts these queues in the place of the device's, by the commands that Sojourn prints.
+    /// Replaces the device's queues, by the commands that Sojourn prints.
     pub(crate) fn replace(&self, commands: &[String]) {
         self.empty();
         let lines = commands.join("\n");
@@ -106,7 +106,7 @@ impl Kernel {
 
     /// Removes the queues with the packets inside, and the packets that have arrived.
     pub(crate) fn empty(&self) {
-        // Before the first test there is none.
+        // The device has no queue before the first test.
         let _ = self.tc(&format!("qdisc delete dev {DEVICE} root"));
         let mut buffer = [0; 2048];
         while recv(self.input.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT).is_ok() {}
