@@ -163,3 +163,47 @@ impl Controller for Gcc {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Received;
+    use detector::Signal;
+    use sojourn_params::Params;
+
+    /// The signals of 25 packets that leave every 20 ms and arrive every `gap_ms`.
+    fn signals(gap_ms: u64) -> Vec<Signal> {
+        let config = Config::new(&Params::defaults(Gcc::INFO.params));
+        let (mut groups, mut filter) = (Groups::default(), Filter::new(&config));
+        let mut detector = Detector::new(&config);
+        let mut all = Vec::new();
+        for number in 0..25 {
+            let packet = Received {
+                number,
+                sent_at: Instant::ZERO + Duration::from_millis(20 * number),
+                received_at: Instant::ZERO + Duration::from_millis(1_000 + gap_ms * number),
+                bytes: Bytes(1200),
+            };
+            if let Some(variation) = groups.add(&packet, &config) {
+                filter.add(&variation, &config);
+                detector.add(variation.at, filter.trend(&config), &config);
+                all.push(detector.signal);
+            }
+        }
+        all
+    }
+
+    /// The cases of libwebrtc's trendline_estimator_unittest.cc: 25 packets at the same pace, and a
+    /// tenth slower and 15 % faster, each with one change of the signal. The draft's filter is another,
+    /// but has to tell the same.
+    #[test]
+    fn signals_are_libwebrtc_s() {
+        let cases = [(20, None), (22, Some(Signal::Overuse)), (17, Some(Signal::Underuse))];
+        for (gap_ms, expected) in cases {
+            let mut found = signals(gap_ms);
+            found.dedup();
+            let wanted: Vec<Signal> = std::iter::once(Signal::Normal).chain(expected).collect();
+            assert_eq!(found, wanted, "{gap_ms} ms");
+        }
+    }
+}
