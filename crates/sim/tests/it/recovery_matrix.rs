@@ -13,6 +13,10 @@ use sojourn_sim::FlowSummary;
 /// own undo.
 const PART: [&str; 2] = ["cubic", "bbr3"];
 const PROFILES: [&str; 2] = ["tcp", "quic"];
+/// The profile of videos, which retransmit nothing and have no window to restore.
+const MEDIA: &str = "rtp";
+/// CUBIC with another start.
+const SEARCH: &str = "cubic with search";
 
 /// Capacity in Mbit/s.
 const MBIT: u64 = 50;
@@ -65,11 +69,13 @@ buffer = "{buffer}B"
 [link.back]
 delay = "{half}us"
 [flow.f]
-control = "{control}"
+control = {value}
 path = ["a"]
 back = ["back"]
-transport = {{ profile = "{profile}", receive_times = true }}
+{carrier}
 "#,
+        value = value(control),
+        carrier = carrier(profile),
         half = rtt_ms * 500,
         buffer = MBIT * rtt_ms * 125 * 5 / 4,
     ));
@@ -79,6 +85,23 @@ transport = {{ profile = "{profile}", receive_times = true }}
     // Data that reached the application, in seconds of the capacity.
     let carried = flow.goodput_bps * seconds as f64 / (MBIT as f64 * 1e6 * payload);
     Run { carried, flow }
+}
+
+/// The value of `control`. GCC starts with half of the greatest rate, which it takes a minute to reach.
+fn value(control: &str) -> String {
+    match control {
+        SEARCH => r#"{ kind = "cubic", slow_start = "search" }"#.to_owned(),
+        "gcc" => r#"{ kind = "gcc", start_rate = "20Mbit" }"#.to_owned(),
+        _ => format!("\"{control}\""),
+    }
+}
+
+/// The keys for the transport, or for a video.
+fn carrier(profile: &str) -> String {
+    match profile {
+        MEDIA => r#"source = { kind = "media", max_rate = "40Mbit" }"#.to_owned(),
+        _ => format!("transport = {{ profile = \"{profile}\", receive_times = true }}"),
+    }
 }
 
 struct Run {
@@ -154,16 +177,18 @@ fn outages() -> Matrix {
     Matrix { of: "outage", columns: columns.collect(), row: interrupted }
 }
 
-/// The rows of these controllers, as one table for each metric.
-fn tables(matrix: &Matrix, controls: &[&str]) -> Vec<Table> {
+/// The rows of these controllers, as one table for each metric. Videos have goodput alone.
+fn tables(matrix: &Matrix, controls: &[&str], videos: &[&str]) -> Vec<Table> {
     let pairs = controls.iter().flat_map(|control| PROFILES.map(|profile| (*control, profile)));
-    let rows: Vec<_> = pairs.map(|(c, p)| (format!("{c}, {p}"), (matrix.row)(c, p))).collect();
+    let pairs = pairs.chain(videos.iter().map(|control| (*control, MEDIA)));
+    let rows: Vec<_> = pairs.map(|(c, p)| (format!("{c}, {p}"), p, (matrix.row)(c, p))).collect();
     let table = |(metric, show): Metric| {
         let first = format!("{}: {metric}", matrix.of);
         let columns: Vec<&str> =
             std::iter::once(&first).chain(&matrix.columns).map(String::as_str).collect();
         let mut table = Table::new(&columns);
-        for (name, cells) in &rows {
+        let is_shown = |profile: &str| metric == "goodput" || profile != MEDIA;
+        for (name, _, cells) in rows.iter().filter(|(_, profile, _)| is_shown(profile)) {
             let shown = cells.iter().map(show);
             table.row(&std::iter::once(name.clone()).chain(shown).collect::<Vec<_>>());
         }
@@ -173,13 +198,18 @@ fn tables(matrix: &Matrix, controls: &[&str]) -> Vec<Table> {
 }
 
 fn publish(matrix: &Matrix) {
-    let all = sojourn_cc::all().iter().filter(|entry| !entry.info.needs.media);
-    let all: Vec<&str> = all.map(|entry| entry.info.name).collect();
-    tables(matrix, &all).iter().for_each(|table| table.publish_in("recovery.md"));
+    let of = |media: bool| -> Vec<&str> {
+        let all = sojourn_cc::all().iter().filter(|entry| entry.info.needs.media == media);
+        all.map(|entry| entry.info.name).collect()
+    };
+    let mut all = of(false);
+    let cubic = all.iter().position(|name| *name == "cubic").expect("it is registered");
+    all.insert(cubic + 1, SEARCH);
+    tables(matrix, &all, &of(true)).iter().for_each(|table| table.publish_in("recovery.md"));
 }
 
 fn check(matrix: &Matrix) {
-    tables(matrix, &PART).iter().for_each(|table| table.publish_rows_in("recovery.md", 1));
+    tables(matrix, &PART, &[]).iter().for_each(|table| table.publish_rows_in("recovery.md", 1));
 }
 
 #[test]
