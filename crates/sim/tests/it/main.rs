@@ -34,6 +34,7 @@ mod own;
 mod ping;
 mod prague;
 mod rapid;
+mod receive_windows;
 mod recovery;
 mod recovery_matrix;
 #[path = "../../../queue/tests/it/common.rs"]

@@ -115,10 +115,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         {
             return;
         }
-        if connection.asks
-            && let Some(frames) = connection.sender.ack_frames(data.number)
-        {
-            connection.receiver.on_ack_frames(&frames);
+        if connection.has_extras {
+            connection.pass_extras(self.net.clock.now, data.number);
         }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
@@ -151,7 +149,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let ack = self.acks.get(place);
         connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
-        let (cumulative, is_distinct) = (ack.cumulative, ack.ece || ack.has_details());
+        let (cumulative, is_distinct) = (ack.cumulative, ack.is_distinct());
         let size = (connection.ack_size, place);
         let (route, is_opaque) = (connection.back, connection.is_opaque);
         if T::LISTENS {
