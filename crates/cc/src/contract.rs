@@ -292,6 +292,9 @@ pub struct Needs {
     /// Reduction (RFC 9937). False for controllers that govern the data in flight during
     /// recovery themselves.
     pub prr: bool,
+    /// Whether the transport may validate an unused window: the controller implements
+    /// [`Controller::on_validation`].
+    pub validation: bool,
 }
 
 impl Needs {
@@ -305,6 +308,7 @@ impl Needs {
         signal: false,
         media: false,
         prr: true,
+        validation: false,
     };
 }
 

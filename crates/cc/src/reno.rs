@@ -42,7 +42,7 @@ impl Reno {
             },
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
         random: false,
     };
 

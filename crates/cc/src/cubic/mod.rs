@@ -153,7 +153,7 @@ impl Cubic {
             },
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
         random: false,
     };
 

@@ -86,6 +86,7 @@ pub(crate) fn needs(ecn: EcnUse) -> Needs {
         signal: false,
         media: false,
         prr: true,
+        validation: true,
     }
 }
 
