@@ -39,6 +39,12 @@ pub trait Controller: Send {
         let _ = (now, cwnd);
     }
 
+    /// Whether a reduction that begins now takes effect at once, without Proportional Rate Reduction,
+    /// though [`Needs::prr`] asks for it.
+    fn reduces_at_once(&self) -> bool {
+        false
+    }
+
     /// Reports the flow's share of the bottleneck, from the bottleneck itself. Only for
     /// controllers with [`Needs::signal`]; no real network does this.
     fn on_signal(&mut self, now: Instant, signal: Signal) {

@@ -129,6 +129,10 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
     let info = *checker.known.controllers.find(kind)?;
     let params = params(info.params, values)?;
     in_order(checker, &value.at, "control", params.out_of_order(info.ordered));
+    if let Some((given, missing)) = sojourn_cc::lacks_saved(&params) {
+        let message = format!("`{given}` has no effect without `{missing}`");
+        checker.report(&value.at, message, format!("add `{missing}`, or remove `{given}`"));
+    }
     Some(Control::Algorithm { kind: kind.to_owned(), params })
 }
 

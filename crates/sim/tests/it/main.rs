@@ -8,6 +8,7 @@ mod bursts;
 mod cake;
 mod capped;
 mod capture;
+mod careful_resume;
 mod common;
 mod conservation;
 mod copa;
