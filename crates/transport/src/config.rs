@@ -380,6 +380,17 @@ settings! {
         quic: Fixed("linux-6.12"),
     };
 
+    /// Greatest amount of this connection's packets in the queue of the sending host, which the host
+    /// counts ([`crate::Sender::may_queue`]). `None`: no limit; TCP only.
+    small_queues: Option<Bytes> = Declared {
+        doc: "greatest amount of the flow's packets in the queue and ring of its first link, which stands \
+              for the host's interface: as with TCP small queues, at most this and about 1ms of the \
+              pacing rate, but two bursts or packets",
+        kind: Kind::AMOUNT,
+        tcp: Key("unlimited", "1MiB in Linux, tcp_limit_output_bytes: tcp_small_queue_check"),
+        quic: Fixed("unlimited"),
+    };
+
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
     gro: Duration = Declared {
         doc: "longest time for which the receiving host holds packets, to pass on and \

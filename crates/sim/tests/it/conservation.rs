@@ -230,12 +230,18 @@ fn receive_window() -> impl Strategy<Value = String> {
 
 /// The rules of one profile.
 fn rules(quic: bool) -> BoxedStrategy<String> {
-    let tcp = (any::<bool>(), any::<bool>(), 0_u64..3).prop_map(|(grows, stamps, slack)| {
-        format!(
-            ", growth_by_sack = {grows}, timestamps = {stamps}, timer_slack = \"{}ms\"",
-            4 * slack
-        )
+    let queue = prop::option::of(1_u64..100_000).prop_map(|most| {
+        most.map_or(String::new(), |most| format!(", small_queues = \"{most}B\""))
     });
+    let tcp = (any::<bool>(), any::<bool>(), 0_u64..3, queue).prop_map(
+        |(grows, stamps, slack, queue)| {
+            let slack = 4 * slack;
+            format!(
+                ", growth_by_sack = {grows}, timestamps = {stamps}, timer_slack = \"{slack}ms\"\
+                 {queue}"
+            )
+        },
+    );
     let acks = (prop_oneof![2 => Just(0_u64), 1 => 1_u64..10], any::<bool>());
     let quic_rules = acks.prop_map(|(acks, immediate)| {
         format!(", ack_frequency = {acks}, immediate_ack = {immediate}")

@@ -47,6 +47,7 @@ mod rtt_jump;
 mod segmentation;
 mod series;
 mod shipped;
+mod small_queues;
 mod sources;
 mod spikes;
 mod table;

@@ -9,6 +9,7 @@ use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Receiver, Seen, Sender};
 use sojourn_units::Instant;
 
+use super::small_queues::OwnQueue;
 use crate::events::{EventQueue, Kind};
 use crate::meter::Metering;
 use crate::peak::Peak;
@@ -18,6 +19,8 @@ use crate::tap::Wiring;
 pub(crate) struct Connection<M: Metering> {
     pub(crate) sender: Sender<M::Controller>,
     pub(crate) receiver: Receiver,
+    /// Its part of the queue of its first link, if that is limited.
+    pub(crate) own_queue: Option<Box<OwnQueue>>,
     /// Index of the first hop of its data, and of its acknowledgements.
     pub(crate) out: u32,
     pub(crate) back: u32,
@@ -143,6 +146,7 @@ pub(crate) fn connect<M: Metering>(
         longest_rtt: Peak::default(),
         dropped: 0,
         is_limited: chosen.is_limited,
+        own_queue: None,
         seen: None,
     }
 }

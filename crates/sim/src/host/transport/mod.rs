@@ -5,6 +5,7 @@
 mod connection;
 mod handshake;
 mod overrun;
+mod small_queues;
 
 use sojourn_cc::Signal;
 use sojourn_params::Params;
@@ -184,6 +185,12 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn transmit(&mut self, id: usize) {
         loop {
             let mut connection = &mut self.connections[id];
+            if connection.own_queue.is_some() {
+                if self.is_held_by_queue(id) {
+                    break;
+                }
+                connection = &mut self.connections[id];
+            }
             M::enter(Part::Transport);
             let poll = connection.sender.poll_transmit(self.net.clock.now);
             M::enter(Part::Engine);
@@ -200,6 +207,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                         self.tap.data(self.net.clock.now, id, Passage::Sent, &data);
                     }
                     let packet = Packet::data(id, connection.out, &data, connection.header);
+                    if connection.own_queue.is_some() {
+                        self.note_entry(id, packet.ip_size);
+                    }
                     self.forward(packet);
                 }
                 Poll::Wait(at) => {
