@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -47,7 +48,8 @@ class Server:
         options = ["--bind", "127.0.0.1", "--port", "0", "--json", *map(str, args)]
         self.process = begun(command("quic", "serve", *options), place)
         assert self.process.stdout is not None
-        self.address = str(json.loads(self.process.stdout.readline())["listening"])
+        self.first = json.loads(self.process.stdout.readline())
+        self.address = str(self.first["listening"])
 
     def end(self) -> list[dict[str, Any]]:
         """End it; return its connections, and its stray datagrams."""
@@ -121,6 +123,37 @@ def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
             assert done.returncode == 2, args
             assert words in done.stderr, done.stderr
             assert "Traceback" not in done.stderr
+
+
+WITHOUT_RIGHT = ["setpriv", "--bounding-set=-sys_nice"]
+
+
+def first_line(line: list[str], place: Path) -> str:
+    """Start a server; return its first line, after which it ends."""
+    process = begun(line, place)
+    assert process.stdout is not None
+    first = process.stdout.readline().strip()
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=PATIENCE_S)[1] == ""
+    return str(first)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_server_takes_the_priority_that_the_machine_permits(tmp_path: Path) -> None:
+    serve = command("quic", "serve", "--bind", "127.0.0.1", "--port", "0")
+    assert first_line(serve, tmp_path).endswith(" with real-time priority")
+    normal = first_line([*serve, "--priority", "normal", "--json"], tmp_path)
+    assert json.loads(normal)["priority"] == "normal"
+    if shutil.which(WITHOUT_RIGHT[0]) is None:
+        pytest.skip("setpriv is not installed: apt-get install util-linux")
+    words = first_line([*WITHOUT_RIGHT, *serve], tmp_path)
+    assert "without real-time priority: busy programs may delay departures; start it as" in words
+    refused = [*WITHOUT_RIGHT, *serve, "--priority", "realtime"]
+    done = subprocess.run(
+        refused, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--priority realtime: this machine refuses it; start it as root" in done.stderr
 
 
 def shell_summary(place: Path, serve: str, client: str) -> tuple[dict[str, Any], list[Any]]:
