@@ -61,7 +61,7 @@ _TRANSPORTS = {
 
 
 def _transports(live: LiveSummary) -> str:
-    """Name the transports of the flows; records of earlier versions have none."""
+    """Name the transports of the flows; earlier versions did not record them."""
     names = dict.fromkeys(live.get("transports", {}).values())
     words = [_TRANSPORTS.get(name, f"{name} over UDP") for name in names]
     return f" with {' and '.join(words)}" if words else ""

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sojourn
 from sojourn import _core
 from sojourn._core import LiveError
+from sojourn.cli import quic as cli_quic
 from support import Sojourn, begun, command, environment, leave_out_live
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "QuicServing"), reason="needs Linux")
@@ -277,3 +278,32 @@ def test_the_stack_runs_over_the_kernel_s_queues(tmp_path: Path) -> None:
     # 2 MB at 10 Mbit/s.
     assert flow["completion_s"] is not None
     assert 1.6 < flow["completion_s"] < 1.9
+
+
+class Reporting:
+    """A server that reports these connections."""
+
+    def __init__(self, *ended: dict[str, Any]) -> None:
+        self.left = [json.dumps(one) for one in ended]
+
+    def next(self, within_s: float) -> str | None:
+        return self.left.pop(0) if self.left else None
+
+
+def test_a_fault_of_the_stack_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    one = {
+        "peer": "192.0.2.1:1",
+        "duration_s": 0.5,
+        "body_bytes": 0,
+        "goodput_bps": None,
+        "requests": 0,
+        "marked_packets": 0,
+        "lost_packets": 0,
+        "lateness_p99_s": None,
+    }
+    fault = {**one, "ending": "fault", "reason": "noq-proto-1.4.0/src/connection/mod.rs:1: a fault"}
+    silent = {**one, "ending": "closed", "reason": None}
+    cli_quic._show_all(cast(_core.QuicServing, Reporting(silent, fault)), 0, as_json=False)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("192.0.2.1:1: 0 requests")
+    assert line.endswith(f"ended by a fault of the QUIC stack: {fault['reason']}")

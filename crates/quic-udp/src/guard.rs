@@ -1,4 +1,4 @@
-//! Panics of the stack: each ends one connection, and prints nothing.
+//! Panics of the stack: each ends one connection, without output.
 //!
 //! noq-proto 1.4.0 panics at an illegal packet after CONNECTION_CLOSE (docs/fuzzing.md), and one
 //! peer must not end the connections of the others.

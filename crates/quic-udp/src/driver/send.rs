@@ -51,7 +51,7 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    /// Tells the service if a connection has ended. Forgets a connection that is gone, or that had a
+    /// Informs the service if a connection has ended. Forgets a connection that is gone, or that had a
     /// fault; returns whether it is forgotten.
     fn settle(&mut self, key: usize, is_gone: bool) -> bool {
         let Driver { peers, endpoint, service, strays, now, .. } = self;

@@ -110,7 +110,7 @@ impl Service for Many {
 /// Clients that download these numbers of bytes, each on its connection.
 fn clients(to: SocketAddr, crypto: &Crypto, sizes: &[u64]) -> Driver<Many> {
     let socket = Socket::bind(ANY.parse().expect("an address"), &open_here).expect("binds");
-    // A server says nothing at a fault, so that a client may wait until its idle timeout.
+    // A server is silent at a fault, so that a client may wait until its idle timeout.
     let settings = Settings { idle: Some(Duration::from_secs(1)), ..settings("cubic") };
     let mut driver = Driver::client(socket, Clock::start(), settings, Many::default()).expect("ok");
     for size in sizes {
