@@ -183,7 +183,7 @@ def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
-_REALTIME_REMEDY = "start it as root, with CAP_SYS_NICE, or with `ulimit -r 10`"
+_REALTIME_REMEDY = "start it as root, with CAP_SYS_NICE, or with an RLIMIT_RTPRIO of 10 (ulimit -r)"
 
 
 def _priority_note(is_realtime: bool, asked: str) -> tuple[dict[str, str], str]:

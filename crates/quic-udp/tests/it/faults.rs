@@ -228,7 +228,7 @@ impl Controller for Fragile {
     }
 }
 
-/// The stack calls its controller while it sends, while it reads datagrams, and in its timers.
+/// The stack calls its controller while it sends and while it reads datagrams.
 #[test]
 fn a_fault_in_any_call_ends_one_connection_of_several() {
     for function in ["on_sent", "on_feedback", "limits"] {
