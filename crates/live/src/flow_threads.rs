@@ -107,7 +107,7 @@ impl<'scope, 'env> FlowThreads<'scope, 'env> {
             failure = self.step(clock).err();
             thread::sleep(tcp::SAMPLE);
         }
-        // Without the links, flows fail too: their fault counts only if nothing had stopped the run.
+        // Without the links, flows fail too: their fault counts only if the run had not been stopped.
         let failure = failure.filter(|_| !ends.stop.swap(true, Ordering::Relaxed));
         (0..self.flows.len()).for_each(|flow| self.end(flow));
         let ended = self.threads.into_iter().flatten().try_for_each(join);

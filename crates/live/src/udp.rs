@@ -321,7 +321,7 @@ impl ServerObserver for Receiver<'_> {
     fn look(&mut self, _now: Instant, peers: &Table) {
         let received = received_bytes(peers);
         if let Ok(mut state) = self.0.state.lock() {
-            // A peer that has closed is no longer listed.
+            // The list lacks a peer that has closed.
             state.received_bytes = state.received_bytes.max(received);
         }
     }

@@ -161,7 +161,7 @@ impl ServerObserver for Responder<'_> {
 /// The payload beyond `received`, to which it is added. A request waits for the response before it,
 /// so that all bytes of the one under way have arrived once their number has.
 fn added(received: &mut u64, peers: &Table) -> u64 {
-    // A peer that has closed is no longer listed.
+    // The list lacks a peer that has closed.
     let total = received_bytes(peers).max(*received);
     total - std::mem::replace(received, total)
 }
