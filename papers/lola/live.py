@@ -20,8 +20,9 @@ from .two_flows import TIME, goodput, rtt
 RATE_BPS = 100e6
 RATE = {"link.switch.rate": "100Mbit"}
 BASE_RTTS_MS = (5, 21, 61, 101)
-# The kernel's TCP sends such bursts (docs/bursts.md).
-TSO = "64KiB"
+# The bursts of the kernel's TCP, and the acknowledgements that its receiver does not delay at the
+# start (docs/bursts.md, docs/kernel.md).
+BURSTS = {"tso": "64KiB", "tso_defer": "linux-6.18", "burst_acks": True, "quick_acks": 62}
 Rtts = tuple[float, float]
 Course = Callable[[pl.DataFrame], list[tuple[float, float]]]
 """A flow's samples as points over time."""
@@ -99,7 +100,9 @@ def _pair(lab: Lab, rtts_ms: Rtts) -> Both:
 def _both(
     lab: Lab, scenario: str, changes: Mapping[str, object], flows: Sequence[str]
 ) -> tuple[Run, Run]:
-    bursts = {f"flow.{flow}.transport.tso": TSO for flow in flows}
+    bursts = {
+        f"flow.{flow}.transport.{key}": value for flow in flows for key, value in BURSTS.items()
+    }
     return lab.live(scenario, changes, "lola"), lab.run(scenario, {**changes, **bursts}, "lola")
 
 
@@ -147,7 +150,7 @@ def figure_6(lab: Lab) -> list[Claim]:
     return _claims(lab, both)
 
 
-SUBTITLE = "100 Mbit/s; LoLa in the Linux kernel; dashed: simulated with bursts of 64 KiB"
+SUBTITLE = "100 Mbit/s; LoLa in the Linux kernel; dashed: simulated with Linux's bursts"
 
 
 def _figure(lab: Lab, name: str, rtts_ms: Rtts, title: str, of: Course) -> list[Claim]:

@@ -39,6 +39,12 @@ pub trait Controller: Send {
         let _ = (now, cwnd);
     }
 
+    /// Whether a reduction that begins now takes effect at once, without Proportional Rate Reduction,
+    /// though [`Needs::prr`] asks for it.
+    fn reduces_at_once(&self) -> bool {
+        false
+    }
+
     /// Reports the flow's share of the bottleneck, from the bottleneck itself. Only for
     /// controllers with [`Needs::signal`]; no real network does this.
     fn on_signal(&mut self, now: Instant, signal: Signal) {
@@ -292,6 +298,9 @@ pub struct Needs {
     /// Reduction (RFC 9937). False for controllers that govern the data in flight during
     /// recovery themselves.
     pub prr: bool,
+    /// Whether the transport may validate an unused window: the controller implements
+    /// [`Controller::on_validation`].
+    pub validation: bool,
 }
 
 impl Needs {
@@ -305,6 +314,7 @@ impl Needs {
         signal: false,
         media: false,
         prr: true,
+        validation: false,
     };
 }
 

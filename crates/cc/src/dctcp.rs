@@ -80,7 +80,7 @@ impl Dctcp {
             },
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Counts, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Counts, validation: true, ..Needs::BASE },
         random: false,
     };
 

@@ -11,6 +11,7 @@ use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 mod abe;
+mod careful_resume;
 mod catalogue;
 mod contract;
 mod delays;
@@ -25,6 +26,7 @@ mod window;
 mod windowed;
 
 pub use bbr3::View as Bbr3View;
+pub use careful_resume::lacks_saved;
 pub use catalogue::{Catalogue, CatalogueError};
 pub use contract::{
     Controller, EcnUse, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, RateSample, Received,

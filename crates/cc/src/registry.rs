@@ -73,6 +73,9 @@ macro_rules! controllers {
             fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
                 match self { $(Self::$variant(c) => c.on_validation(now, cwnd),)+ Self::User(c) => c.on_validation(now, cwnd) }
             }
+            fn reduces_at_once(&self) -> bool {
+                match self { $(Self::$variant(c) => c.reduces_at_once(),)+ Self::User(c) => c.reduces_at_once() }
+            }
             fn on_signal(&mut self, now: Instant, signal: Signal) {
                 match self { $(Self::$variant(c) => c.on_signal(now, signal),)+ Self::User(c) => c.on_signal(now, signal) }
             }

@@ -4,6 +4,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::abe;
+use crate::careful_resume::{self, Resume, Step};
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
@@ -18,6 +19,8 @@ pub struct Reno {
     /// Whether a reduction leaves whole packets.
     is_whole: bool,
     undo: Undo<Saved>,
+    /// Careful Resume, until it ends.
+    resume: Option<Box<Resume>>,
 }
 
 impl Reno {
@@ -25,7 +28,7 @@ impl Reno {
     pub const INFO: Info = Info {
         name: "reno",
         title: "Reno: additive increase, multiplicative decrease",
-        source: "RFC 5681, RFC 6582; RFC 8511 (ABE) by choice",
+        source: "RFC 5681, RFC 6582; RFC 8511 (ABE) and RFC 9959 (Careful Resume) by choice",
         params: &[
             Param {
                 name: "beta",
@@ -40,9 +43,11 @@ impl Reno {
                 doc: "windows in bytes, or in whole packets, to which Linux rounds a reduction down",
                 source: "RFC 5681; Linux tcp_reno_ssthresh",
             },
+            careful_resume::SAVED_CWND,
+            careful_resume::SAVED_RTT,
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
         random: false,
     };
 
@@ -54,7 +59,18 @@ impl Reno {
             beta_ecn: abe::mark_factor(setup),
             is_whole: setup.params.choice("arithmetic") == "linux",
             undo: Undo::default(),
+            resume: Resume::new(setup),
         }
+    }
+
+    /// Careful Resume's part in a feedback.
+    fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
+        let Some(resume) = &mut self.resume else { return Step::Normal };
+        let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
+        if resume.is_over() {
+            self.resume = None;
+        }
+        step
     }
 
     /// This share of the window.
@@ -73,7 +89,10 @@ impl Controller for Reno {
         self.window.on_sent(sent);
     }
 
-    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if self.resume.is_some() && self.resumes(now, feedback) == Step::Hold {
+            return;
+        }
         if let Some(before) = self.undo.on_feedback(feedback) {
             self.window.restore(before);
         }
@@ -91,6 +110,8 @@ impl Controller for Reno {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        // RFC 9959 section 3.6.
+        self.resume = None;
         self.undo.on_timeout(self.window.saved());
         // Linux takes the window here too (`tcp_reno_ssthresh`), RFC 5681 equation 4 the flight size.
         let ssthresh =
@@ -102,14 +123,20 @@ impl Controller for Reno {
         self.window.decay_to(cwnd);
     }
 
+    fn reduces_at_once(&self) -> bool {
+        self.resume.as_ref().is_some_and(|resume| resume.reduces_at_once())
+    }
+
     fn limits(&self) -> Limits {
-        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+        let pacing = self.resume.as_ref().map_or(Pacing::Unpaced, |resume| resume.pacing());
+        Limits { cwnd: self.window.cwnd, pacing, burst: self.window.mss }
     }
 
     fn probe(&self) -> Probe {
+        let own = if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" };
         Probe {
             ssthresh: self.window.known_ssthresh(),
-            phase: if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" },
+            phase: self.resume.as_ref().and_then(|resume| resume.phase()).unwrap_or(own),
             ..Probe::default()
         }
     }

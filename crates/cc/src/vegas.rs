@@ -116,7 +116,7 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
         random: false,
     };
 

@@ -39,6 +39,7 @@ pub(crate) fn read(
     check_tso(checker, fields);
     check_validation(checker, fields);
     check_ack_frequency(checker, fields);
+    check_windows(checker, fields);
     check_echo(checker, fields, source.as_ref());
     media::check_flow(checker, fields, source.as_ref());
     let named = fields.get("control");
@@ -128,6 +129,10 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
     let info = *checker.known.controllers.find(kind)?;
     let params = params(info.params, values)?;
     in_order(checker, &value.at, "control", params.out_of_order(info.ordered));
+    if let Some((given, missing)) = sojourn_cc::lacks_saved(&params) {
+        let message = format!("`{given}` has no effect without `{missing}`");
+        checker.report(&value.at, message, format!("add `{missing}`, or remove `{given}`"));
+    }
     Some(Control::Algorithm { kind: kind.to_owned(), params })
 }
 
@@ -224,6 +229,21 @@ fn check_ack_frequency(checker: &mut Checker, flow: &Fields) {
             let message = format!("`{name}` has no effect without `ack_frequency`");
             checker.report(&given.at, message, format!("add `ack_frequency`, or remove `{name}`"));
         }
+    }
+}
+
+/// Refuses a first receive window that leaves no room to grow.
+fn check_windows(checker: &mut Checker, flow: &Fields) {
+    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
+    let windows = ["initial_receive_window", "receive_window"].map(|name| fields.data(name));
+    let ([Some(first), Some(most)], Some(given)) = (windows, fields.get("initial_receive_window"))
+    else {
+        return;
+    };
+    if given.given && first >= most && first < Bytes::MAX {
+        let message = format!("`initial_receive_window` is {first}, and `receive_window` {most}");
+        let help = "give a greater `receive_window`, or remove `initial_receive_window`";
+        checker.report(&given.at, message, help);
     }
 }
 

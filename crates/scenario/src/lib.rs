@@ -51,7 +51,8 @@ pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
-    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, EcnFault, EcnFaultKind,
-    EcnFeedback, Flow, Handshake, Jitter, Link, Loss, Profile, PrrRule, Record, RecoveryPeriod,
-    Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace, Transport, TsoDefer,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, CwndValidation, Discipline, EcnFault,
+    EcnFaultKind, EcnFeedback, Flow, Handshake, Jitter, Link, Loss, Profile, PrrRule, Record,
+    RecoveryPeriod, Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace,
+    Transport, TsoDefer,
 };

@@ -7,8 +7,8 @@ pub use sojourn_queue::Discipline;
 pub use sojourn_source::Spec as Source;
 use sojourn_transport::Stacks;
 pub use sojourn_transport::{
-    Config as Transport, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule, RecoveryPeriod,
-    TsoDefer,
+    Config as Transport, CwndValidation, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule,
+    RecoveryPeriod, TsoDefer,
 };
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 

@@ -5,7 +5,7 @@ use sojourn_cc::{EcnUse, Needs};
 use crate::check::Checker;
 use crate::error::At;
 use crate::media;
-use crate::model::{Control, EcnFeedback, Source, StackChoice, Transport};
+use crate::model::{Control, CwndValidation, EcnFeedback, Source, StackChoice, Transport};
 
 /// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
 /// controller's position.
@@ -36,6 +36,13 @@ pub(crate) fn check(
     for (need, key, value) in missing.into_iter().flatten() {
         let message = format!("`{name}` needs {need}, which flow `{flow}` does not have");
         checker.report(at, message, format!("set flow.{flow}.transport.{key} to {value}"));
+    }
+    if transport.cwnd_validation != CwndValidation::Rfc5681 && !needs.validation {
+        let message = format!("`{name}` has no window for `cwnd_validation` of flow `{flow}`");
+        let help = format!(
+            "remove flow.{flow}.transport.cwnd_validation, or choose reno, cubic, dctcp or vegas"
+        );
+        checker.report(at, message, help);
     }
 }
 

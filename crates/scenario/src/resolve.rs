@@ -55,6 +55,7 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let measure_from = measure_from(checker, fields, end);
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
+    small_queues(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
@@ -139,6 +140,23 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
             let message = format!("flow `{}` has a path without delay and rate limit", flow.name);
             let help = "give one of its links a `rate` or a `delay`";
             checker.report(&value.at, message, help);
+        }
+    }
+}
+
+/// Refuses a limit of the host's queue for a first link without a queue.
+fn small_queues(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], links: &[Link]) {
+    for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
+        let Some(flow) = flow else { continue };
+        let Some(first) = flow.path.first().map(|place| &links[*place]) else { continue };
+        if flow.transport.small_queues.is_some() && first.rate == Capacity::Unlimited {
+            let message = format!(
+                "`small_queues` of flow `{}` has no effect: link `{}` has no rate, and so no queue",
+                flow.name, first.name
+            );
+            let at =
+                value.table().and_then(|flow| flow.get("transport")).map_or(&value.at, |t| &t.at);
+            checker.report(at, message, "put a link with a rate first, or remove `small_queues`");
         }
     }
 }

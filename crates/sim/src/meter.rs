@@ -135,6 +135,9 @@ impl Controller for Marked {
     fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
         marked(|| self.0.on_validation(now, cwnd));
     }
+    fn reduces_at_once(&self) -> bool {
+        self.0.reduces_at_once()
+    }
     fn on_signal(&mut self, now: Instant, signal: Signal) {
         marked(|| self.0.on_signal(now, signal));
     }

@@ -53,6 +53,7 @@ pub(crate) fn build<M: Metering, T: Tap>(
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
     hosts.net.links = links(scenario, seed, &changes, hosts.accounts());
     hosts.label_flows(scenario);
+    hosts.limit_queues(|flow| scenario.flows[flow].transport.small_queues.is_some());
     let delays = Delays::new(scenario);
     let oracle = oracle(scenario, control, &mut hosts, &delays, timeline.shift);
     let loops = Loops::new(scenario, &flow_loops(&hosts, &oracle), delays, &changes);

@@ -162,6 +162,24 @@ settings! {
         quic: Key("unlimited", ""),
     };
 
+    /// Receive window at the beginning of a connection, which the receiver then raises. `None`:
+    /// [`Config::receive_window`] from the start.
+    initial_receive_window: Option<Bytes> = Declared {
+        doc: "receive window at first, which the receiver raises up to `receive_window` as data \
+              arrive; unlimited: it is `receive_window` from the start",
+        kind: Kind::AMOUNT,
+        tcp: Key(
+            "unlimited",
+            "64KiB in Linux, up to half of tcp_rmem's 6MiB: dynamic right-sizing, \
+             tcp_rcv_space_adjust",
+        ),
+        quic: Key(
+            "unlimited",
+            "RFC 9000 sections 4.1 and 4.2; 768KiB in quic-go, up to 15MiB: it doubles if half of it \
+             is read in two round trips",
+        ),
+    };
+
     /// The use of a window that the sender has not filled, for controllers with RFC 5681's window.
     cwnd_validation: CwndValidation = Declared {
         doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
@@ -377,6 +395,17 @@ settings! {
         quic: Fixed("linux-6.12"),
     };
 
+    /// Greatest amount of this connection's packets in the queue of the sending host, which the host
+    /// counts ([`crate::Sender::may_queue`]). `None`: no limit; TCP only.
+    small_queues: Option<Bytes> = Declared {
+        doc: "greatest amount of the flow's packets in the queue and ring of its first link, which stands \
+              for the host's interface: as with TCP small queues, at most this and about 1ms of the \
+              pacing rate, but two bursts or packets",
+        kind: Kind::AMOUNT,
+        tcp: Key("unlimited", "1MiB in Linux, tcp_limit_output_bytes: tcp_small_queue_check"),
+        quic: Fixed("unlimited"),
+    };
+
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
     gro: Duration = Declared {
         doc: "longest time for which the receiving host holds packets, to pass on and \
@@ -487,6 +516,11 @@ impl Config {
     /// The receive window in bytes; the greatest number for no limit.
     pub(crate) fn window_limit(&self) -> u64 {
         self.receive_window.unwrap_or(Bytes::MAX).0
+    }
+
+    /// The first receive window of a receiver that raises it; `None` if it is fixed.
+    pub(crate) fn tuned_window(&self) -> Option<Bytes> {
+        self.initial_receive_window.filter(|window| window.0 < self.window_limit())
     }
 
     /// Whether an acknowledgement names the transmission that it answers.

@@ -34,6 +34,7 @@ mod setting;
 mod stack;
 mod suspicion;
 mod tail_probe;
+mod window_tuning;
 mod wire;
 
 pub use ack_frequency::{AckFrames, AckRequest};
@@ -59,7 +60,7 @@ pub use setting::{Choice, Setting};
 pub use stack::{
     Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };
-pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
+pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange, WindowUpdate};
 
 /// Runs the example of README.md as a doctest.
 #[cfg(doctest)]

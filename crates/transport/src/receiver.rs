@@ -6,6 +6,7 @@ use crate::ack_frequency::{AckFrames, Responder};
 use crate::config::{Config, EcnAcks, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
+use crate::window_tuning::Tuner;
 use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
 
 /// Receives data and decides when to acknowledge it.
@@ -24,6 +25,10 @@ pub struct Receiver {
     sack_ranges: usize,
     /// Whether acknowledgements carry receive times.
     receive_times: bool,
+    /// Whether each acknowledgement has details: receive times or a window.
+    has_details: bool,
+    /// The window, if the receiver raises it.
+    tuner: Option<Box<Tuner>>,
     gro: Option<Box<Gro>>,
     /// The sender's request for acknowledgements, if there was one.
     responder: Option<Box<Responder>>,
@@ -61,6 +66,7 @@ const QUICK_AT_MARK: u64 = 2;
 impl Receiver {
     /// A receiver without data. With `receive_times`, it reports the arrival time of each packet.
     pub fn new(config: Config, receive_times: bool) -> Receiver {
+        let tuner = Tuner::new(&config);
         Receiver {
             profile: config.profile,
             ecn_feedback: config.ecn_feedback,
@@ -75,6 +81,8 @@ impl Receiver {
                 Profile::Quic => config.sack_ranges.max(1) as usize,
             },
             receive_times,
+            has_details: receive_times || tuner.is_some(),
+            tuner,
             gro: Gro::new(&config).map(Box::new),
             responder: None,
             reassembly: Reassembly::default(),
@@ -119,6 +127,15 @@ impl Receiver {
         if let Some(responder) = &self.responder {
             let request = responder.request();
             (self.ack_every, self.ack_delay) = (request.threshold + 1, request.max_delay);
+        }
+    }
+
+    /// Processes the timestamp echo of the packet that arrives next: the departure of the
+    /// acknowledgement that its sender had last received ([`crate::Sender::echo`]). It measures the
+    /// round-trip time for a window that the receiver raises.
+    pub fn on_echo(&mut self, now: Instant, echo: Instant) {
+        if let Some(tuner) = &mut self.tuner {
+            tuner.on_echo(now, echo);
         }
     }
 
@@ -285,8 +302,8 @@ impl Receiver {
             return before.write(now, ack);
         }
         ack.cumulative = self.reassembly.next();
-        if self.receive_times || self.duplicates.is_some() || self.reassembly.has_gaps() {
-            self.add_details(ack);
+        if self.has_details || self.duplicates.is_some() || self.reassembly.has_gaps() {
+            self.add_details(now, ack);
         }
         ack.newest = self.newest;
         ack.delay = now.since(self.newest_at);
@@ -299,11 +316,13 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn add_details(&mut self, ack: &mut Ack) {
+    fn add_details(&mut self, now: Instant, ack: &mut Ack) {
         let details = ack.add_details();
         details.ranges.extend_from_slice(self.reassembly.newest());
         details.received.append(&mut self.received);
         details.duplicates = self.duplicates;
+        let read = self.reassembly.in_order_bytes();
+        details.window = self.tuner.as_mut().map(|tuner| tuner.announce(now, read));
     }
 
     /// The newest packet number and the first missing segment. The next packet is near them.

@@ -1,6 +1,6 @@
 //! The contents of packets, as values.
 
-use sojourn_units::{Duration, Ecn, Instant};
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 /// A data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,16 @@ pub struct EcnCounts {
     pub ce: u64,
 }
 
+/// The receive window that an acknowledgement announces, if the receiver raises it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowUpdate {
+    /// The window, from the first missing segment on. It never shrinks.
+    pub window: Bytes,
+    /// Departure of the acknowledgement by the receiver's clock, which packets echo: `TSval` of RFC
+    /// 7323.
+    pub sent_at: Instant,
+}
+
 /// An acknowledgement: start with the default, and set its fields. It fits a cache line; rare
 /// content is in [`AckDetails`].
 #[derive(Debug, Default)]
@@ -76,6 +86,8 @@ pub struct AckDetails {
     pub received: Vec<(u64, Instant)>,
     /// The segments that most recently arrived twice (RFC 2883 section 4).
     pub duplicates: Option<SegmentRange>,
+    /// The receive window; `None` if it is fixed.
+    pub window: Option<WindowUpdate>,
 }
 
 impl Ack {
@@ -98,10 +110,21 @@ impl Ack {
         self.details().and_then(|details| details.duplicates).filter(|_| self.duplicate)
     }
 
+    /// The receive window; `None` if it is fixed.
+    pub fn window(&self) -> Option<WindowUpdate> {
+        self.details().and_then(|details| details.window)
+    }
+
     /// Whether it has [`AckDetails`].
     #[inline]
     pub fn has_details(&self) -> bool {
         self.has_details
+    }
+
+    /// Whether it says more than its cumulative acknowledgement, its window and its echo of ECN do.
+    #[inline]
+    pub fn is_distinct(&self) -> bool {
+        self.details().is_some_and(AckDetails::is_distinct)
     }
 
     #[inline]
@@ -122,6 +145,14 @@ impl Ack {
         details.ranges.clear();
         details.received.clear();
         details.duplicates = None;
+        details.window = None;
         details
+    }
+}
+
+impl AckDetails {
+    fn is_distinct(&self) -> bool {
+        let has_lists = !self.ranges.is_empty() || !self.received.is_empty();
+        has_lists || self.duplicates.is_some()
     }
 }

@@ -8,6 +8,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::abe;
+use crate::careful_resume::{self, Resume, Step};
 use crate::contract::{
     Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
 };
@@ -43,6 +44,8 @@ pub struct Cubic {
     /// Replaces `fraction`, `w_max`, `cwnd_prior` and `epoch` with `arithmetic = "linux"`.
     linux: Option<Linux>,
     undo: Undo<SavedState>,
+    /// Careful Resume, until it ends.
+    resume: Option<Box<Resume>>,
 }
 
 /// State that a spurious loss restores (RFC 9438 section 4.9).
@@ -104,7 +107,8 @@ impl Cubic {
     pub const INFO: Info = Info {
         name: "cubic",
         title: "CUBIC: grows by a cubic function of time, never slower than Reno",
-        source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681; RFC 8511 (ABE) by choice",
+        source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681; RFC 8511 (ABE) and RFC 9959 (Careful Resume) \
+                 by choice",
         params: &[
             Param {
                 name: "c",
@@ -144,6 +148,8 @@ impl Cubic {
             hystart::TRAIN,
             search::THRESH,
             search::ROLLBACK,
+            careful_resume::SAVED_CWND,
+            careful_resume::SAVED_RTT,
             Param {
                 name: "arithmetic",
                 kind: Kind::Choice("exact", &["exact", "linux"]),
@@ -153,7 +159,7 @@ impl Cubic {
             },
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
         random: false,
     };
 
@@ -175,6 +181,7 @@ impl Cubic {
             epoch: None,
             linux: (p.choice("arithmetic") == "linux").then(|| Linux::new(setup)),
             undo: Undo::default(),
+            resume: Resume::new(setup),
         }
     }
 
@@ -205,6 +212,22 @@ impl Cubic {
             // less than two. Linux has a minimum of two for both.
             self.window.cwnd = reduced.max(self.window.mss);
         }
+    }
+
+    /// Careful Resume's part in a feedback. HyStart and SEARCH start again at its end, since they
+    /// have not seen its packets.
+    fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
+        let Some(resume) = &mut self.resume else { return Step::Normal };
+        let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
+        let has_jumped = !resume.observes_slow_start();
+        if resume.is_over() {
+            self.resume = None;
+        }
+        if has_jumped {
+            self.fraction = 0.0;
+            self.slow_start.on_timeout();
+        }
+        step
     }
 
     fn saved(&self) -> SavedState {
@@ -326,6 +349,9 @@ impl Controller for Cubic {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if self.resume.is_some() && self.resumes(now, feedback) == Step::Hold {
+            return;
+        }
         if let Some(saved) = self.undo.on_feedback(feedback) {
             self.restore(saved);
         }
@@ -349,6 +375,8 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
+        // RFC 9959 section 3.6.
+        self.resume = None;
         self.undo.on_timeout(self.saved());
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
@@ -368,13 +396,21 @@ impl Controller for Cubic {
         self.fraction = 0.0;
     }
 
+    fn reduces_at_once(&self) -> bool {
+        self.resume.as_ref().is_some_and(|resume| resume.reduces_at_once())
+    }
+
     fn limits(&self) -> Limits {
-        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
+        let pacing = self.resume.as_ref().map_or(Pacing::Unpaced, |resume| resume.pacing());
+        Limits { cwnd: self.window.cwnd, pacing, burst: self.window.mss }
     }
 
     fn probe(&self) -> Probe {
         let phase = match (&self.epoch, &self.linux) {
-            _ if self.window.in_slow_start() => self.slow_start.phase(),
+            _ if self.window.in_slow_start() => {
+                let phase = self.resume.as_ref().and_then(|resume| resume.phase());
+                phase.unwrap_or(self.slow_start.phase())
+            }
             (_, Some(linux)) => linux.phase(self.window.packets()),
             (None, _) => "recovery",
             (Some(epoch), _) if epoch.reno_friendly => "reno_friendly",

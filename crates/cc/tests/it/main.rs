@@ -4,6 +4,7 @@
 mod abe;
 mod bbr;
 mod bbr3;
+mod careful_resume;
 mod common;
 mod contract;
 mod copa;

@@ -66,6 +66,7 @@ impl Declaration {
             signal: false,
             media: false,
             prr: self.prr,
+            validation: false,
         };
         let info = Info {
             name: kept(&self.name),

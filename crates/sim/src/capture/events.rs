@@ -308,7 +308,7 @@ fn parameters(transport: &Transport) -> serde_json::Value {
         "max_ack_delay": ms(transport.ack_delay),
         "unknown_parameters": [],
     });
-    if let Some(window) = transport.receive_window {
+    if let Some(window) = transport.initial_receive_window.or(transport.receive_window) {
         data["initial_max_data"] = window.0.into();
     }
     data

@@ -44,7 +44,9 @@ pub(super) struct TcpWire {
     ack_size: u32,
     has_timestamps: bool,
     echo: Echo,
+    /// The window field of a fixed window, and the scale of windows.
     window: u16,
+    scale: u32,
     mss: u32,
     /// Initial sequence numbers, and starts of the timestamp clocks, of both ends.
     first: [u32; 2],
@@ -69,8 +71,18 @@ struct Receiver {
 
 /// The scale by which a receive window fits into 16 bits (RFC 7323 section 2.2).
 pub(super) fn window_scale(transport: &Transport) -> u32 {
-    let window = transport.receive_window.map_or(0, |window| window.0);
+    let window = greatest_window(transport).unwrap_or(0);
     (0..14).find(|scale| window >> scale <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
+/// The greatest receive window; `None` if there is no limit.
+fn greatest_window(transport: &Transport) -> Option<u64> {
+    match (transport.receive_window, transport.initial_receive_window) {
+        (Some(window), _) => Some(window.0),
+        // RFC 7323 section 2.3.
+        (None, Some(_)) => Some(1 << 30),
+        (None, None) => None,
+    }
 }
 
 impl TcpWire {
@@ -81,14 +93,15 @@ impl TcpWire {
         ecn: EcnUse,
     ) -> TcpWire {
         let numbers = [0, 1, 2, 3].map(|what| arbitrary(connection, what) as u32);
-        let window = transport.receive_window.map(|window| window.0 >> window_scale(transport));
+        let scale = window_scale(transport);
         TcpWire {
             ends,
             header: transport.header.0 as usize,
             ack_size: transport.ack_size.0 as u32,
             has_timestamps: transport.header.0 as usize >= WITH_TIMESTAMPS,
             echo: echo(transport.ecn_feedback, ecn),
-            window: window.map_or(OPEN, |window| window.min(u64::from(u16::MAX)) as u16),
+            window: greatest_window(transport).map_or(OPEN, |window| scaled(window, scale)),
+            scale,
             mss: transport.mss.0 as u32,
             first: [numbers[0], numbers[1]],
             clocks: [numbers[2], numbers[3]],
@@ -163,7 +176,7 @@ impl TcpWire {
             sequence: self.first[1].wrapping_add(1),
             acknowledgement: self.sequence(ack.cumulative),
             flags: self.ack_flags(ack),
-            window: self.window,
+            window: ack.window().map_or(self.window, |new| scaled(new.window.0, self.scale)),
             timestamps: self.has_timestamps.then_some((clock, self.recent[1])),
             sack: &self.sack(ack),
             payload: 0,
@@ -229,6 +242,11 @@ impl TcpWire {
         };
         flags::ACK | ecn
     }
+}
+
+/// The window field of `window` bytes.
+fn scaled(window: u64, scale: u32) -> u16 {
+    (window >> scale).min(u64::from(u16::MAX)) as u16
 }
 
 /// A sender that uses classic ECN reads the flag, even if the receiver could count.

@@ -213,17 +213,67 @@ fn source() -> impl Strategy<Value = String> {
     ]
 }
 
-fn transport() -> impl Strategy<Value = String> {
-    let window = prop::option::of(3_000_u64..3_000_000);
-    let offload = (prop_oneof![Just(0), 2896_u64..65_536], prop_oneof![Just(0), 1_u64..10_000]);
-    (any::<bool>(), 1_u64..5, window, offload).prop_map(|(quic, ack_every, window, (tso, gro))| {
-        let profile = if quic { "quic" } else { "tcp" };
-        let window = window.map_or(String::new(), |w| format!(", receive_window = \"{w}B\""));
-        format!(
-            "{{ profile = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, tso = \"{tso}B\", \
-             gro = \"{gro}us\" }}"
-        )
+/// A receive window: unlimited, fixed, or raised by the receiver, with or without a maximum.
+fn receive_window() -> impl Strategy<Value = String> {
+    let windows = (0_u8..4, 3_000_u64..100_000, 1_u64..3_000_000);
+    windows.prop_map(|(kind, first, more)| {
+        let most = format!(", receive_window = \"{}B\"", first + more);
+        let first = format!(", initial_receive_window = \"{first}B\"");
+        match kind {
+            0 => String::new(),
+            1 => most,
+            2 => first,
+            _ => first + &most,
+        }
     })
+}
+
+/// The rules of one profile.
+fn rules(quic: bool) -> BoxedStrategy<String> {
+    let queue = prop::option::of(1_u64..100_000).prop_map(|most| {
+        most.map_or(String::new(), |most| format!(", small_queues = \"{most}B\""))
+    });
+    let tcp = (any::<bool>(), any::<bool>(), 0_u64..3, queue).prop_map(
+        |(grows, stamps, slack, queue)| {
+            let slack = 4 * slack;
+            format!(
+                ", growth_by_sack = {grows}, timestamps = {stamps}, timer_slack = \"{slack}ms\"\
+                 {queue}"
+            )
+        },
+    );
+    let acks = (prop_oneof![2 => Just(0_u64), 1 => 1_u64..10], any::<bool>());
+    let quic_rules = acks.prop_map(|(acks, immediate)| {
+        format!(", ack_frequency = {acks}, immediate_ack = {immediate}")
+    });
+    if quic { quic_rules.boxed() } else { tcp.boxed() }
+}
+
+/// The validation of an unused window, for the controllers that have it.
+fn with_validation(control: &str, transport: &str, rule: &str) -> String {
+    let has_window = ["reno", "cubic", "dctcp", "vegas"].contains(&control);
+    if !has_window {
+        return transport.to_owned();
+    }
+    transport.replacen(" }", &format!(", cwnd_validation = \"{rule}\" }}"), 1)
+}
+
+fn transport() -> impl Strategy<Value = String> {
+    any::<bool>().prop_flat_map(transport_of)
+}
+
+fn transport_of(quic: bool) -> impl Strategy<Value = String> {
+    let window = receive_window();
+    let offload = (prop_oneof![Just(0), 2896_u64..65_536], prop_oneof![Just(0), 1_u64..10_000]);
+    (1_u64..5, window, offload, rules(quic)).prop_map(
+        move |(ack_every, window, (tso, gro), rules)| {
+            let profile = if quic { "quic" } else { "tcp" };
+            format!(
+                "{{ profile = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, \
+                 tso = \"{tso}B\", gro = \"{gro}us\"{rules} }}"
+            )
+        },
+    )
 }
 
 /// A flow from link `first` on; its return path is a delay, or the first link.
@@ -231,8 +281,11 @@ fn flow() -> impl Strategy<Value = (usize, bool, String)> {
     let datagrams = on_off().prop_map(|source| ("none".to_owned(), source));
     let what = prop_oneof![4 => (control(), source()), 1 => datagrams];
     let stop = prop::option::of(600_u64..1500);
-    (0_usize..3, any::<bool>(), what, transport(), 0_u64..500, stop).prop_map(
-        |(first, back, (control, source), transport, start, stop)| {
+    let validation = prop::sample::select(vec!["rfc5681", "rfc7661", "linux"]);
+    let transport = (transport(), validation);
+    (0_usize..3, any::<bool>(), what, transport, 0_u64..500, stop).prop_map(
+        |(first, back, (control, source), (transport, rule), start, stop)| {
+            let transport = with_validation(&control, &transport, rule);
             let stop = stop.map_or(String::new(), |ms| format!("stop = \"{ms}ms\"\n"));
             let text = format!(
                 "control = \"{control}\"\nsource = {source}\ntransport = {transport}\n\

@@ -20,6 +20,7 @@ const NEEDS: Needs = Needs {
     signal: false,
     media: false,
     prr: true,
+    validation: false,
 };
 
 const MINE: Info = Info {

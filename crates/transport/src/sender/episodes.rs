@@ -115,6 +115,11 @@ impl<C: Controller> Sender<C> {
 
     pub(super) fn begin_prr(&mut self, before: &FlightSnapshot) {
         let Some(rule) = self.config.prr else { return };
+        if self.controller.reduces_at_once() {
+            // As without the rule, the first retransmission leaves at once.
+            self.probes = self.probes.max(u32::from(self.episode.is_recovery()));
+            return;
+        }
         let size = match rule {
             PrrRule::Rfc9937 => before.outstanding,
             PrrRule::Linux510 | PrrRule::Linux618 => before.cwnd,

@@ -75,6 +75,7 @@ impl<C: Controller> Sender<C> {
     fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let before = self.flight_snapshot();
         let newly = &mut Newly::default();
+        self.note_window(ack);
         self.acknowledge(ack, newly);
         let rtt = self.measure(now, ack, newly);
         let rate = self.deliver(now, newly);
@@ -161,6 +162,15 @@ impl<C: Controller> Sender<C> {
             self.begin_prr(before);
         }
         self.advance_prr(newly, lost);
+    }
+
+    /// Applies the receive window that `ack` announces. An acknowledgement that was overtaken does not
+    /// lower it (RFC 9293 section 3.10.7.4).
+    fn note_window(&mut self, ack: &Ack) {
+        let (Some(announced), Some(update)) = (&mut self.announced, ack.window()) else { return };
+        announced.on_ack(&update, self.next_number, self.largest_acked);
+        let known = self.config.receive_window.unwrap_or(Bytes::ZERO);
+        self.config.receive_window = Some(known.max(update.window));
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {

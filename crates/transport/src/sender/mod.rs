@@ -13,6 +13,7 @@ use crate::recovery::{Episode, Reduced};
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::tail_probe::TailProbe;
+use crate::window_tuning::Announced;
 use crate::wire::{Data, EcnCounts};
 
 mod ecn;
@@ -118,6 +119,8 @@ pub struct Sender<C> {
     tail_probe: Option<TailProbe>,
     /// Requests for acknowledgements; `None` for none.
     requester: Option<Box<Requester>>,
+    /// The announced receive windows; `None` if the window is fixed.
+    announced: Option<Box<Announced>>,
     /// The rule that validates the window; `None` for the controller's own.
     validation: Option<Box<validation::Validation>>,
     /// Packets that may leave regardless of the window.
@@ -132,13 +135,18 @@ pub struct Sender<C> {
 
 impl<C: Controller> Sender<C> {
     /// A sender that has sent no packet.
-    pub fn new(config: Config, needs: Needs, controller: C) -> Sender<C> {
+    pub fn new(mut config: Config, needs: Needs, controller: C) -> Sender<C> {
+        let announced = config.tuned_window().map(|window| {
+            config.receive_window = Some(window);
+            Box::default()
+        });
         let limits = controller.limits();
         let codepoint = if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct };
         let ecn_path = ecn::path(&config, &needs, codepoint);
         let validation = validation::Validation::new(&config);
         let requester = Requester::new(&config);
-        let has_checks = ecn_path.is_some() || validation.is_some() || requester.is_some();
+        let has_checks = ecn_path.is_some() || validation.is_some();
+        let has_checks = has_checks || requester.is_some() || announced.is_some();
         let is_plain = !(needs.rate_samples || config.pacing || has_checks);
         Sender {
             codepoint,
@@ -179,6 +187,7 @@ impl<C: Controller> Sender<C> {
             backoff: 0,
             tail_probe: None,
             requester,
+            announced,
             validation,
             probes: 0,
             stats: Stats::default(),
@@ -220,6 +229,13 @@ impl<C: Controller> Sender<C> {
     /// The frames of packet `number` that ask for acknowledgements.
     pub fn ack_frames(&self, number: u64) -> Option<AckFrames> {
         self.requester.as_ref()?.frames(number)
+    }
+
+    /// Departure of the acknowledgement that packet `number` echoes, for
+    /// [`crate::Receiver::on_echo`]; `None` if the receive window is fixed, or no acknowledgement
+    /// arrived before the packet left.
+    pub fn echo(&self, number: u64) -> Option<Instant> {
+        self.announced.as_ref()?.echo(number)
     }
 
     /// The current window: the controller's, or PRR's during a reduction.

@@ -131,6 +131,18 @@ impl<C: Controller> Sender<C> {
         })
     }
 
+    /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
+    /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
+    /// leave if one or none is outstanding.
+    pub fn may_queue(&self, queued: Bytes) -> bool {
+        let Some(most) = self.config.small_queues else { return true };
+        let header = self.config.header * self.tso.packets.max(1);
+        let two_bursts = (self.tso.spaced(self.config.mss) + header) * 2;
+        let span = self.sizing_rate().map_or(u64::MAX, |rate| (rate.0 / 8) >> PACING_SHIFT);
+        let limit = two_bursts.max(Bytes(span)).min(most);
+        queued <= limit || self.scoreboard.len() <= 1 || self.tso.is_under_way()
+    }
+
     /// Room in the congestion window, in bytes.
     fn window_room(&self) -> u64 {
         self.cwnd().0.saturating_sub(self.scoreboard.in_flight)

@@ -43,6 +43,7 @@ fn sender(profile: Profile) -> Sender<Gaps> {
         signal: false,
         media: false,
         prr: false,
+        validation: false,
     };
     let mut sender = Sender::new(config(profile), needs, Gaps::default());
     sender.write(1000 * MSS);

@@ -18,3 +18,4 @@ mod spurious;
 mod timers;
 mod transfer;
 mod validation;
+mod window_tuning;

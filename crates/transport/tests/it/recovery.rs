@@ -1,14 +1,17 @@
 //! Reductions of the window: PRR (RFC 9937), and classic and accurate ECN.
 
-use crate::common::desk::{Desk, needs};
+use crate::common::desk::{Desk, Halving, needs};
 use crate::common::{MSS, at, config};
-use sojourn_cc::{EcnUse, Needs};
+use sojourn_cc::{EcnUse, Needs, Pacing};
 use sojourn_transport::{Config, Data, EcnFeedback, Profile, PrrRule};
 use sojourn_units::{Bytes, Ecn};
 
 /// A window of 20 packets, all in flight at 100 ms as segments 1 to 20, with more to send.
 fn full(config: Config, needs: Needs) -> Desk {
-    let mut desk = Desk::with_needs(config, 20, needs);
+    filled(Desk::with_needs(config, 20, needs))
+}
+
+fn filled(mut desk: Desk) -> Desk {
     desk.write(1);
     desk.send(at(0));
     desk.ack(at(100), 1, &[], 0);
@@ -25,7 +28,18 @@ fn tcp(ecn: EcnUse) -> Desk {
 /// and the next packets only when fewer than ten are in flight (RFC 6675 section 5).
 #[test]
 fn without_prr_the_window_shrinks_at_once() {
-    let mut desk = full(Config { prr: None, ..config(Profile::Tcp) }, needs(EcnUse::None));
+    shrinks_at_once(full(Config { prr: None, ..config(Profile::Tcp) }, needs(EcnUse::None)));
+}
+
+/// A controller may ask for the same, though PRR is on.
+#[test]
+fn a_controller_may_shrink_the_window_at_once() {
+    let controller = Halving { at_once: true, ..Halving::new(20, Pacing::Unpaced) };
+    let (config, needs) = (config(Profile::Tcp), needs(EcnUse::None));
+    shrinks_at_once(filled(Desk::with_controller(config, needs, controller)));
+}
+
+fn shrinks_at_once(mut desk: Desk) {
     for last in [2, 3] {
         desk.ack(at(200), 1, &[(2, last + 1)], last);
         assert_eq!(desk.segments(at(200)).len(), 1);

@@ -166,6 +166,42 @@ fn a_tail_loss_probe_repeats_the_last_segment() {
     assert_eq!(desk.fire().0, at(100) + ms(200 + 200));
 }
 
+/// Linux adds two ticks to the probe's delay (`tcp_schedule_loss_probe`), 8 ms with 250 ticks a second:
+/// 200 + 8 ms. A packet alone has none, since the delayed acknowledgement covers them, and no probe
+/// leaves after the RTO.
+#[test]
+fn slack_delays_a_tail_loss_probe_of_several_packets() {
+    let slack = |slack_ms, min_rto_ms| Config {
+        timer_slack: ms(slack_ms),
+        min_rto: ms(min_rto_ms),
+        ..tcp()
+    };
+    for (packets, config, expected) in [
+        (2, slack(0, 1000), 200),
+        (2, slack(8, 1000), 208),
+        (1, slack(8, 1000), 400),
+        // RTO: 100 + 200 ms.
+        (2, slack(8, 200), 208),
+        (2, slack(150, 200), 300),
+    ] {
+        let mut desk = after_a_round_trip(config, 2);
+        desk.write(packets);
+        assert_eq!(desk.send(at(100)).len() as u64, packets);
+        assert_eq!(desk.timer(), at(100 + expected), "{packets}");
+        let (_, left) = desk.fire();
+        assert_eq!((left.len(), left[0].segment), (1, packets));
+        assert_eq!(desk.sender.stats().timeouts, 0);
+    }
+}
+
+/// QUIC's probe timeout has no slack: RFC 9002 section 6.2.1 has its granularity instead.
+#[test]
+fn slack_is_a_setting_of_tcp() {
+    let names = |profile| Config::settings(profile).into_iter().map(|setting| setting.name);
+    assert!(names(Profile::Tcp).any(|name| name == "timer_slack"));
+    assert!(!names(Profile::Quic).any(|name| name == "timer_slack"));
+}
+
 /// Section 7.3: new data are preferred, even beyond the window.
 #[test]
 fn a_tail_loss_probe_prefers_new_data() {

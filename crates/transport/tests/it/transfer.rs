@@ -75,6 +75,8 @@ fn configs() -> impl Strategy<Value = Config> {
             timestamps: rules.0,
             recovery_period: rules.1,
             receive_window,
+            // The receiver raises every third window.
+            initial_receive_window: receive_window.filter(|w| w.0 % 3 == 0).map(|w| w / 4),
             pacing,
             ack_every,
             sack_ranges,

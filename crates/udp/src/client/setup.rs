@@ -75,6 +75,15 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
             "remove transport.ack_frequency and transport.immediate_ack, or simulate the scenario",
         );
     }
+    if config.initial_receive_window.is_some() {
+        return refuse(
+            "a fixed receive window",
+            "remove transport.initial_receive_window, or simulate the scenario",
+        );
+    }
+    if config.small_queues.is_some() {
+        return refuse("the host's own queue", "remove transport.small_queues, or simulate it");
+    }
     if needs.media {
         return refuse("a media source", "run it in the simulator");
     }

@@ -9,6 +9,7 @@ use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Receiver, Seen, Sender};
 use sojourn_units::Instant;
 
+use super::small_queues::OwnQueue;
 use crate::events::{EventQueue, Kind};
 use crate::meter::Metering;
 use crate::peak::Peak;
@@ -18,6 +19,8 @@ use crate::tap::Wiring;
 pub(crate) struct Connection<M: Metering> {
     pub(crate) sender: Sender<M::Controller>,
     pub(crate) receiver: Receiver,
+    /// Its part of the queue of its first link, if that is limited.
+    pub(crate) own_queue: Option<Box<OwnQueue>>,
     /// Index of the first hop of its data, and of its acknowledgements.
     pub(crate) out: u32,
     pub(crate) back: u32,
@@ -25,8 +28,9 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) ack_size: u32,
     /// Whether its acknowledgements are encrypted, as QUIC's are.
     pub(crate) is_opaque: bool,
-    /// Whether its data packets may carry requests for acknowledgements.
-    pub(crate) asks: bool,
+    /// Whether its data packets may carry more than [`Packet`](crate::link::packet::Packet) does:
+    /// requests for acknowledgements, or timestamps for the receiver.
+    pub(crate) has_extras: bool,
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
     pub(crate) is_request: bool,
@@ -56,6 +60,17 @@ impl<M: Metering> Connection<M> {
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
+    }
+
+    /// Gives the receiver the frames and the timestamp echo of packet `number`, which arrives.
+    #[inline(never)]
+    pub(crate) fn pass_extras(&mut self, now: Instant, number: u64) {
+        if let Some(frames) = self.sender.ack_frames(number) {
+            self.receiver.on_ack_frames(&frames);
+        }
+        if let Some(echo) = self.sender.echo(number) {
+            self.receiver.on_echo(now, echo);
+        }
     }
 
     /// Whether its sender uses ECN.
@@ -117,7 +132,9 @@ pub(crate) fn connect<M: Metering>(
         header: transport.header.0 as u32,
         ack_size: transport.ack_size.0 as u32,
         is_opaque: transport.profile == Profile::Quic,
-        asks: transport.ack_frequency > 0 || transport.immediate_ack,
+        has_extras: transport.ack_frequency > 0
+            || transport.immediate_ack
+            || transport.initial_receive_window.is_some(),
         flow,
         is_request,
         ecn: if transport.ecn { needs.ecn } else { EcnUse::None },
@@ -129,6 +146,7 @@ pub(crate) fn connect<M: Metering>(
         longest_rtt: Peak::default(),
         dropped: 0,
         is_limited: chosen.is_limited,
+        own_queue: None,
         seen: None,
     }
 }

@@ -5,6 +5,7 @@
 mod connection;
 mod handshake;
 mod overrun;
+mod small_queues;
 
 use sojourn_cc::Signal;
 use sojourn_params::Params;
@@ -115,10 +116,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         {
             return;
         }
-        if connection.asks
-            && let Some(frames) = connection.sender.ack_frames(data.number)
-        {
-            connection.receiver.on_ack_frames(&frames);
+        if connection.has_extras {
+            connection.pass_extras(self.net.clock.now, data.number);
         }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
@@ -154,14 +153,14 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let ack = self.acks.get(place);
         connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
-        let (cumulative, is_distinct) = (ack.cumulative, ack.ece || ack.has_details());
+        let (cumulative, is_distinct, is_echo) = (ack.cumulative, ack.is_distinct(), ack.ece);
         let size = (connection.ack_size, place);
         let (route, is_opaque) = (connection.back, connection.is_opaque);
         if T::LISTENS {
             let held = connection.receiver.held();
             self.trace_ack(id, Passage::Sent, place, held);
         }
-        let content = (is_distinct, is_opaque);
+        let content = [is_distinct, is_echo, is_opaque];
         self.forward(Packet::ack((id, route), size, cumulative, content));
     }
 
@@ -189,6 +188,12 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn transmit(&mut self, id: usize) {
         loop {
             let mut connection = &mut self.connections[id];
+            if connection.own_queue.is_some() {
+                if self.is_held_by_queue(id) {
+                    break;
+                }
+                connection = &mut self.connections[id];
+            }
             M::enter(Part::Transport);
             let poll = connection.sender.poll_transmit(self.net.clock.now);
             M::enter(Part::Engine);
@@ -205,6 +210,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                         self.tap.data(self.net.clock.now, id, Passage::Sent, &data);
                     }
                     let packet = Packet::data(id, connection.out, &data, connection.header);
+                    if connection.own_queue.is_some() {
+                        self.note_entry(id, packet.ip_size);
+                    }
                     self.forward(packet);
                 }
                 Poll::Wait(at) => {

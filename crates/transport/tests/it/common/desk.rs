@@ -32,6 +32,25 @@ pub(crate) struct Halving {
     /// Bytes in flight at each timeout.
     pub(crate) timeouts: Vec<u64>,
     pub(crate) idle: Duration,
+    /// Whether a reduction takes effect at once.
+    pub(crate) at_once: bool,
+}
+
+impl Halving {
+    /// A controller with a window of `packets`.
+    pub(crate) fn new(packets: u64, pacing: Pacing) -> Halving {
+        Halving {
+            cwnd: Bytes(packets * MSS),
+            pacing,
+            last: Heard::default(),
+            loss_events: 0,
+            ecn_events: 0,
+            spurious: 0,
+            timeouts: Vec::new(),
+            idle: Duration::ZERO,
+            at_once: false,
+        }
+    }
 }
 
 impl Controller for Halving {
@@ -63,6 +82,10 @@ impl Controller for Halving {
         self.cwnd = Bytes(MSS);
     }
 
+    fn reduces_at_once(&self) -> bool {
+        self.at_once
+    }
+
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
         self.cwnd = cwnd;
     }
@@ -86,6 +109,7 @@ pub(crate) fn needs(ecn: EcnUse) -> Needs {
         signal: false,
         media: false,
         prr: true,
+        validation: true,
     }
 }
 
@@ -106,16 +130,10 @@ impl Desk {
     }
 
     pub(crate) fn with_pacing(config: Config, packets: u64, needs: Needs, pacing: Pacing) -> Desk {
-        let controller = Halving {
-            cwnd: Bytes(packets * MSS),
-            pacing,
-            last: Heard::default(),
-            loss_events: 0,
-            ecn_events: 0,
-            spurious: 0,
-            timeouts: Vec::new(),
-            idle: Duration::ZERO,
-        };
+        Desk::with_controller(config, needs, Halving::new(packets, pacing))
+    }
+
+    pub(crate) fn with_controller(config: Config, needs: Needs, controller: Halving) -> Desk {
         Desk { sender: Sender::new(config, needs, controller), ack: Ack::default() }
     }
 

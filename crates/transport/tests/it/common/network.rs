@@ -240,6 +240,9 @@ impl Network {
                 if let Some(frames) = self.sender.ack_frames(data.number) {
                     self.receiver.on_ack_frames(&frames);
                 }
+                if let Some(echo) = self.sender.echo(data.number) {
+                    self.receiver.on_echo(self.now, echo);
+                }
                 self.receiver.on_data(self.now, &data);
                 if self.receiver.ack_due(self.now) {
                     self.acknowledge();

@@ -1,0 +1,253 @@
+//! Careful Resume against the examples of RFC 9959 (appendix, "Examples of the Careful Resume
+//! Phases"): an initial window of 10 packets, 29 packets in flight at the jump, and a saved window of
+//! 300.
+
+use crate::common::{MSS, build, choice, no_feedback};
+use sojourn_cc::{AnyController, Controller, Feedback, Pacing};
+use sojourn_params::Value;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+const RTT: Duration = Duration::from_millis(100);
+
+/// A connection that acknowledges packets in order.
+struct Connection {
+    cc: AnyController,
+    now: Instant,
+    acked: u64,
+}
+
+impl Connection {
+    fn new(name: &str, saved: u64) -> Connection {
+        let mut params = vec![];
+        if saved > 0 {
+            params.push(("saved_cwnd", Value::Data(MSS * saved)));
+            params.push(("saved_rtt", Value::Time(RTT)));
+        }
+        if name == "cubic" {
+            params.push(("slow_start", choice("standard")));
+        }
+        Connection { cc: build(name, 10, &params), now: Instant::ZERO + RTT, acked: 0 }
+    }
+
+    /// `packets` are acknowledged, `in_flight` remain, and `next` is the number of the next packet.
+    fn ack(
+        &mut self,
+        packets: u64,
+        (in_flight, next): (u64, u64),
+        edit: impl FnOnce(&mut Feedback<'static>),
+    ) {
+        self.acked += packets;
+        let mut feedback = Feedback {
+            acked: MSS * packets,
+            acked_packets: packets,
+            rtt: Some(RTT),
+            delivered: MSS * self.acked,
+            in_flight_before: MSS * (in_flight + packets),
+            in_flight: MSS * in_flight,
+            cwnd_limited: true,
+            largest_acked: self.acked.saturating_sub(1),
+            next_number: next,
+            ..no_feedback(RTT)
+        };
+        edit(&mut feedback);
+        self.cc.on_feedback(self.now, &feedback);
+    }
+
+    fn packets(&self) -> u64 {
+        self.cc.limits().cwnd.0 / MSS.0
+    }
+
+    fn phase(&self) -> &'static str {
+        self.cc.probe().phase
+    }
+
+    /// Acknowledges the initial window, so that 29 packets are in flight and 39 were sent.
+    fn jump(&mut self) {
+        self.ack(9, (20, 29), |_| {});
+        assert_eq!((self.packets(), self.phase()), (19, "slow_start"), "normal slow start");
+        self.ack(1, (29, 39), |_| {});
+    }
+}
+
+const CONTROLLERS: [&str; 2] = ["reno", "cubic"];
+
+/// "Example with No Loss": the window jumps to 150 packets, paced by the current round-trip time.
+/// Once they are in flight, acknowledgements validate them.
+#[test]
+fn an_unused_path_is_validated_in_a_round_trip() {
+    for name in CONTROLLERS {
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}");
+        let rate = Rate::from_transfer(MSS * 150, RTT);
+        assert_eq!(c.cc.limits().pacing, Pacing::Rate(rate), "{name}");
+        // Section 3.3: the window does not grow while packets are unvalidated.
+        c.ack(2, (100, 112), |_| {});
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}");
+        // The flight fills the window.
+        c.ack(1, (149, 162), |_| {});
+        assert_eq!((c.packets(), c.phase()), (149, "validating"), "{name}");
+        assert_eq!(c.cc.limits().pacing, Pacing::Unpaced, "{name}");
+        // Section 3.4: normal growth. Packet 161 is the last unvalidated one.
+        c.ack(100, (149, 262), |_| {});
+        assert_eq!((c.packets(), c.phase()), (249, "validating"), "{name}");
+        c.ack(49, (200, 362), |_| {});
+        assert_eq!((c.packets(), c.phase()), (298, "slow_start"), "{name}");
+    }
+}
+
+/// Section 3.3: an acknowledgement of the first unvalidated packet, packet 39, ends the phase, and so
+/// does more than a round trip.
+#[test]
+fn the_unvalidated_phase_ends_by_an_acknowledgement_or_by_time() {
+    let mut c = Connection::new("reno", 300);
+    c.jump();
+    c.ack(29, (40, 79), |_| {});
+    assert_eq!(c.phase(), "unvalidated", "packet 38 left before");
+    // PipeSize 29 + 29 + 1, below the 70 in flight.
+    c.ack(1, (70, 110), |_| {});
+    assert_eq!((c.packets(), c.phase()), (70, "validating"));
+
+    let mut c = Connection::new("reno", 300);
+    c.jump();
+    c.now += RTT;
+    c.ack(1, (50, 61), |_| {});
+    assert_eq!(c.phase(), "unvalidated");
+    c.now += Duration(1);
+    c.ack(1, (60, 72), |_| {});
+    assert_eq!((c.packets(), c.phase()), (60, "validating"));
+}
+
+/// Section 3.3, "Check flight_size": a rate-limited sender returns to the PipeSize, and not below the
+/// initial window.
+#[test]
+fn a_rate_limited_sender_keeps_what_it_used() {
+    let mut c = Connection::new("cubic", 300);
+    c.jump();
+    c.now += RTT * 2;
+    // PipeSize 29 + 20.
+    c.ack(20, (49, 79), |_| {});
+    assert_eq!((c.packets(), c.phase()), (49, "slow_start"));
+
+    let mut c = Connection::new("reno", 300);
+    c.ack(10, (3, 13), |_| {});
+    assert_eq!(c.phase(), "unvalidated");
+    c.now += RTT * 2;
+    c.ack(3, (9, 22), |_| {});
+    assert_eq!((c.packets(), c.phase()), (10, "slow_start"));
+}
+
+/// "Example with Loss detected in the Reconnaissance Phase": the window is that of a controller without
+/// saved parameters.
+#[test]
+fn a_loss_before_the_jump_forbids_it() {
+    for name in CONTROLLERS {
+        let after_loss = |saved| {
+            let mut c = Connection::new(name, saved);
+            c.ack(5, (15, 25), |f| (f.loss_event, f.in_recovery) = (true, true));
+            for _ in 0..3 {
+                c.ack(5, (15, 35), |_| {});
+            }
+            (c.packets(), c.phase())
+        };
+        assert_eq!(after_loss(300), after_loss(0), "{name}");
+    }
+}
+
+/// "Example with Loss detected in the Validating Phase": the 35th unvalidated packet is lost after a
+/// PipeSize of 29 + 34 packets. The window is half of that, stays until the last unvalidated packet is
+/// acknowledged, and `ssthresh` is beta of all that arrived.
+#[test]
+fn a_loss_of_an_unvalidated_packet_retreats_safely() {
+    for (name, beta) in [("reno", 0.5), ("cubic", 0.7)] {
+        for ecn in [false, true] {
+            let mut c = Connection::new(name, 300);
+            c.jump();
+            // 121 unvalidated packets, 39 to 159, and 1 packet acknowledged.
+            c.ack(1, (149, 160), |_| {});
+            assert_eq!((c.packets(), c.phase()), (149, "validating"));
+            c.ack(33, (140, 180), |f| {
+                (f.loss_event, f.ecn_event, f.in_recovery) = (!ecn, ecn, true)
+            });
+            assert_eq!((c.packets(), c.phase()), (63 / 2, "safe_retreat"), "{name}");
+            assert!(c.cc.reduces_at_once(), "section 4.5");
+            c.ack(86, (30, 220), |f| (f.largest_acked, f.in_recovery) = (158, true));
+            assert_eq!((c.packets(), c.phase()), (31, "safe_retreat"), "{name}");
+            // Of the packets sent since, those of loss recovery count too.
+            c.ack(1, (30, 221), |f| f.largest_acked = 159);
+            let pipe = 29.0 + 34.0 + 86.0 + 1.0;
+            let ssthresh = c.cc.probe().ssthresh.map(|ssthresh| ssthresh.as_f64() / MSS.as_f64());
+            assert!((ssthresh.unwrap() - beta * pipe).abs() < 0.01, "{name} {ssthresh:?}");
+            assert_eq!((c.packets(), c.phase()), (31, "slow_start"), "{name}");
+            assert!(!c.cc.reduces_at_once());
+            c.ack(2, (30, 225), |_| {});
+            assert_eq!(c.packets(), 33, "{name}: normal growth");
+        }
+    }
+}
+
+/// Sections 3.2 and 4.2.1: no jump if the least round-trip time is half of the saved one or less, or
+/// the current one exceeds ten times the saved one.
+#[test]
+fn another_path_gets_no_jump() {
+    for (ms, jumps) in [(50, false), (51, true), (1000, true), (1001, false)] {
+        let mut c = Connection::new("reno", 300);
+        let rtt = Duration::from_millis(ms);
+        let on_path =
+            |f: &mut Feedback<'static>| (f.rtt, f.srtt, f.min_rtt) = (Some(rtt), rtt, rtt);
+        c.ack(10, (29, 39), on_path);
+        assert_eq!(c.phase() == "unvalidated", jumps, "{ms} ms");
+        // It stays so.
+        c.ack(1, (29, 40), |_| {});
+        assert_eq!(c.phase() == "unvalidated", jumps, "{ms} ms");
+    }
+}
+
+/// Section 3.3: a round-trip time that shrinks during the jump is another path, too.
+#[test]
+fn a_path_that_changes_during_the_jump_retreats() {
+    let mut c = Connection::new("cubic", 300);
+    c.jump();
+    c.ack(1, (60, 71), |f| f.min_rtt = RTT / 2);
+    assert_eq!((c.packets(), c.phase()), (15, "safe_retreat"));
+}
+
+/// A sender that the window does not limit defers the jump (section 3.2), and a window below the one
+/// of normal slow start is no jump.
+#[test]
+fn the_jump_waits_for_data_and_never_lowers_the_window() {
+    let mut c = Connection::new("reno", 300);
+    c.ack(20, (1, 30), |f| f.cwnd_limited = false);
+    assert_eq!(c.phase(), "slow_start");
+    c.ack(1, (9, 40), |_| {});
+    assert_eq!(c.phase(), "unvalidated");
+
+    let mut c = Connection::new("reno", 38);
+    c.ack(10, (20, 30), |_| {});
+    assert_eq!((c.packets(), c.phase()), (20, "slow_start"));
+}
+
+/// Section 3.6.
+#[test]
+fn a_timeout_ends_it() {
+    for name in CONTROLLERS {
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        c.cc.on_timeout(c.now, MSS * 100);
+        assert_eq!((c.packets(), c.phase()), (1, "slow_start"), "{name}");
+        assert_eq!(c.cc.limits().pacing, Pacing::Unpaced);
+        c.ack(1, (1, 200), |_| {});
+        assert_eq!(c.packets(), 2, "{name}");
+    }
+}
+
+/// Both parameters or neither.
+#[test]
+fn a_saved_window_alone_has_no_effect() {
+    let mut c = Connection {
+        cc: build("reno", 10, &[("saved_cwnd", Value::Data(MSS * 300))]),
+        ..Connection::new("reno", 0)
+    };
+    c.ack(10, (29, 39), |_| {});
+    assert_eq!((c.packets(), c.cc.limits().cwnd > Bytes::ZERO), (20, true));
+}

@@ -1,0 +1,180 @@
+//! Receive windows that the receiver raises (setting `initial_receive_window`).
+//!
+//! TCP follows Linux up to 6.15 (`tcp_rcv_space_adjust`, dynamic right-sizing: Fisk and Feng 2001),
+//! QUIC the rule of Chromium and quic-go: RFC 9000 section 4.2 leaves the rule to the receiver.
+
+use std::collections::VecDeque;
+
+use sojourn_units::{Bytes, Duration, Instant};
+
+use crate::config::{Config, Profile};
+use crate::wire::WindowUpdate;
+
+/// `TCP_INIT_CWND`: packets that Linux expects in the first round trip.
+const FIRST_ROUND: u64 = 10;
+/// Packets that Linux adds to the window of two round trips.
+const CUSHION: u64 = 16;
+/// Linux replaces a sample of zero by its unit.
+const LEAST_RTT: Duration = Duration::from_micros(1);
+
+/// The receiver's window.
+#[derive(Debug)]
+pub(crate) struct Tuner {
+    /// The announced window, and its maximum, in bytes.
+    window: u64,
+    most: u64,
+    /// Smoothed round-trip time as the receiver measures it; `None` before the first sample.
+    rtt: Option<Duration>,
+    /// Start of the measurement of read bytes, and the bytes read before; `None` before the first
+    /// data.
+    epoch: Option<(Instant, u64)>,
+    /// Bytes read up to the last acknowledgement.
+    read: u64,
+    rule: Rule,
+}
+
+#[derive(Debug)]
+enum Rule {
+    /// Linux.
+    RightSizing(RightSizing),
+    /// Chromium's `QuicFlowController::MaybeIncreaseMaxWindowSize`, quic-go's
+    /// `maybeAdjustWindowSize`: a window of which more than half is read in two round trips
+    /// doubles.
+    Doubling,
+}
+
+#[derive(Debug)]
+struct RightSizing {
+    mss: u64,
+    /// `window_clamp`: the window that the buffer allows.
+    clamp: u64,
+    /// `rcvq_space.space`: bytes read in the greatest round trip so far.
+    space: u64,
+    /// Measurement of the round-trip time without timestamps: the position up to which a whole
+    /// window has arrived, and the start (`tcp_rcv_rtt_measure`).
+    probe: Option<(u64, Instant)>,
+}
+
+impl Tuner {
+    /// The state of a receiver that raises its window; `None` if the window is fixed.
+    pub(crate) fn new(config: &Config) -> Option<Box<Tuner>> {
+        let window = config.tuned_window()?.0;
+        let mss = config.mss.0;
+        let rule = match config.profile {
+            // `tcp_init_buffer_space`.
+            Profile::Tcp => Rule::RightSizing(RightSizing {
+                mss,
+                clamp: window,
+                space: window.min(FIRST_ROUND * mss),
+                probe: None,
+            }),
+            Profile::Quic => Rule::Doubling,
+        };
+        let most = config.window_limit();
+        Some(Box::new(Tuner { window, most, rtt: None, epoch: None, read: 0, rule }))
+    }
+
+    /// A packet arrives whose sender had last received an acknowledgement that left at `echo`:
+    /// TCP's timestamp echo (`tcp_rcv_rtt_measure_ts`), QUIC's acknowledgement of MAX_DATA.
+    pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant) {
+        let sample = now.since(echo).max(LEAST_RTT);
+        self.rtt = Some(self.rtt.map_or(sample, |rtt| Duration((7 * rtt.0 + sample.0) / 8)));
+    }
+
+    /// The window that an acknowledgement at `now` announces. `read`: bytes in order so far, which
+    /// the application has read.
+    pub(crate) fn announce(&mut self, now: Instant, read: u64) -> WindowUpdate {
+        let new = read - std::mem::replace(&mut self.read, read);
+        if new > 0 {
+            let epoch = *self.epoch.get_or_insert((now, 0));
+            match &mut self.rule {
+                Rule::RightSizing(rule) => {
+                    rule.probe(now, read, self.window, &mut self.rtt);
+                    // `tcp_grow_window`: two bytes for each that arrives.
+                    self.window = (self.window.saturating_add(2 * new)).min(rule.clamp);
+                    if self.rtt.is_some_and(|rtt| now.since(epoch.0) >= rtt) {
+                        rule.adjust(read - epoch.1, self.most);
+                        self.epoch = Some((now, read));
+                    }
+                }
+                Rule::Doubling => self.double(now, read, epoch),
+            }
+        }
+        WindowUpdate { window: Bytes(self.window), sent_at: now }
+    }
+
+    fn double(&mut self, now: Instant, read: u64, (began, before): (Instant, u64)) {
+        let (read_now, Some(rtt)) = (read - before, self.rtt) else { return };
+        if read_now <= self.window / 2 {
+            return;
+        }
+        let elapsed = u128::from(now.since(began).0) * u128::from(self.window);
+        if elapsed < 4 * u128::from(read_now) * u128::from(rtt.0) {
+            self.window = self.window.saturating_mul(2).min(self.most);
+        }
+        self.epoch = Some((now, read));
+    }
+}
+
+impl RightSizing {
+    /// A whole window takes a round trip or longer, so its time may only lower the estimate.
+    fn probe(&mut self, now: Instant, read: u64, window: u64, rtt: &mut Option<Duration>) {
+        let (end, began) = *self.probe.get_or_insert((read.saturating_add(window), now));
+        if read < end {
+            return;
+        }
+        let sample = now.since(began).max(LEAST_RTT);
+        *rtt = Some(rtt.map_or(sample, |rtt| rtt.min(sample)));
+        self.probe = Some((read.saturating_add(window), now));
+    }
+
+    /// Sizes the buffer after a round trip in which the application read `copied` bytes: twice as
+    /// much for losses, 16 packets for variation, and twice the relative growth since the last
+    /// greatest round trip for a sender in slow start.
+    fn adjust(&mut self, copied: u64, most: u64) {
+        if copied <= self.space {
+            return;
+        }
+        let (copied_wide, space) = (u128::from(copied), u128::from(self.space));
+        let base = 2 * copied_wide + u128::from(CUSHION * self.mss);
+        let target = base + 2 * (base * (copied_wide - space) / space.max(1));
+        let target = u64::try_from(target).unwrap_or(u64::MAX).min(most);
+        self.clamp = self.clamp.max(target);
+        self.space = copied;
+    }
+}
+
+/// The sender's record of announced windows, and of the acknowledgements that its packets echo.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    /// Departure of the newest acknowledgement received (`TS.Recent`, RFC 7323 section 4.3).
+    recent: Option<Instant>,
+    /// First packet number with each echo.
+    echoes: VecDeque<(u64, Instant)>,
+}
+
+impl Announced {
+    /// An acknowledgement arrives, before packet `next`; `largest`: the greatest packet number
+    /// acknowledged.
+    pub(crate) fn on_ack(&mut self, update: &WindowUpdate, next: u64, largest: u64) {
+        let sent_at = update.sent_at;
+        if self.recent.is_some_and(|recent| recent >= sent_at) {
+            return;
+        }
+        self.recent = Some(sent_at);
+        if self.echoes.back().is_some_and(|(first, _)| *first == next) {
+            self.echoes.pop_back();
+        }
+        self.echoes.push_back((next, sent_at));
+        while self.echoes.get(1).is_some_and(|(first, _)| *first <= largest) {
+            self.echoes.pop_front();
+        }
+    }
+
+    /// Departure of the acknowledgement that packet `number` echoes; `None` if there was none, or if
+    /// much later packets were acknowledged.
+    pub(crate) fn echo(&self, number: u64) -> Option<Instant> {
+        let place = self.echoes.partition_point(|(first, _)| *first <= number);
+        self.echoes.get(place.checked_sub(1)?).map(|(_, at)| *at)
+    }
+}
