@@ -65,14 +65,25 @@ def published() -> dict[str, dict[str, Any]]:
 def measure(chosen: list[matrix.Cell], runs: int, time_s: float, jobs: int) -> int:
     """Measure the missing runs of the cells for some time; return 3 if runs are left."""
     results, end = read(LIVE), time.monotonic() + time_s
-    left = [cell for cell in chosen for _ in range(max(0, runs - len(results.get(cell.name, []))))]
+    left = [
+        (cell, 1 + done) for cell in chosen for done in range(len(results.get(cell.name, [])), runs)
+    ]
     # Runs side by side have different rates: one of 100 Mbit/s over UDP takes a whole processor.
-    left.sort(key=lambda cell: (cell.stack, cell.control, cell.rtt_ms, cell.queue, cell.rate_mbit))
+    left.sort(
+        key=lambda run: (
+            run[0].stack,
+            run[0].control,
+            run[0].rtt_ms,
+            run[0].queue,
+            run[1],
+            run[0].rate_mbit,
+        )
+    )
 
-    def in_time(cell: matrix.Cell) -> tuple[matrix.Cell, matrix.Measured] | None:
-        return None if time.monotonic() > end else (cell, matrix.measure(cell))
+    def in_time(run: tuple[matrix.Cell, int]) -> tuple[matrix.Cell, matrix.Measured] | None:
+        return None if time.monotonic() > end else (run[0], matrix.measure(*run))
 
-    with matrix.dctcp_in_kernel(left), ThreadPoolExecutor(jobs) as pool:
+    with matrix.dctcp_in_kernel(cell for cell, _ in left), ThreadPoolExecutor(jobs) as pool:
         done = pool.map(in_time, left)
         for place, found in enumerate(done, 1):
             if found is None:

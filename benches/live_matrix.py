@@ -47,6 +47,8 @@ TRANSPORTS: Mapping[Stack, object] = {
         "quick_acks": 62,
         "growth_by_sack": False,
         "timer_slack": "8ms",
+        "ecn_acks": "linux",
+        "prr": "linux-6.18",
     },
     "udp": {"profile": "quic"},
 }
@@ -111,6 +113,8 @@ class Cell:
     def _simulated_control(self) -> object:
         if self.stack == "kernel" and self.control in LINUX:
             return {"kind": self.control, "arithmetic": "linux"}
+        if self.stack == "kernel" and self.control == "dctcp":
+            return {"kind": self.control, "window_end": "linux"}
         return self.control
 
 
@@ -206,11 +210,14 @@ def dctcp_in_kernel(cells: Iterable[Cell]) -> Iterator[None]:
             loader.terminate()
 
 
-def measure(cell: Cell) -> Measured:
-    """Run a cell live, again while the run is disturbed; return the least late run."""
+def measure(cell: Cell, seed: int) -> Measured:
+    """Run a cell live, again while the run is disturbed; return the least late run.
+
+    `seed` is that of the bottleneck's random draws, as of the marks of DualPI2.
+    """
     runs: list[Measured] = []
     while len(runs) < TRIES and (not runs or runs[-1].is_disturbed):
-        (run,) = sojourn.live(cell.scenario(True), stack=cell.stack).runs
+        (run,) = sojourn.live(cell.scenario(True), stack=cell.stack, seed=seed).runs
         live = run["live"]
         runs.append(
             Measured(

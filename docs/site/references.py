@@ -29,7 +29,6 @@ _GROUPS = {
     "Studies": ("sweep", "Dataset", "worst", "Counterexample"),
     "Controllers of your own": ("Controller", "Param"),
 }
-_MOST_BYTES = "18446744073.709551615GB"
 _MODULES = ("theory", "captures", "qlog", "gym")
 
 
@@ -91,8 +90,7 @@ def _parameter(param: Mapping[str, Any]) -> tuple[str, ...]:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    # The greatest number of bytes stands for a limit that is off.
-    return "off" if value == _MOST_BYTES else str(value)
+    return str(value)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

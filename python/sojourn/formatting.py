@@ -32,6 +32,11 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
+def counted(number: float, thing: str) -> str:
+    """Format a number of things: `1 packet`, `2,000 packets`."""
+    return f"{number:,.0f} {thing}" if number == 1 else f"{number:,.0f} {thing}s"
+
+
 def ms_text(seconds: float) -> str:
     """Format a time in milliseconds, or in seconds from ten seconds on."""
     # Four digits, but without exponent notation.

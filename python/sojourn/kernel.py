@@ -48,10 +48,20 @@ def load(name: str, assignments: Sequence[str]) -> "_core.KernelController":
         )
     core = _core.Scenario.from_json("the controller", json.dumps(_DOCUMENT), ".")
     core.set(f"{_FLOW}.control.kind={toml_value(name)}")
-    for assignment in assignments:
-        core.set(f"{_FLOW}.control.{assignment}")
-    core.check()
+    try:
+        for assignment in assignments:
+            core.set(f"{_FLOW}.control.{assignment}")
+        core.check()
+    except _core.ScenarioError as error:
+        raise UsageError("; ".join(_fault(name, item) for item in error.items)) from None
     return core.kernel_load()
+
+
+def _fault(name: str, item: "_core.ErrorItem") -> str:
+    """Describe a fault of a parameter, without the scenario that checks it."""
+    message = item["message"].replace(f"`{_FLOW}.control.", "`").replace(f"`{_FLOW}.control`", name)
+    text = f"--set: {message}; {item['help']}" if item["help"] else f"--set: {message}"
+    return f"{text} (sojourn controllers {name} lists the parameters with their units)"
 
 
 def registered() -> list[Registered]:

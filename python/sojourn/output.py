@@ -249,7 +249,7 @@ def _status(path: Path, option: str) -> os.stat_result | None:
 
 
 def _require_parent(path: Path, option: str) -> None:
-    """Refuse a path whose first existing parent is no folder that the user can write to."""
+    """Refuse a path whose first existing parent is not a folder that the user can write to."""
     for parent in path.absolute().parents:
         if _status(parent, option) is None:
             continue

@@ -1,6 +1,6 @@
 """Remarks below the summary table: repeats, spikes below their bound, timing of live runs."""
 
-from sojourn.formatting import change_text
+from sojourn.formatting import change_text, counted
 from sojourn.run_summary import Item, LiveSummary, Summary, entries, value_of, worst_spike
 
 # Maximum number of remarks below a table.
@@ -82,12 +82,13 @@ def _lateness(live: LiveSummary) -> str:
     trust = f"; {note}" if note else ""
     trust += f"; do not trust it: {'; '.join(faults)}" if faults else ""
     if _is_kernel(live):
+        drops = ", as are the drops of each flow" if live["flow_drops"] == "estimated" else ""
         return (
-            f"live{carried} over the kernel's queues, whose delays are estimates; read late by "
-            f"{late}{trust}"
+            f"live{carried} over the kernel's queues, whose delays are estimates{drops}; "
+            f"read late by {late}{trust}"
         )
     missed = live.get("uncaptured_packets")
-    gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
+    gaps = f"; the capture lacks {counted(missed, 'packet')}: use a faster disk" if missed else ""
     over = " over veth pairs" if _is_veth(live) else ""
     return f"live{carried}{over}; packets left late by {late}{trust}{gaps}"
 
@@ -107,12 +108,13 @@ def _brief(span_s: float) -> str:
 def _lost(live: LiveSummary) -> list[str]:
     if _is_kernel(live):
         missed = live["overflowed_packets"]
-        return [f"{missed:,} packets were not counted; lower the rates"] if missed else []
+        packets = counted(missed, "packet")
+        return [f"{packets} not counted; lower the rates"] if missed else []
     lost = live["overflowed_packets"] + live["refused_packets"]
     remedy = "lower the rates"
     if _is_veth(live):
         remedy += ", or raise the sysctls net.core.rmem_max and net.core.wmem_max"
-    return [f"{lost:,} packets were lost outside the links; {remedy}"] if lost else []
+    return [f"{counted(lost, 'packet')} lost outside the links; {remedy}"] if lost else []
 
 
 def below_bound(summary: Summary, worst: bool) -> list[str]:
@@ -152,7 +154,7 @@ def reason_below_bound(spike: Item) -> str | None:
 
 def _drops(spike: Item) -> list[str]:
     dropped = _value(spike, "dropped_to_peak_packets")
-    return [f"the queue dropped {dropped:,.0f} packets before the peak"] if dropped else []
+    return [f"the queue dropped {counted(dropped, 'packet')} before the peak"] if dropped else []
 
 
 def _slower(spike: Item) -> list[str]:

@@ -167,6 +167,8 @@ class LiveSummary(TypedDict):
     Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival. If
     the links are the kernel's (`bottleneck` is `tc`), it is the time by which a reading of their
     counters or a change came late, and queueing delays are estimates (`queue_delays`).
+    The packets that flows lost are estimates too (`flow_drops`) if the kernel's links copied
+    packets of several flows.
     `device` is the kind of the hosts' devices, `tun` or `veth`; null if the links are the kernel's.
     `timing_note` says why the timing is not guaranteed; null if the machine has all that it needs.
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
@@ -181,6 +183,7 @@ class LiveSummary(TypedDict):
     device: str | None
     timing_note: str | None
     queue_delays: str
+    flow_drops: str
     lateness_p50_s: float | None
     lateness_p99_s: float | None
     lateness_p999_s: float | None

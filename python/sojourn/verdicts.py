@@ -156,15 +156,26 @@ def _cause_above(spike: Item, excess: float) -> tuple[Cause | None, float | None
 
 
 def _cause_below(spike: Item, load: float | None) -> Cause | None:
-    """Return the reason for a spike below the bound of a full link."""
+    """Return the reason for a spike below the bound of a full link.
+
+    Senders that slowed down, as after a drop before the change, and lost few packets after it are
+    below the bound because they slowed down.
+    """
     corrected = _value(spike, "excess_corrected_s")
     if load is not None and load < _FULL and (corrected is None or corrected >= -_SAME_S):
         return "load"
-    if _value(spike, "dropped_to_peak_packets"):
+    slower, dropped = is_slower(spike), _value(spike, "dropped_to_peak_packets") or 0.0
+    if dropped and not (slower and _waited_s(spike, dropped) < -(corrected or 0.0) / 2):
         return "drops"
-    if is_slower(spike):
+    if slower:
         return "slower"
     return "load" if load is not None and load < _FULL else None
+
+
+def _waited_s(spike: Item, packets: float) -> float:
+    """Return the time for which packets occupy the link after the change."""
+    new = spike["to_bps"]
+    return packets * PACKET_BITS / new if new else float("inf")
 
 
 def _value(spike: Item, key: str) -> float | None:

@@ -36,7 +36,7 @@ source = "bulk"
 """
 
 TUN = Path("/dev/net/tun")
-# The node is no TUN node, as in many containers.
+# The node is not a TUN node, as in many containers.
 WITHOUT_TUN = ["unshare", "--mount", "sh", "-c"]
 WITHOUT_TUN += ['mount --bind /dev/null /dev/net/tun && exec "$@"', "sh"]
 

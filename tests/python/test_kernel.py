@@ -87,6 +87,11 @@ def test_wrong_names_and_values_are_refused(sojourn: Sojourn) -> None:
     outside = sojourn("kernel", "load", "lola", "--set", "q_target=99s")
     assert outside.returncode == 2
     assert "it must be 1us to 10s" in outside.stderr
+    bare = sojourn("kernel", "load", "lola", "--set", "q_target=2")
+    assert "`q_target` is 2: the unit is missing" in bare.stderr
+    near = sojourn("kernel", "load", "lola", "--set", "q_targe=2ms")
+    assert "did you mean `q_target`?" in near.stderr
+    assert all("flow.kernel" not in one.stderr for one in (outside, bare, near))
     absent = sojourn("kernel", "unload", "lola")
     assert absent.returncode == 2
     assert "`lola` is not loaded" in absent.stderr

@@ -77,7 +77,7 @@ def test_the_document_has_every_key_of_a_size_class(directory: Path) -> None:
 
 def test_the_document_has_the_upper_keys(directory: Path) -> None:
     summary = json.loads((directory / "summary.json").read_text())
-    # This run has no controllers of the user's own and no trace, is not live, and is no transfer.
+    # This run has no controllers of the user's own and no trace, is neither live nor a transfer.
     for heading, keys, written, absent in (
         ("A JSON object", run_directory.SUMMARY_KEYS, summary, {"controllers", "unavoidable"}),
         ("Each of `runs`:", run_directory.RUN_KEYS, summary["runs"][0], {"live", "transfer"}),

@@ -412,7 +412,13 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     assert all(row["flows.goodput_bps"] > 5e6 for row in links)
     assert main(["sweep", "show", str(out), *both, "--name", "bach"]) == 2
     assert "did you mean `back`" in capsys.readouterr().err
+    capsys.readouterr()
     assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
+    listed = capsys.readouterr().err
+    assert "spikes.: " in listed
+    assert "queue_delay_p99_s" in listed
+    assert main(["sweep", "show", str(out), "--metric", "queue_delay_p99_s"]) == 2
+    assert "did you mean `links.queue_delay_p99_s`?" in capsys.readouterr().err
     assert main(["sweep", "show", str(small.parent)]) == 2
 
 

@@ -282,3 +282,16 @@ def test_pacing_is_heeded(small: Path) -> None:
     for one in run.runs:
         # The first packets and the last round trip are below the full rate.
         assert one["flows"][0]["goodput_bps"] == pytest.approx(4e6, rel=0.01)
+
+
+def test_another_name_than_that_of_the_own_controller_is_refused(
+    sojourn: Sojourn, small: Path, mine: Path
+) -> None:
+    own = ("--controller", f"{mine}:Mine")
+    done = sojourn("run", small, *own, "--control", "slowly")
+    assert done.returncode == 2
+    assert "--controller adds `mine`" in done.stderr
+    assert "--controller slowly=FILE.py:CLASS" in done.stderr
+    done = sojourn("live", small, *own)
+    assert done.returncode == 2
+    assert "controllers in Python run in simulations only" in done.stderr

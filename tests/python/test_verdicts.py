@@ -97,6 +97,15 @@ def test_the_largest_part_of_an_excess_is_its_cause(
         ({"carried_loop_bps": 30e6}, "because it used 50 % of the link"),
         ({"dropped_to_peak_packets": 7}, "because the queue dropped packets"),
         ({"offered_loop_bps": 40e6}, "because senders slowed before they could know"),
+        # A drop before the change slowed the senders; one after it saves 0.6 ms.
+        (
+            {
+                "offered_loop_bps": 40e6,
+                "dropped_to_peak_packets": 1,
+                "excess_corrected_s": -0.03,
+            },
+            "because senders slowed before they could know",
+        ),
         ({}, "for a reason that was not measured"),
     ],
 )

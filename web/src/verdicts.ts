@@ -151,9 +151,13 @@ function causeBelow(spike: Spike, load: number | null): Cause | null {
   const corrected = spike.excess_corrected_s;
   const isPartial = load !== null && load < FULL;
   if (isPartial && (corrected === null || corrected >= -SAME_S)) return "load";
-  if (spike.dropped_to_peak_packets) return "drops";
   const { carried_loop_bps: carried, offered_loop_bps: offered } = spike;
-  if (carried !== null && offered !== null && offered < SAME_RATE * carried) return "slower";
+  const isSlower = carried !== null && offered !== null && offered < SAME_RATE * carried;
+  const dropped = spike.dropped_to_peak_packets ?? 0;
+  // Senders that slowed down, as after a drop before the change, and lost few packets after it.
+  const waited = spike.to_bps ? (dropped * PACKET_BITS) / spike.to_bps : Infinity;
+  if (dropped && !(isSlower && waited < -(corrected ?? 0) / 2)) return "drops";
+  if (isSlower) return "slower";
   return isPartial ? "load" : null;
 }
 

@@ -26,6 +26,8 @@ pub struct Dctcp {
     alpha: f64,
     g: f64,
     arithmetic: Arithmetic,
+    /// Whether the observation window ends as in Linux.
+    ends_with_flight: bool,
     undo: Undo<Saved>,
 }
 
@@ -68,6 +70,14 @@ impl Dctcp {
                       marks in a large window",
                 source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
             },
+            Param {
+                name: "window_end",
+                kind: Kind::Choice("rfc8257", &["rfc8257", "linux"]),
+                doc: "end of an observation window: when a packet sent after its start is \
+                      acknowledged, or in Linux when all packets sent before are, so that the first \
+                      round trip has two windows",
+                source: "RFC 8257 section 3.3, step 4; Linux dctcp_update_alpha",
+            },
         ],
         ordered: &[],
         needs: Needs { ecn: EcnUse::Counts, validation: true, ..Needs::BASE },
@@ -87,6 +97,7 @@ impl Dctcp {
                 "linux" => Arithmetic::Linux,
                 _ => Arithmetic::Exact,
             },
+            ends_with_flight: setup.params.choice("window_end") == "linux",
             undo: Undo::default(),
         }
     }
@@ -96,7 +107,12 @@ impl Dctcp {
     fn observe(&mut self, feedback: &Feedback<'_>) {
         self.acked += feedback.acked_packets;
         self.marked += feedback.ce_packets;
-        if !self.round.ended(feedback) {
+        let is_over = if self.ends_with_flight {
+            self.round.ended_with_flight(feedback)
+        } else {
+            self.round.ended(feedback)
+        };
+        if !is_over {
             return;
         }
         // QUIC may report a mark in a later ACK than its packet, so bound the fraction to

@@ -19,4 +19,14 @@ impl Round {
         self.end = feedback.next_number;
         true
     }
+
+    /// Whether `feedback` acknowledges all packets sent before the start of the round; if so, starts
+    /// the next round. Such rounds end one packet earlier than those of [`Round::ended`].
+    pub(crate) fn ended_with_flight(&mut self, feedback: &Feedback<'_>) -> bool {
+        if feedback.largest_acked + 1 < self.end {
+            return false;
+        }
+        self.end = feedback.next_number;
+        true
+    }
 }

@@ -18,14 +18,16 @@ pub fn is_supported(name: &str) -> bool {
     names().any(|one| one == name)
 }
 
-/// The parameter that a program lacks: the last one of its controller.
-pub(crate) const ABSENT: (&str, &str) = ("prague", "classic_fallback");
+/// The parameters that programs lack: each is the last one of its controller. DCTCP's program has
+/// Linux's observation window.
+pub(crate) const ABSENT: [(&str, &str); 2] =
+    [("prague", "classic_fallback"), ("dctcp", "window_end")];
 
 /// The parameters of a controller's program, in the order of its `struct PARAMS`.
 pub fn declared(name: &str) -> &'static [sojourn_params::Param] {
     let all = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
     match all {
-        [held @ .., last] if (name, last.name) == ABSENT => held,
+        [held @ .., last] if ABSENT.contains(&(name, last.name)) => held,
         _ => all,
     }
 }

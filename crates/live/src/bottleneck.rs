@@ -43,6 +43,9 @@ pub struct Timing {
     pub lateness: Histogram,
     /// Whether the links were the kernel's.
     pub is_kernel: bool,
+    /// Whether the dropped packets of each flow are estimates: the kernel's links copied packets, of
+    /// several flows, and count all copies together.
+    pub estimates_flow_drops: bool,
     /// The reason why veth pairs replaced TUN devices; `None` with TUN devices, and with the
     /// kernel's links.
     pub no_tun: Option<String>,

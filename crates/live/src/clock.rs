@@ -81,8 +81,7 @@ impl Waiter {
     ) -> io::Result<()> {
         let left = event.since(now);
         self.allowance.account(now);
-        let spin =
-            if self.may_spin && self.allowance.permits(SPIN) { SPIN } else { Duration::ZERO };
+        let spin = if self.may_spin { self.allowance.permitted(SPIN) } else { Duration::ZERO };
         if left <= spin {
             self.allowance.begin();
             return Ok(());

@@ -179,7 +179,7 @@ fn is_end(slot: &Slot, bytes: &[u8]) -> bool {
     flags(&slot.headers, bytes) & (SYN | FIN | PSH | 4 | 0x20) != 0
 }
 
-/// Whether `next` is the packet after `last` of the same flow, with equal headers apart from the
+/// Whether `next` is the packet after `last` of the same flow, with equal headers except for the
 /// fields that segmentation sets.
 fn continues(slab: &Slab, last: u32, next: u32) -> bool {
     let (a, b) = (slab.slot(last), slab.slot(next));

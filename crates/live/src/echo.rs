@@ -21,7 +21,7 @@ use sojourn_units::{Duration, Instant};
 use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::run::LiveFlow;
+use crate::flow_threads::LiveFlow;
 use crate::sys::realtime;
 use crate::tcp::{PRIORITY, socket_error};
 use crate::{Error, Namespace};

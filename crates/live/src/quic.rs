@@ -20,7 +20,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 use crate::addresses::Side;
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::run::LiveFlow;
+use crate::flow_threads::LiveFlow;
 use crate::sys::realtime;
 use crate::tcp::{PRIORITY, socket_error};
 use crate::udp::{PORT, SAMPLE, Setup, Shared, Stops, View};

@@ -1,19 +1,15 @@
 //! A live run of a scenario.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use sojourn_params::Params;
 use sojourn_quic::host::KeyLogSink;
-use sojourn_scenario::{
-    self as scenario, Capacity, Control, EcnFaultKind, Flow, Handshake, Scenario,
-};
-use sojourn_sim::{Endpoint, Outcome, Simulation, flow_source};
+use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
+use sojourn_sim::{Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
 use sojourn_trace::Histogram;
-use sojourn_units::{Duration as Span, Instant, Rate};
+use sojourn_units::{Instant, Rate};
 
 pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
@@ -24,13 +20,15 @@ use crate::controllers::KernelControllers;
 use crate::device::Devices;
 use crate::echo::EchoFlow;
 use crate::ecn;
+use crate::flow_threads::{Ends, FlowThreads, HEAD_START, LiveFlow, Times, Work};
 use crate::kernel;
 use crate::memory::LockedMemory;
 use crate::port::Port;
-use crate::quic::{QuicFlow, STACK};
+use crate::quic::QuicFlow;
+use crate::refusals::refuse;
 use crate::slab::Slab;
 use crate::sys::realtime::Fifo;
-use crate::tcp::{self, Plan, TcpFlow};
+use crate::tcp::{Plan, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use crate::udp_requests::RequestFlow;
 use crate::watch::{Readings, Watch, bottleneck_of};
@@ -39,9 +37,6 @@ use crate::{Error, Namespace};
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
 /// than 60 us apart.
 const SPIN_BELOW: Rate = Rate::from_mbit(200);
-/// Time before the start of a run, and of each flow, at which its threads start. A thread needs 1 ms
-/// or more, since its stack is locked in memory.
-const HEAD_START: Span = Span::from_millis(20);
 /// Priority of the thread that starts and samples the flows, below theirs. The threads inherit it, so
 /// that they start on time beside other work.
 const PRIORITY: i32 = 5;
@@ -83,37 +78,6 @@ pub enum Stack {
     Udp,
 }
 
-/// The two ends of a flow on a real stack. One thread runs them, and another may sample or end them.
-pub(crate) trait LiveFlow: Sync {
-    /// The view of its state for the record.
-    fn report(&self) -> Box<dyn Endpoint>;
-
-    /// Time before its start at which it opens its connection.
-    fn lead(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Connects the two ends through the bottleneck at `opens`, and transfers data until
-    /// [`LiveFlow::end`]. `is_ending`: whether that has been called.
-    fn run(
-        &self,
-        clock: Clock,
-        opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error>;
-
-    /// The lateness of the sender's departures, and the flow's name, once it has ended.
-    fn lateness(&self) -> Option<(&str, Histogram)> {
-        None
-    }
-
-    /// Samples the sender's state, if it does not report it by itself.
-    fn sample(&self) {}
-
-    /// Ends the flow at once: the thread in [`LiveFlow::run`] returns.
-    fn end(&self);
-}
-
 /// The result of a live run.
 pub struct Report {
     /// The record of the run, as a simulation's.
@@ -143,10 +107,7 @@ pub fn run(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
-    refuse_arrivals(scenario)?;
-    refuse_damage(scenario)?;
-    refuse_labels(scenario)?;
-    refuse_stacks(scenario)?;
+    refuse(scenario)?;
     let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &of_kernel(scenario, &controls))?,
@@ -193,7 +154,7 @@ pub fn run(
     let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
     let (finished, writer) = thread::scope(|scope| {
         let writer = writer.map(|writer| writer.start(scope)).transpose()?;
-        let finished = Endpoints::new(scope, &flows, times).run(clock, links, ends);
+        let finished = FlowThreads::new(scope, &flows, times).run(clock, links, ends);
         // Before the fault of the run: the run ends early if the capture cannot be written.
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
         Ok((finished, writer.transpose()?))
@@ -242,63 +203,6 @@ fn report(
     Ok(Report { outcome, timing, accounts, captured, departures, transports })
 }
 
-/// Refuses flows with random arrivals.
-pub(crate) fn refuse_arrivals(scenario: &Scenario) -> Result<(), Error> {
-    scenario.flows.iter().find(|flow| flow.has_arrivals()).map_or(Ok(()), |flow| {
-        Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: format!(
-                "a `{}` source, with a connection for each transfer,",
-                flow.source.info().name
-            ),
-            remedy: "simulate the scenario (sojourn run), or give the flow another source",
-        })
-    })
-}
-
-/// Refuses stacks other than the one that runs over UDP.
-fn refuse_stacks(scenario: &Scenario) -> Result<(), Error> {
-    for flow in &scenario.flows {
-        if let Some(stack) = flow.stack.as_ref().filter(|stack| stack.name != STACK) {
-            return Err(Error::Unsupported {
-                flow: flow.name.clone(),
-                what: format!("the stack `{}`", stack.name),
-                remedy: "choose the stack `noq`, or simulate the scenario (sojourn run)",
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Refuses codepoints and hosts, which the packets of a live run do not carry.
-fn refuse_labels(scenario: &Scenario) -> Result<(), Error> {
-    let has_labels = |flow: &&scenario::Flow| flow.dscp > 0 || flow.hosts != [None, None];
-    scenario.flows.iter().find(has_labels).map_or(Ok(()), |flow| {
-        Err(Error::Unsupported {
-            flow: flow.name.clone(),
-            what: "a `dscp`, or a shared host (`from`, `to`),".to_owned(),
-            remedy: "remove these keys, or simulate the scenario (sojourn run)",
-        })
-    })
-}
-
-/// Refuses damage for which a link must read the headers of TCP.
-fn refuse_damage(scenario: &Scenario) -> Result<(), Error> {
-    let damage = |link: &scenario::Link| match (link.ecn, link.slots) {
-        (Some(scenario::EcnFault { kind: EcnFaultKind::DropSyn, .. }), _) => {
-            Some(("the loss of SYNs that ask for ECN", "remove `ecn` from the link"))
-        }
-        (_, Some(slots)) if slots.filters_acks => {
-            Some(("a filter of acknowledgements", "remove `filter_acks` from its `slots`"))
-        }
-        _ => None,
-    };
-    let found = scenario.links.iter().find_map(|link| Some((link, damage(link)?)));
-    found.map_or(Ok(()), |(link, (what, remedy))| {
-        Err(Error::UnsupportedLink { link: link.name.clone(), what, remedy })
-    })
-}
-
 /// The two ends of the capture, if there is one.
 fn open_capture(
     scenario: &Scenario,
@@ -330,19 +234,6 @@ fn finish_capture(writer: Option<Writer>, finished: &Finished) -> Result<Option<
 enum Way {
     Devices(Devices),
     Router(kernel::Setup),
-}
-
-/// The work of the links' thread.
-type Work<'env> = Box<dyn FnOnce() -> Result<Finished, Error> + Send + 'env>;
-
-/// The signals between the links' thread and the flows.
-struct Ends<'env> {
-    /// The run ends early.
-    stop: &'env AtomicBool,
-    /// The links have reached the scenario's end, and wait for that of the flows.
-    is_over: &'env AtomicBool,
-    /// The flows have ended.
-    are_ended: &'env AtomicBool,
 }
 
 /// The namespaces of senders and receivers, and the links between them.
@@ -493,134 +384,4 @@ fn open_echo(
     let (name, end) = (flow.name.as_str(), end_of(scenario, flow));
     let flow = EchoFlow::open((name, index), options.version, source, end, senders)?;
     Ok(Some(Box::new(flow)))
-}
-
-/// Start and stop of each flow.
-struct Times(Vec<(Instant, Instant)>);
-
-impl Times {
-    fn new(simulation: &Simulation<sojourn_sim::Off, Port>, flows: usize) -> Times {
-        Times((0..flows).map(|flow| simulation.flow_times(flow)).collect())
-    }
-}
-
-/// The flows of a run and their threads.
-struct Endpoints<'scope, 'env> {
-    scope: &'scope Scope<'scope, 'env>,
-    flows: &'env [Option<Box<dyn LiveFlow>>],
-    times: Times,
-    /// Whether each flow is ending.
-    ending: Arc<Vec<AtomicBool>>,
-    threads: Vec<Option<ScopedJoinHandle<'scope, Result<(), Error>>>>,
-}
-
-impl<'scope, 'env> Endpoints<'scope, 'env> {
-    fn new(
-        scope: &'scope Scope<'scope, 'env>,
-        flows: &'env [Option<Box<dyn LiveFlow>>],
-        times: Times,
-    ) -> Endpoints<'scope, 'env> {
-        let ending = Arc::new(flows.iter().map(|_| AtomicBool::new(false)).collect());
-        let threads = flows.iter().map(|_| None).collect();
-        Endpoints { scope, flows, times, ending, threads }
-    }
-
-    /// Runs the bottleneck and the flows to the end.
-    fn run(
-        mut self,
-        clock: Clock,
-        bottleneck: Work<'scope>,
-        ends: Ends<'_>,
-    ) -> Result<Finished, Error> {
-        let bottleneck = spawn(self.scope, "bottleneck", bottleneck)?;
-        let mut failure = None;
-        let is_over = || bottleneck.is_finished() || ends.is_over.load(Ordering::Acquire);
-        while !is_over() && failure.is_none() {
-            failure = self.step(clock).err();
-            thread::sleep(tcp::SAMPLE);
-        }
-        // Without the links, flows fail too: their fault counts only if nothing had stopped the run.
-        let failure = failure.filter(|_| !ends.stop.swap(true, Ordering::Relaxed));
-        (0..self.flows.len()).for_each(|flow| self.end(flow));
-        let ended = self.threads.into_iter().flatten().try_for_each(join);
-        ends.are_ended.store(true, Ordering::Release);
-        let finished = bottleneck.join().map_err(|_| Error::Thread("bottleneck"))?;
-        if let (Some(fault), Ok(_) | Err(Error::Stopped)) = (failure, &finished) {
-            return Err(fault);
-        }
-        let finished = finished?;
-        ended?;
-        Ok(finished)
-    }
-
-    /// Starts, samples and ends the flows at their times.
-    fn step(&mut self, clock: Clock) -> Result<(), Error> {
-        let now = clock.now();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let Some(flow) = flow else { continue };
-            let (start, stop) = self.times.0[index];
-            let opens = Instant(start.0.saturating_sub(lead(&**flow).0));
-            match &self.threads[index] {
-                None if opens <= now + HEAD_START && now < stop && !self.is_ending(index) => {
-                    self.start(index, &**flow, clock, opens)?;
-                }
-                None => {}
-                Some(_) if stop <= now => self.end(index),
-                Some(_) if now < opens => {}
-                Some(thread) => {
-                    flow.sample();
-                    let is_early = thread.is_finished() && !self.is_ending(index);
-                    if let Some(thread) = self.threads[index].take_if(|_| is_early) {
-                        self.end(index);
-                        join(thread)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn start(
-        &mut self,
-        index: usize,
-        flow: &'env dyn LiveFlow,
-        clock: Clock,
-        opens: Instant,
-    ) -> Result<(), Error> {
-        let ending = Arc::clone(&self.ending);
-        let run = move || flow.run(clock, opens, &|| ending[index].load(Ordering::Relaxed));
-        self.threads[index] = Some(spawn(self.scope, "flow", run)?);
-        Ok(())
-    }
-
-    fn end(&self, index: usize) {
-        if !self.ending[index].swap(true, Ordering::Relaxed)
-            && let Some(flow) = &self.flows[index]
-        {
-            flow.end();
-        }
-    }
-
-    fn is_ending(&self, index: usize) -> bool {
-        self.ending[index].load(Ordering::Relaxed)
-    }
-}
-
-/// Starts a thread with a name, which tools such as `top -H` show.
-fn spawn<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    name: &'static str,
-    work: impl FnOnce() -> T + Send + 'scope,
-) -> Result<ScopedJoinHandle<'scope, T>, Error> {
-    let thread = thread::Builder::new().name(name.to_owned());
-    let started = thread.spawn_scoped(scope, work);
-    started.map_err(|error| Error::Start { step: "start a thread", error })
-}
-
-fn lead(flow: &dyn LiveFlow) -> Span {
-    Span(flow.lead().as_nanos() as u64)
-}
-
-fn join(thread: ScopedJoinHandle<'_, Result<(), Error>>) -> Result<(), Error> {
-    thread.join().map_err(|_| Error::Thread("flow"))?
 }

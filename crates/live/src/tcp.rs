@@ -21,7 +21,7 @@ use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::endpoint::{Observer, Shared};
-use crate::run::LiveFlow;
+use crate::flow_threads::LiveFlow;
 use crate::sys::tcp_info::TcpInfo;
 use crate::sys::{quick_ack, realtime};
 use crate::{Error, Namespace};

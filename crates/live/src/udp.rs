@@ -21,7 +21,7 @@ use sojourn_units::{Duration, Instant, Rate};
 use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::run::LiveFlow;
+use crate::flow_threads::LiveFlow;
 use crate::sys::realtime;
 use crate::tcp::PRIORITY;
 use crate::{Error, Namespace};
@@ -321,7 +321,7 @@ impl ServerObserver for Receiver<'_> {
     fn look(&mut self, _now: Instant, peers: &Table) {
         let received = received_bytes(peers);
         if let Ok(mut state) = self.0.state.lock() {
-            // A peer that has closed is no longer listed.
+            // The list lacks a peer that has closed.
             state.received_bytes = state.received_bytes.max(received);
         }
     }

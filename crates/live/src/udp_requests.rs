@@ -12,7 +12,7 @@ use sojourn_units::{Duration, Instant};
 use crate::addresses::Side;
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::run::LiveFlow;
+use crate::flow_threads::LiveFlow;
 use crate::sys::realtime;
 use crate::tcp::{PRIORITY, socket_error};
 use crate::udp::{Connection, Sender, Setup, Shared, View, received_bytes};
@@ -161,7 +161,7 @@ impl ServerObserver for Responder<'_> {
 /// The payload beyond `received`, to which it is added. A request waits for the response before it,
 /// so that all bytes of the one under way have arrived once their number has.
 fn added(received: &mut u64, peers: &Table) -> u64 {
-    // A peer that has closed is no longer listed.
+    // The list lacks a peer that has closed.
     let total = received_bytes(peers).max(*received);
     total - std::mem::replace(received, total)
 }

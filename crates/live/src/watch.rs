@@ -43,7 +43,7 @@ pub struct LinkState {
 pub struct Readings {
     latest: Arc<Mutex<Vec<LinkState>>>,
     interval: Duration,
-    /// Readings that are kept. If there are more, the last one stands for all of them.
+    /// Readings that are kept. If there are more, the last one replaces them.
     room: usize,
 }
 

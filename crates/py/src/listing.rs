@@ -4,12 +4,24 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
 use sojourn_params::Param;
+use sojourn_units::Bytes;
+
+/// The default of a parameter; `off` for the greatest number of bytes, a limit without effect.
+fn default(param: &Param) -> String {
+    if param.is_required() {
+        return "required".to_owned();
+    }
+    match param.kind.default_value() {
+        sojourn_params::Value::Data(Bytes::MAX) => "off".to_owned(),
+        value => value.to_string(),
+    }
+}
 
 fn params(params: &[Param]) -> Value {
     let one = |p: &Param| {
         json!({
             "name": p.name,
-            "default": if p.is_required() { "required".into() } else { p.kind.default_value().to_string() },
+            "default": default(p),
             "unit": p.kind.unit(),
             "range": p.kind.range(),
             "doc": p.doc,

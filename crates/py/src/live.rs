@@ -162,6 +162,7 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
         "device": device,
         "timing_note": timing.note(),
         "queue_delays": queue_delays,
+        "flow_drops": if timing.estimates_flow_drops { "estimated" } else { "counted" },
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),
         "lateness_p999_s": late(0.999),

@@ -22,8 +22,8 @@ pub struct Settings {
     pub send_window: Bytes,
     /// A packet that leaves late by up to this does not delay the next ones.
     pub catch_up: Duration,
-    /// The thread spins for this long before a departure, since sleep ends late. It spins at most half
-    /// of the time.
+    /// The thread spins for this long before a departure, since sleep ends late: for 10 ms at most,
+    /// and for at most half of the time.
     pub spin: Duration,
 }
 

@@ -99,7 +99,7 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
         checker.report(&given.at, message, "a flow stops after it starts");
     } else if let Some(end) = end.filter(|end| stop > end.duration) {
         let message = format!("`stop` is {stop}, at or after the end of the run");
-        let help = format!("the run ends at {} (`duration`)", end.duration);
+        let help = end.remedy();
         checker.report(&given.at, message, help);
     }
 }

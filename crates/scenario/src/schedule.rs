@@ -15,12 +15,18 @@ pub(crate) struct End {
 }
 
 impl End {
+    /// The end of the run, for a message on a later time, and the two ways to correct it.
+    pub(crate) fn remedy(self) -> String {
+        let end = self.duration;
+        format!("the run ends at {end}; choose an earlier time, or a `duration` above it")
+    }
+
     /// Checks that `time`, the value at `at`, is before the end.
     pub(crate) fn holds(self, checker: &mut Checker, time: Duration, at: &At) -> bool {
         let within = time < self.duration;
         if !within {
             let message = format!("`{}` is {time}, at or after the end of the run", at.subject());
-            let help = format!("the run ends at {} (`duration`)", self.duration);
+            let help = self.remedy();
             checker.report(at, message, help);
         }
         within
@@ -30,7 +36,7 @@ impl End {
     pub(crate) fn holds_last(self, checker: &mut Checker, time: Duration, at: &At) {
         if time >= self.duration {
             let message = format!("`{}` starts the last flow at {time}", at.subject());
-            let help = format!("the run ends at {} (`duration`)", self.duration);
+            let help = self.remedy();
             checker.report(at, message, help);
         }
     }
@@ -41,7 +47,7 @@ impl End {
         if self.holds(checker, time, at) && latest > self.duration {
             let what = at.subject();
             let message = format!("`{what}` is {time}, which `spread` may move to {latest}");
-            let help = format!("the run ends at {} (`duration`)", self.duration);
+            let help = self.remedy();
             checker.report(at, message, help);
         }
     }

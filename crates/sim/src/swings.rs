@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(turns(&[10, 11, 8, 4, 2, 3, 9, 12, 11, 5, 6, 5]), [1, 4, 7, 11]);
     }
 
-    /// The middle of a fall is no turning point, however small its ripples are.
+    /// The middle of a fall is not a turning point, however small its ripples are.
     #[test]
     fn ripples_belong_to_the_swing_around_them() {
         assert_eq!(turns(&[20, 15, 16, 10, 11, 6, 7, 3]), [0, 7]);

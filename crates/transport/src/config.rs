@@ -39,6 +39,9 @@ choices! {
         /// many bytes to leave as it delivers. A sender that delays them loses this allowance until
         /// the reduction ends.
         Linux510 = "linux-5.10",
+        /// `tcp_cwnd_reduction` of Linux since 9ad084d66619: in whole packets, rounded up, as a share
+        /// of the window before the reduction (`prior_cwnd`) and not of the data in flight.
+        Linux618 = "linux-6.18",
     }
 
     /// The distance of the next acknowledgement up to which a burst waits for it
@@ -79,6 +82,18 @@ choices! {
         /// A flag from the first mark until the sender has reacted to it (RFC 3168 section 6.1.3);
         /// TCP only.
         Classic = "classic",
+    }
+
+    /// The receiver's acknowledgements at ECN marks.
+    EcnAcks {
+        /// With exact counts, one acknowledgement at once when the CE codepoint changes (RFC 9768
+        /// section 3.2.2.5.1).
+        Rfc9768 = "rfc9768",
+        /// With exact counts, the packets before such a change have an acknowledgement of their own
+        /// (`dctcp_ece_ack_update`, RFC 8257 section 3.2). With the classic flag, the packet that sets
+        /// it and the next one are acknowledged at once (`tcp_enter_quickack_mode`), and so is a
+        /// packet with CWR (`tcp_ecn_accept_cwr`).
+        Linux = "linux",
     }
 }
 
@@ -413,7 +428,11 @@ settings! {
     growth_by_sack: bool = Declared {
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),
-        tcp: Key("true", "false in RFC 3042 section 2, and in Linux, tcp_may_raise_cwnd"),
+        tcp: Key(
+            "true",
+            "which keeps the published figures; RFC 3042 section 2 and Linux's tcp_may_raise_cwnd \
+             have false",
+        ),
         quic: Fixed("true"),
     };
 
@@ -434,6 +453,20 @@ settings! {
         quic: Fixed("accurate"),
     };
 
+    /// The receiver's acknowledgements at ECN marks; TCP only.
+    ecn_acks: EcnAcks = Declared {
+        doc: "acknowledgements at ECN marks: `rfc9768` acknowledges a change of CE at once; with \
+              `linux`, the packets before it have an acknowledgement of their own, and with \
+              classic feedback a first mark and CWR are acknowledged at once",
+        kind: choice::<EcnAcks>(),
+        tcp: Key(
+            "rfc9768",
+            "RFC 9768 section 3.2.2.5.1; Linux dctcp_ece_ack_update, __tcp_ecn_check_ce, \
+             tcp_ecn_accept_cwr",
+        ),
+        quic: Fixed("rfc9768"),
+    };
+
     /// Proportional Rate Reduction, which limits transmission during a reduction of the window; TCP
     /// only (RFC 9002 section 7.3.2 leaves it open). `None`: the new window applies at once. The
     /// first retransmission leaves at once, and further packets when the bytes in flight fit the
@@ -441,9 +474,10 @@ settings! {
     prr: Option<PrrRule> = Declared {
         doc: "how a reduction of the window is spread over a round trip, if the controller \
               leaves it to the transport; with `linux-5.10` an unused opportunity to send is \
-              lost until the reduction ends; with `none` the window shrinks at once",
+              lost until the reduction ends; `linux-6.18` counts whole packets, rounded up; with \
+              `none` the window shrinks at once",
         kind: choice_or_none::<PrrRule>(),
-        tcp: Key("rfc9937", "RFC 9937; Linux 5.10 tcp_cwnd_reduction; RFC 6675"),
+        tcp: Key("rfc9937", "RFC 9937; Linux 5.10 and 6.18 tcp_cwnd_reduction; RFC 6675"),
         quic: Fixed("none"),
     };
 

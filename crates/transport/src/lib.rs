@@ -39,7 +39,8 @@ mod wire;
 
 pub use ack_frequency::{AckFrames, AckRequest};
 pub use config::{
-    Config, CwndValidation, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod, TsoDefer,
+    Config, CwndValidation, EcnAcks, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod,
+    TsoDefer,
 };
 pub use delivery::{Delivery, Stamp};
 pub use ecn_path::EcnFailure;

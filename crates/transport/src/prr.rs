@@ -17,7 +17,7 @@ pub(crate) struct Prr {
 
 impl Prr {
     /// Begins a reduction. `size`: SND.NXT - SND.UNA before this acknowledgement, less the bytes
-    /// selectively acknowledged before it. Linux 5.10 uses the window before the reduction
+    /// selectively acknowledged before it. Linux uses the window before the reduction
     /// (`prior_cwnd`).
     pub(crate) fn new(rule: PrrRule, ssthresh: Bytes, size: u64) -> Prr {
         Prr {
@@ -39,18 +39,20 @@ impl Prr {
             return;
         }
         self.prr_delivered += delivered;
-        let mut count = if in_flight > self.ssthresh {
-            let target = u128::from(self.prr_delivered) * u128::from(self.ssthresh);
+        let unit = if self.rule == PrrRule::Linux618 { mss } else { 1 };
+        let ssthresh = self.ssthresh - self.ssthresh % unit;
+        let mut count = if in_flight > ssthresh {
+            let target = u128::from(self.prr_delivered) * u128::from(ssthresh);
             let target = target.div_ceil(u128::from(self.recover_fs)) as u64;
-            target.saturating_sub(self.prr_out)
+            target.next_multiple_of(unit).saturating_sub(self.prr_out)
         } else {
             let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
             let count = match self.rule {
                 _ if safe => conserved + mss,
-                PrrRule::Rfc9937 => conserved,
+                PrrRule::Rfc9937 | PrrRule::Linux618 => conserved,
                 PrrRule::Linux510 => delivered,
             };
-            count.min(self.ssthresh - in_flight)
+            count.min(ssthresh - in_flight)
         };
         // The fast retransmission leaves at once. The RFC's condition is SndCnt = 0; in whole
         // packets, as Linux counts, this means less than one packet.

@@ -3,7 +3,7 @@
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::ack_frequency::{AckFrames, Responder};
-use crate::config::{Config, EcnFeedback, Profile};
+use crate::config::{Config, EcnAcks, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::window_tuning::Tuner;
@@ -14,6 +14,7 @@ use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
 pub struct Receiver {
     profile: Profile,
     ecn_feedback: EcnFeedback,
+    ecn_acks: EcnAcks,
     /// Data packets per acknowledgement, and the longest delay of one.
     ack_every: u64,
     ack_delay: Duration,
@@ -36,6 +37,8 @@ pub struct Receiver {
     /// Classic ECN echo: set by CE, cleared by CWR (RFC 3168 section 6.1.3).
     ece: bool,
     last_ce: bool,
+    /// The acknowledgement of the packets before a change of CE.
+    before_change: Option<BeforeChange>,
     newest: u64,
     newest_at: Instant,
     unacked: u64,
@@ -46,6 +49,20 @@ pub struct Receiver {
     received_bytes: u64,
 }
 
+/// An acknowledgement of the packets before a change of CE. They have no gap, since packets beyond
+/// one are acknowledged at once.
+#[derive(Clone, Copy, Debug)]
+struct BeforeChange {
+    cumulative: u64,
+    newest: u64,
+    newest_at: Instant,
+    counts: EcnCounts,
+    ece: bool,
+}
+
+/// Packets that Linux acknowledges at once from the first mark on (`tcp_enter_quickack_mode`).
+const QUICK_AT_MARK: u64 = 2;
+
 impl Receiver {
     /// A receiver without data. With `receive_times`, it reports the arrival time of each packet.
     pub fn new(config: Config, receive_times: bool) -> Receiver {
@@ -53,6 +70,7 @@ impl Receiver {
         Receiver {
             profile: config.profile,
             ecn_feedback: config.ecn_feedback,
+            ecn_acks: config.ecn_acks,
             ack_every: config.ack_every,
             ack_delay: config.ack_delay,
             quick_acks: config.quick_acks,
@@ -71,6 +89,7 @@ impl Receiver {
             counts: EcnCounts::default(),
             ece: false,
             last_ce: false,
+            before_change: None,
             newest: 0,
             newest_at: Instant::ZERO,
             unacked: 0,
@@ -151,6 +170,9 @@ impl Receiver {
     // `inline(always)`: the profiled simulation is a second caller.
     #[inline(always)]
     fn receive(&mut self, now: Instant, data: &Data) {
+        if self.ecn_acks == EcnAcks::Linux {
+            self.note_ecn_as_linux(data);
+        }
         let arrival = self.reassembly.receive(data, self.sack_ranges);
         self.note_ecn(data);
         if data.number >= self.newest {
@@ -211,6 +233,30 @@ impl Receiver {
         }
     }
 
+    /// Linux's acknowledgements at marks, before the packet counts.
+    #[cold]
+    fn note_ecn_as_linux(&mut self, data: &Data) {
+        let ce = data.ecn == Ecn::Ce;
+        match self.ecn_feedback {
+            EcnFeedback::Accurate if ce != self.last_ce && self.unacked > 0 => {
+                self.before_change = Some(BeforeChange {
+                    cumulative: self.reassembly.next(),
+                    newest: self.newest,
+                    newest_at: self.newest_at,
+                    counts: self.counts,
+                    ece: self.ece,
+                });
+            }
+            EcnFeedback::Classic => {
+                self.ack_now |= data.cwr;
+                if ce && (data.cwr || !self.ece) {
+                    self.quick_acks = self.quick_acks.max(QUICK_AT_MARK);
+                }
+            }
+            EcnFeedback::Accurate => {}
+        }
+    }
+
     #[inline(never)]
     fn note_congestion(&mut self, ce: bool, cwr: bool) {
         if cwr {
@@ -235,7 +281,7 @@ impl Receiver {
         self.gro.as_ref().map_or(0, |gro| gro.len())
     }
 
-    /// Whether an acknowledgement is due at `now`.
+    /// Whether an acknowledgement is due at `now`. Two may be due at once ([`EcnAcks::Linux`]).
     #[inline]
     pub fn ack_due(&self, now: Instant) -> bool {
         self.ack_now || self.ack_at <= now
@@ -251,8 +297,11 @@ impl Receiver {
     /// Writes the acknowledgement into `ack` and reuses its memory.
     #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
-        ack.cumulative = self.reassembly.next();
         ack.clear_details();
+        if let Some(before) = self.before_change.take() {
+            return before.write(now, ack);
+        }
+        ack.cumulative = self.reassembly.next();
         if self.has_details || self.duplicates.is_some() || self.reassembly.has_gaps() {
             self.add_details(now, ack);
         }
@@ -297,5 +346,14 @@ impl Receiver {
     /// Packets received with CE.
     pub fn ce_packets(&self) -> u64 {
         self.counts.ce
+    }
+}
+
+impl BeforeChange {
+    #[cold]
+    fn write(self, now: Instant, ack: &mut Ack) {
+        (ack.cumulative, ack.newest) = (self.cumulative, self.newest);
+        ack.delay = now.since(self.newest_at);
+        (ack.ece, ack.counts, ack.duplicate) = (self.ece, self.counts, false);
     }
 }

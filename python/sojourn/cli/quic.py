@@ -16,7 +16,7 @@ from sojourn.cli.interrupts import Request
 from sojourn.cli.options import positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
-from sojourn.formatting import MISSING, ms_text, rate_text, size_text
+from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:
@@ -214,7 +214,8 @@ def _served_text(one: Served) -> str:
     goodput, late = one["goodput_bps"], one["lateness_p99_s"]
     ending = _ENDINGS[one["ending"]]
     parts = (
-        f"{one['requests']} requests, {size_text(one['body_bytes'])} in {one['duration_s']:.4g} s",
+        counted(one["requests"], "request"),
+        f"{size_text(one['body_bytes'])} in {one['duration_s']:.4g} s",
         MISSING if goodput is None else rate_text(goodput),
         f"{one['marked_packets']:,} marked CE",
         f"{one['lost_packets']:,} lost",

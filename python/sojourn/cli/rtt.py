@@ -14,7 +14,7 @@ from sojourn.captures import CaptureRtt, Direction, Whole
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
-from sojourn.formatting import MISSING
+from sojourn.formatting import MISSING, counted
 from sojourn.report import RttFigure, require_free_figure
 
 # Points per direction, for a figure that is 640 pixels wide.
@@ -89,7 +89,8 @@ def _ending(whole: Whole) -> int:
         return 0
     sys.stdout.flush()
     place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
-    before = f"{whole['packets']:,} packets before it were read"
+    verb = "was" if whole["packets"] == 1 else "were"
+    before = f"{counted(whole['packets'], 'packet')} before it {verb} read"
     terminal.say(f"sojourn: {place}; {before}")
     # BAD_INPUT means that the input gave no result; here it gave some.
     return 1 if whole["packets"] else terminal.BAD_INPUT
@@ -135,8 +136,8 @@ def _cells(direction: Direction) -> Iterator[str]:
 
 
 def _summary(found: CaptureRtt) -> str:
-    count = "1 TCP flow" if found["flow_count"] == 1 else f"{found['flow_count']:,} TCP flows"
-    return f"{found['file']}: {found['packets']:,} packets in {found['duration_s']:.3f} s, {count}"
+    packets, flows = counted(found["packets"], "packet"), counted(found["flow_count"], "TCP flow")
+    return f"{found['file']}: {packets} in {found['duration_s']:.3f} s, {flows}"
 
 
 _REASONS = {

@@ -15,7 +15,13 @@ from sojourn.cli.options import (
     pictures_of,
     positive,
 )
-from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read
+from sojourn.cli.scenarios import (
+    load_controllers,
+    note_replaced,
+    prints_aside,
+    read,
+    require_named,
+)
 from sojourn.exports import Captures
 from sojourn.progress import Bar
 from sojourn.run_summary import Summary
@@ -55,6 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     captures.require_free()
     captures.require_apart_from(out.path)
     controllers = load_controllers(args.controller)
+    require_named(args.control, controllers)
     core = _prepared(args, controllers)
     captures.require_possible(core)
     chosen = chosen_of(args)

@@ -30,6 +30,18 @@ def load_controllers(arguments: Sequence[str]) -> UserControllers:
         return UserControllers(factories, [one[1] for one in found.values()])
 
 
+def require_named(control: Sequence[str] | None, controllers: UserControllers) -> None:
+    """Refuse an unknown controller in `--control` beside `--controller`, which names its own."""
+    known = [one["name"] for one in json.loads(_core.controllers())]
+    for name in control or ():
+        if controllers and name not in known and name not in controllers.names:
+            own = ", ".join(f"`{one}`" for one in controllers.names)
+            raise UsageError(
+                f"there is no controller `{name}`; --controller adds {own}: give --control that "
+                f"name, or write --controller {name}=FILE.py:CLASS; Sojourn has {', '.join(known)}"
+            )
+
+
 def prints_aside() -> AbstractContextManager[object]:
     """Send a controller's prints to standard error, since standard output is for data."""
     return redirect_stdout(sys.stderr)

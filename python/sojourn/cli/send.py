@@ -10,7 +10,7 @@ from rich.table import Table
 from sojourn import _core, output, results, transfers
 from sojourn.cli.console import console, name
 from sojourn.cli.options import whole
-from sojourn.formatting import MISSING, ms_text, rate_text, size_text
+from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
 from sojourn.run_summary import RunSummary, Summary
 from sojourn.transfers import Host, Settings
@@ -112,8 +112,8 @@ def _show(run: RunSummary, host: Host, target: Path | None) -> None:
         "delivered": f"{size_text(transfer['delivered_bytes'])} in {length}",
         "goodput": rate_text(flow["goodput_bps"]),
         "RTT min, median, p99": _times(flow["rtt_min_s"], flow["rtt_p50_s"], flow["rtt_p99_s"]),
-        "lost": f"{flow['dropped_packets']:,} of {sent:,} packets",
-        "marked CE": f"{flow['marked_packets']:,} packets",
+        "lost": f"{flow['dropped_packets']:,} of {counted(sent, 'packet')}",
+        "marked CE": counted(flow["marked_packets"], "packet"),
         "ECN": _ECN[transfer["ecn"]],
         "lateness median, p99, max": "no packet waited for its time"
         if late[0] is None

@@ -10,7 +10,7 @@ from sojourn import _core, experiment, output, terminal
 from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
-from sojourn.formatting import MISSING, ms_text, rate_text
+from sojourn.formatting import MISSING, counted, ms_text, rate_text
 from sojourn.real_time import gain_privilege, require_privilege
 from sojourn.status_line import StatusLine
 
@@ -111,8 +111,8 @@ def _state(before: dict[str, Any], now: dict[str, Any]) -> str:
             f"{now['t_s']:.0f} s",
             rate_text(bits / span if span > 0 else 0.0),
             f"queue {MISSING if delay is None else ms_text(delay)}",
-            f"{now['marked_packets']:,} marks",
-            f"{now['dropped_packets']:,} drops",
+            counted(now["marked_packets"], "mark"),
+            counted(now["dropped_packets"], "drop"),
         )
     )
 
@@ -132,7 +132,7 @@ def _lines(summary: dict[str, Any]) -> list[str]:
         f"{summary['to_peer_bytes']:,} bytes there, {summary['from_peer_bytes']:,} bytes back",
         f"sojourn: link {link['name']}: queueing delay "
         f"{delays(link, 'queue_delay', ('p50', 'p99', 'max'))}; "
-        f"{link['dropped_packets']:,} drops, {link['marked_packets']:,} marks",
+        f"{counted(link['dropped_packets'], 'drop')}, {counted(link['marked_packets'], 'mark')}",
         f"sojourn: lateness of the emulation {delays(live, 'lateness', ('p50', 'p99'))}",
     ]
     if live["timing_note"] is not None:

@@ -10,6 +10,10 @@ _CHOICE = re.compile(
     re.DOTALL,
 )
 _UNKNOWN = "unrecognized arguments: "
+# Options of other commands that no similar option replaces.
+_ELSEWHERE = {
+    "--controller": "controllers in Python run in simulations only: sojourn run, sweep and worst",
+}
 # Longer names cost time, and are no typing errors.
 _LONGEST = 100
 
@@ -35,6 +39,8 @@ def _unknown(arguments: str, options: Iterable[str]) -> str:
     name = first.partition("=")[0]
     if not name.startswith("-"):
         return f"there is no place for the argument {first!r}; --help lists the arguments"
+    if name in _ELSEWHERE:
+        return f"there is no option {name} here; {_ELSEWHERE[name]}"
     near = _nearest(name, options)
     return f"there is no option {name}; " + (
         f"did you mean {near}?" if near else "--help lists the options"

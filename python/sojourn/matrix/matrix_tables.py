@@ -165,7 +165,9 @@ def about(found: MatrixSummary) -> str:
         f"{stack}One bottleneck of {found['rate']} with a buffer of {found['buffer']}, bulk flows "
         f"for {found['duration']}, {_seeds(found)}; the second flow starts after a second. "
         f"Figures are for base RTTs of {rtts}, in this order; marks and drops are per thousand "
-        f"packets delivered; all count from the start, slow start included.{_about_quic(found)}"
+        f"packets delivered; all count from the start, slow start included. Goodput is over each "
+        f"flow's own time, so that the two of a pair may have more than the link together."
+        f"{_about_quic(found)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast, get_args
 
 from sojourn import _core
@@ -53,10 +54,21 @@ DEFAULTS = (
 def parse(text: str) -> Metric:
     """Read `TABLE.COLUMN`, such as `links.queue_delay_p99_s`."""
     table, _, column = text.partition(".")
-    require_known("table", table, get_args(Table))
-    names = [name for name, kind in columns(cast(Table, table)).items() if kind != "String"]
-    require_known(f"figure in {table}", column, names)
-    return Metric(cast(Table, table), column)
+    tables = {name: numbers_of(name) for name in get_args(Table)}
+    if column in tables.get(table, ()):
+        return Metric(cast(Table, table), column)
+    # A column alone, or a figure of another table.
+    word = column or table
+    same = [f"{name}.{word}" for name, known in tables.items() if word in known]
+    near = get_close_matches(text, [f"{name}.{one}" for name in tables for one in tables[name]], 1)
+    hint = f"did you mean `{(same or near)[0]}`? " if same or near else ""
+    every = "; ".join(f"{name}.: {', '.join(known)}" for name, known in tables.items())
+    raise UsageError(f"there is no figure `{text}`; {hint}There are {every}")
+
+
+def numbers_of(table: Table) -> list[str]:
+    """Return the columns of a table that have numbers."""
+    return [name for name, kind in columns(table).items() if kind != "String"]
 
 
 def words(column: str) -> str:

@@ -44,6 +44,24 @@ fn alpha_decays_by_a_sixteenth_a_window() {
     assert!(alpha(&d) < 1e-3 && alpha(&d) > 0.0);
 }
 
+/// Linux ends a window when all packets sent before it are acknowledged, and RFC 8257 when a later one
+/// is: one packet after.
+#[test]
+fn a_window_ends_one_packet_earlier_as_in_linux() {
+    let after = |name: &str, acks: u32| {
+        let params = [("window_end", Value::Choice(name.to_owned()))];
+        let cc = build("dctcp", 10, &params);
+        let mut d = Driver::new(cc, Duration::from_millis(10));
+        (0..acks).for_each(|_| d.ack(|_| {}));
+        (16.0 / 15.0 * alpha(&d)).ln() / (15.0_f64 / 16.0).ln()
+    };
+    // The first acknowledgement ends a window with either rule. The next one has ten packets.
+    for (acks, rfc, linux) in [(1, 0.0, 0.0), (10, 0.0, 1.0), (11, 1.0, 1.0)] {
+        assert!((after("rfc8257", acks) - rfc).abs() < 1e-9, "{acks}");
+        assert!((after("linux", acks) - linux).abs() < 1e-9, "{acks}");
+    }
+}
+
 /// The fixed point of section 3.3 is the fraction of marked packets.
 #[test]
 fn alpha_converges_to_the_fraction_marked() {

@@ -64,8 +64,8 @@ pub fn load(name: &str, params: &Params) -> Result<Loaded, Error> {
     Ok(Loaded { name: name.to_owned(), link, _object: object })
 }
 
-/// Parameters that the stack decides on, and the one that a program lacks.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[("prague", "max_burst_delay"), ABSENT];
+/// The parameter that the stack decides on, beside those that programs lack.
+const WITHOUT_EFFECT: (&str, &str) = ("prague", "max_burst_delay");
 
 /// Refuses a changed parameter without effect.
 fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
@@ -73,7 +73,7 @@ fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
     let defaults = Params::defaults(defaults);
     let changed = params.iter().zip(defaults.iter()).filter(|(one, other)| one != other);
     for ((parameter, _), _) in changed {
-        if WITHOUT_EFFECT.contains(&(name, parameter)) {
+        if (name, parameter) == WITHOUT_EFFECT || ABSENT.contains(&(name, parameter)) {
             return Err(Error::NoEffect { name: name.to_owned(), parameter: parameter.to_owned() });
         }
     }

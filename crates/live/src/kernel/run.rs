@@ -220,6 +220,8 @@ impl Router {
             self.simulation.observe_link(link.place, &seen);
         }
         let copies = self.copies(&last);
+        let senders = self.hosts.flows.iter().filter(|counts| counts.sent > 0).count();
+        self.timing.estimates_flow_drops = senders > 1 && copies.iter().any(|&copies| copies > 0);
         for ((flow, counts), copies) in self.hosts.flows.iter().enumerate().zip(copies) {
             let dropped = (counts.sent + copies).saturating_sub(counts.arrived);
             self.simulation.observe_flow(flow, [counts.sent, dropped, counts.marked]);

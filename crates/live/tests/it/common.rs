@@ -90,8 +90,9 @@ pub(crate) fn one_flow(seconds: u32, control: &str, link: &str, flow: &str) -> S
     )
 }
 
-/// Every packet that entered was delivered, dropped by a link, refused by a device, or is still
-/// inside. No device lost a packet, if its buffer has the size that the run asked for.
+/// The accounts of a run over Sojourn's links, whatever its timing. Every packet that entered was
+/// delivered, dropped by a link, refused by a device, or is still inside. No device lost a packet, if
+/// its buffer has the size that the run asked for.
 pub(crate) fn assert_conserved(report: &Report) {
     let (accounts, links) = (&report.accounts, &report.outcome.summary.links);
     let dropped: u64 = links.iter().map(|link| link.dropped_packets).sum();
@@ -104,6 +105,17 @@ pub(crate) fn assert_conserved(report: &Report) {
     let shared = missing - accounts.inside;
     assert!(shared <= copied, "{accounts:?}, {dropped} dropped, {copied} copied");
     assert!(copied > 0 || shared == 0, "{accounts:?}, {dropped} dropped");
+    assert_marks_counted(report);
+}
+
+/// The links marked every packet that arrived with CE, or copied it. CoDel may drop a packet that it
+/// has marked.
+pub(crate) fn assert_marks_counted(report: &Report) {
+    let summary = &report.outcome.summary;
+    let arrived: u64 = summary.flows.iter().map(|flow| flow.marked_packets).sum();
+    let links = summary.links.iter();
+    let marked: u64 = links.map(|link| link.marked_packets + link.duplicated_packets).sum();
+    assert!(arrived <= marked, "{arrived} arrived with CE, {marked} marked");
 }
 
 /// In a user namespace, sysctls of the machine limit the buffers of packet sockets. The first one

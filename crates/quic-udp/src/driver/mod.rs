@@ -314,7 +314,7 @@ impl<S: Service> Driver<S> {
         self.spins.account(self.clock.now());
         let span = self.settings.spin;
         // A datagram that is held leaves first, once the socket has room.
-        if self.held.is_none() && self.spins.permits(span) { span } else { Duration::ZERO }
+        if self.held.is_none() { self.spins.permitted(span) } else { Duration::ZERO }
     }
 
     /// Reads the clock until a departure that is at most `span` away.

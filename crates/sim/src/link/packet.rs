@@ -175,7 +175,7 @@ impl Packet {
         }
     }
 
-    /// The packet of a host outside the simulation that it stands for.
+    /// The packet of a host outside the simulation that it represents.
     pub(crate) fn as_outside(&self) -> OutsidePacket {
         OutsidePacket {
             flow: self.connection as usize,

@@ -122,7 +122,7 @@ impl<C: Controller> Sender<C> {
         }
         let size = match rule {
             PrrRule::Rfc9937 => before.outstanding,
-            PrrRule::Linux510 => before.cwnd,
+            PrrRule::Linux510 | PrrRule::Linux618 => before.cwnd,
         };
         if self.needs.prr && self.config.profile == Profile::Tcp {
             self.episode.set_prr(Prr::new(rule, self.limits.cwnd, size));
@@ -133,7 +133,7 @@ impl<C: Controller> Sender<C> {
         let (in_flight, mss) = (self.scoreboard.in_flight, self.config.mss.0);
         if let Some(prr) = self.episode.prr() {
             let repairs = match prr.rule {
-                PrrRule::Rfc9937 => newly.advanced,
+                PrrRule::Rfc9937 | PrrRule::Linux618 => newly.advanced,
                 PrrRule::Linux510 => newly.retransmitted,
             };
             prr.on_ack(newly.bytes, in_flight, mss, repairs && lost.packets == 0);

@@ -1,7 +1,7 @@
 //! Times and contents of the receiver's acknowledgements.
 
 use crate::common::{at, config, ms};
-use sojourn_transport::{Ack, Config, Data, EcnCounts, EcnFeedback, Profile, Receiver};
+use sojourn_transport::{Ack, Config, Data, EcnAcks, EcnCounts, EcnFeedback, Profile, Receiver};
 use sojourn_units::{Ecn, Instant};
 
 fn packet(number: u64, segment: u64) -> Data {
@@ -169,6 +169,52 @@ fn a_classic_receiver_makes_no_haste() {
         assert!(!receiver.ack_due(at(0)), "packet {number}");
     }
     assert!(ack_of(&mut receiver, at(40)).ece);
+}
+
+/// RFC 8257 section 3.2, Linux `dctcp_ece_ack_update`: the packets before a change of CE have an
+/// acknowledgement of their own, so that each one has the marks of all of its packets.
+#[test]
+fn packets_before_a_change_of_ce_are_acknowledged_alone() {
+    let config = Config { ack_every: 100, ecn_acks: EcnAcks::Linux, ..config(Profile::Tcp) };
+    let mut receiver = Receiver::new(config, false);
+    for (number, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ect0), (2, Ecn::Ce)] {
+        receiver.on_data(at(0), &marked(number, ecn, false));
+        assert_eq!(receiver.ack_due(at(0)), number == 2, "packet {number}");
+    }
+    let acks = [0, 1].map(|_| {
+        assert!(receiver.ack_due(at(0)));
+        let ack = ack_of(&mut receiver, at(0));
+        (ack.cumulative, ack.counts.ce)
+    });
+    assert_eq!(acks, [(2, 0), (3, 1)]);
+    // The packet after the mark has none that waits before it: one acknowledgement.
+    receiver.on_data(at(0), &marked(3, Ecn::Ect0, false));
+    assert_eq!(ack_of(&mut receiver, at(0)).cumulative, 4);
+    assert!(!receiver.ack_due(at(0)));
+}
+
+/// Linux, `__tcp_ecn_check_ce` and `tcp_ecn_accept_cwr`: a classic receiver acknowledges the packet
+/// that sets the flag and the next one at once, and a packet with CWR.
+#[test]
+fn a_classic_receiver_hurries_as_linux() {
+    let (ecn_acks, ecn_feedback) = (EcnAcks::Linux, EcnFeedback::Classic);
+    let config = Config { ack_every: 100, ecn_acks, ecn_feedback, ..config(Profile::Tcp) };
+    let mut receiver = Receiver::new(config, false);
+    let packets = [
+        (Ecn::Ect0, false, false),
+        (Ecn::Ce, false, true),
+        (Ecn::Ce, false, true),
+        (Ecn::Ce, false, false),
+        (Ecn::Ect0, true, true),
+        (Ecn::Ect0, false, false),
+    ];
+    for (number, (ecn, cwr, at_once)) in (0..).zip(packets) {
+        receiver.on_data(at(0), &marked(number, ecn, cwr));
+        assert_eq!(receiver.ack_due(at(0)), at_once, "packet {number}");
+        if at_once {
+            ack_of(&mut receiver, at(0));
+        }
+    }
 }
 
 /// RFC 9768 section 3.2, RFC 9000 section 19.3.2: counts of all packets since the start, duplicates

@@ -151,6 +151,20 @@ fn linux_5_10_forgets_what_was_put_off() {
     }
 }
 
+/// Linux rounds the packets that may have left up: one and a half are two after the third packet.
+#[test]
+fn linux_6_18_counts_whole_packets() {
+    for (prr, left) in [(PrrRule::Rfc9937, [1, 0, 0, 1]), (PrrRule::Linux618, [1, 0, 1, 0])] {
+        let mut desk =
+            full(Config { prr: Some(prr), ..config(Profile::Tcp) }, needs(EcnUse::Classic));
+        desk.ack.ece = true;
+        for (segment, left) in (1..).zip(left) {
+            desk.ack(at(200), segment + 1, &[], segment);
+            assert_eq!(desk.send(at(200)).len(), left, "{prr:?}, {segment}");
+        }
+    }
+}
+
 /// At most one reduction in a window of data, however long the echo lasts.
 #[test]
 fn an_echo_reduces_once_a_round_trip() {

@@ -29,8 +29,8 @@ impl Departures {
 pub struct Timing {
     /// Keeper of the departure times.
     pub departures: Departures,
-    /// The thread spins for this long before a departure, since sleep ends late: for at most half of
-    /// the time. Packets with exact gaps have 50 us at least.
+    /// The thread spins for this long before a departure, since sleep ends late: for 10 ms at most,
+    /// and for at most half of the time. Packets with exact gaps have 50 us at least.
     pub spin: Duration,
     /// A packet that leaves late by up to this does not delay the next ones.
     pub catch_up: Duration,

@@ -7,6 +7,8 @@ use sojourn_units::{Duration, Instant};
 const EIGHTHS: u64 = 4;
 /// Spun time that may be saved up.
 const SAVED: Duration = Duration::from_millis(20);
+/// Longest spin before an event: a thread that has saved the most may begin it twice.
+const LONGEST: Duration = Duration::from_millis(10);
 
 /// The allowance for spinning of a thread.
 #[derive(Debug)]
@@ -30,9 +32,11 @@ impl Default for SpinAllowance {
 }
 
 impl SpinAllowance {
-    /// Whether the thread may spin for `span`.
-    pub fn permits(&self, span: Duration) -> bool {
-        self.allowance > span
+    /// Time that the thread may spin before an event: `span` and 10 ms at most, or zero as long as
+    /// less than that is allowed.
+    pub fn permitted(&self, span: Duration) -> Duration {
+        let span = span.min(LONGEST);
+        if self.allowance > span { span } else { Duration::ZERO }
     }
 
     /// The thread spins from the last account to the next one.
@@ -70,12 +74,21 @@ mod tests {
         for _ in 0..100_000 {
             now += step;
             allowance.account(now);
-            if allowance.permits(span) {
+            if allowance.permitted(span) == span {
                 allowance.begin();
             }
         }
         let (spun, cap) = (allowance.spun(), Duration(now.0 / 2) + SAVED + span);
         assert!(spun <= cap, "{spun} of {now}");
         assert!(spun.0 > now.0 / 4, "{spun} of {now}");
+    }
+
+    /// A wish for more than a thread may save up has an effect too.
+    #[test]
+    fn a_long_spin_is_bounded() {
+        let allowance = SpinAllowance::default();
+        for span in [Duration::from_millis(20), Duration::MAX] {
+            assert_eq!(allowance.permitted(span), LONGEST);
+        }
     }
 }

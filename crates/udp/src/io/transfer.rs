@@ -171,7 +171,7 @@ impl Transfer {
     }
 
     /// Processes the datagrams that have arrived, at the kernel's receive times: the time until this
-    /// thread ran is no part of the round trip.
+    /// thread ran is not part of the round trip.
     fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         let times = self.clock.realtime();
         for _ in 0..BATCH {
@@ -342,7 +342,7 @@ impl Transfer {
     fn spin(&self) -> Duration {
         let is_exact = matches!(self.client.sender().controller().limits().pacing, Pacing::Gap(_));
         let span = if is_exact { self.timing.spin.max(EXACT_SPIN) } else { self.timing.spin };
-        if self.spins.permits(span) { span } else { Duration::ZERO }
+        self.spins.permitted(span)
     }
 
     /// The outcome of a transfer that has ended.

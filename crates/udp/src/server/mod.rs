@@ -249,12 +249,12 @@ impl Server {
 
     fn acknowledge(&mut self, now: Instant, place: u64, out: &mut impl Outbox) {
         let peer = &mut self.peers.get_mut(&place).expect("it has a place").peer;
-        if peer.take_ack(now, &mut self.ack, &mut self.octets) {
+        while peer.take_ack(now, &mut self.ack, &mut self.octets) {
             out.send(peer.address, &self.octets);
         }
     }
 
-    /// Answers a message with one that is no longer than it.
+    /// Answers a message with one of at most its length.
     fn answer(
         &mut self,
         now: Instant,

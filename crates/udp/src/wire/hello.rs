@@ -1,7 +1,7 @@
 //! The opening of a connection, with the settings that the receiver needs.
 
 use bytes::{Buf, BufMut};
-use sojourn_transport::{Config, EcnFeedback, Profile};
+use sojourn_transport::{Config, EcnAcks, EcnFeedback, Profile};
 use sojourn_units::{Bytes, Duration};
 
 use super::message::Cookie;
@@ -14,6 +14,8 @@ pub struct Terms {
     pub profile: Profile,
     /// See [`Config::ecn_feedback`].
     pub ecn_feedback: EcnFeedback,
+    /// See [`Config::ecn_acks`].
+    pub ecn_acks: EcnAcks,
     /// Whether acknowledgements give the receive time of each packet.
     pub receive_times: bool,
     /// Payload of a full packet.
@@ -60,6 +62,7 @@ impl Terms {
         Terms {
             profile: config.profile,
             ecn_feedback: config.ecn_feedback,
+            ecn_acks: config.ecn_acks,
             receive_times,
             mss: short(config.mss),
             ack_size: short(config.ack_size),
@@ -75,6 +78,7 @@ impl Terms {
     pub fn config(&self) -> Config {
         Config {
             ecn_feedback: self.ecn_feedback,
+            ecn_acks: self.ecn_acks,
             mss: Bytes(u64::from(self.mss)),
             ack_size: Bytes(u64::from(self.ack_size)),
             sack_ranges: u64::from(self.sack_ranges),
@@ -145,7 +149,7 @@ impl Hello {
         out.put_u8(u8::from(terms.profile == Profile::Quic));
         out.put_u8(u8::from(terms.ecn_feedback == EcnFeedback::Classic));
         out.put_u8(u8::from(terms.receive_times));
-        out.put_u8(0);
+        out.put_u8(u8::from(terms.ecn_acks == EcnAcks::Linux));
         out.put_u16(terms.mss);
         out.put_u16(terms.ack_size);
         out.put_u16(terms.sack_ranges);
@@ -161,13 +165,14 @@ impl Hello {
         let profile = if flag(from)? { Profile::Quic } else { Profile::Tcp };
         let feedback = if flag(from)? { EcnFeedback::Classic } else { EcnFeedback::Accurate };
         let receive_times = flag(from)?;
-        from.try_get_u8()?;
+        let ecn_acks = if flag(from)? { EcnAcks::Linux } else { EcnAcks::Rfc9768 };
         let (mss, ack_size) = (from.try_get_u16()?, from.try_get_u16()?);
         let sack_ranges = from.try_get_u16()?;
         from.try_get_u16()?;
         let terms = Terms {
             profile,
             ecn_feedback: feedback,
+            ecn_acks,
             receive_times,
             mss,
             ack_size,

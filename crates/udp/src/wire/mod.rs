@@ -13,7 +13,7 @@
 //!
 //! | type | from | fields after the connection ID (octets) |
 //! |---|---|---|
-//! | 1 HELLO | client | profile 1, ECN feedback 1, receive times 1, zero 1, `mss` 2, `ack_size` 2, `sack_ranges` 2, zero 2, `ack_every` 8, `quick_acks` 8, `ack_delay` 8, `gro` 8, cookie 12 |
+//! | 1 HELLO | client | profile 1, ECN feedback 1, receive times 1, `ecn_acks` 1, `mss` 2, `ack_size` 2, `sack_ranges` 2, zero 2, `ack_every` 8, `quick_acks` 8, `ack_delay` 8, `gro` 8, cookie 12 |
 //! | 2 ACCEPT | server | server's connection ID 8, window in segments 4, idle timeout in ms 4, part 1, parts 1 |
 //! | 3 RETRY | server | cookie 12 |
 //! | 4 REFUSE | server | reason 1 |

@@ -139,6 +139,9 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
         if ack_due {
             self.send_ack(id);
+            if self.connections[id].receiver.ack_due(self.net.clock.now) {
+                self.send_ack(id);
+            }
         }
     }
 
