@@ -24,17 +24,17 @@ SETTINGS = {
     "link.bottleneck.buffer": "750kB",
 }
 SMALL_BUFFER = "30kB"
-# Drops before 8 s have a mean capacity below that of the limits.
 # Earlier drops have a mean capacity below that of the limits.
 DROP_S, DROPS_S = 10.0, [8.0 + 0.2 * place for place in range(41)]
-# RAPID needs the arrival time of each packet.
+# For controllers that need the arrival time of each packet.
 TIMES = {"flow.upload.transport": "{ receive_times = true }"}
+NEEDS = {one["name"]: one["needs"] for one in sojourn.controllers()}
 LIMITS = ("--rate", "10Mbit..60Mbit", "--mean-rate", "30Mbit", "--changes", "4", "--gap", "2s")
 
 
 def settings(control: str) -> dict[str, str]:
     """Return the changes of the scenario."""
-    return SETTINGS | (TIMES if control == "rapid" else {})
+    return SETTINGS | (TIMES if NEEDS[control]["receive_times"] else {})
 
 
 def searched(control: str, method: str, measure: str) -> dict[str, Any]:
@@ -92,7 +92,5 @@ def row(control: str, measure: str) -> str:
 
 if __name__ == "__main__":
     kind, *names = sys.argv[1:]
-    for name in names or [
-        one["name"] for one in sojourn.controllers() if not one["needs"]["media"]
-    ]:
+    for name in names or [name for name, needs in NEEDS.items() if not needs["media"]]:
         print(row(name, kind), flush=True)

@@ -62,6 +62,8 @@ struct inet_connection_sock {
 	struct {
 		u8 pending;
 	} icsk_ack;
+	/* The controller's own memory in the socket; zero before `init`. */
+	u64 icsk_ca_priv[13];
 } CORE;
 
 struct tcp_sock {

@@ -33,27 +33,58 @@ void sojourn_init(u64 *args)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Every acknowledgement of data: the measurement, and the phases unless the stack recovers. */
+/*
+ * The last sample waits in the socket for `cong_avoid`, which follows most acknowledgements, so that
+ * these search for the flow's state only once.
+ */
+#define SAMPLE icsk_ca_priv[0]
+#define SAMPLED_AT icsk_ca_priv[1]
+#define NO_SAMPLE 0
+
+/* Takes the sample that waits. The phases rest while the stack recovers. */
+INLINE void measure(struct flow *flow, struct tcp_sock *tp)
+{
+	const struct lola_params *p = settings();
+	u64 rtt = tp->inet_conn.SAMPLE;
+	u64 at = tp->inet_conn.SAMPLED_AT;
+
+	if (rtt == NO_SAMPLE)
+		return;
+	tp->inet_conn.SAMPLE = NO_SAMPLE;
+	lola_sample(&flow->lola, p, at, rtt);
+	if (flow->ca_state <= TCP_CA_DISORDER)
+		lola_advance(&flow->lola, p, at, rtt);
+}
+
+/* The same, if no `cong_avoid` has followed the sample. */
+INLINE void measure_late(struct flow *flow, struct tcp_sock *tp)
+{
+	if (tp->inet_conn.SAMPLE == NO_SAMPLE)
+		return;
+	read_socket(flow, tp);
+	measure(flow, tp);
+	if (flow->ca_state <= TCP_CA_DISORDER)
+		write_socket(flow, tp);
+}
+
+/* Every acknowledgement of data. */
 SEC("struct_ops")
 void sojourn_pkts_acked(u64 *args)
 {
 	struct tcp_sock *tp = (void *)args[0];
 	const struct ack_sample *sample = (void *)args[1];
-	struct flow *flow = flow_of(tp);
-	const struct lola_params *p = settings();
 	s64 rtt_us = sample->rtt_us;
-	u64 rtt = rtt_us < 0 ? NONE : (u64)rtt_us * 1000;
-	u64 now = now_of(tp);
 
-	if (!flow)
+	if (rtt_us < 0)
 		return;
-	if (rtt != NONE)
-		lola_sample(&flow->lola, p, now, rtt);
-	if (flow->ca_state > TCP_CA_DISORDER)
-		return;
-	read_socket(flow, tp);
-	lola_advance(&flow->lola, p, now, rtt);
-	write_socket(flow, tp);
+	if (tp->inet_conn.SAMPLE != NO_SAMPLE) {
+		struct flow *flow = flow_of(tp);
+
+		if (flow)
+			measure_late(flow, tp);
+	}
+	tp->inet_conn.SAMPLE = greatest((u64)rtt_us * 1000, 1);
+	tp->inet_conn.SAMPLED_AT = now_of(tp);
 }
 
 /* Every acknowledgement outside recovery. */
@@ -64,20 +95,26 @@ void sojourn_cong_avoid(u64 *args)
 	u64 acked = (u32)args[2];
 	struct flow *flow = flow_of(tp);
 	const struct lola_params *p = settings();
+	u64 now = now_of(tp);
 
 	if (!flow)
 		return;
 	read_socket(flow, tp);
+	if (tp->inet_conn.SAMPLE != NO_SAMPLE)
+		measure(flow, tp);
+	else if (flow->ca_state <= TCP_CA_DISORDER)
+		lola_advance(&flow->lola, p, now, NONE);
 	if (is_cwnd_limited(tp))
-		lola_grow(&flow->lola, p, now_of(tp), acked * flow->lola.window.mss);
+		lola_grow(&flow->lola, p, now, acked * flow->lola.window.mss);
 	else if (flow->lola.phase == LOLA_CUBIC_INCREASE)
-		lola_exclude(&flow->lola, now_of(tp));
+		lola_exclude(&flow->lola, now);
 	write_socket(flow, tp);
 }
 
 /* A loss, or the echo of a mark by another controller's negotiation. */
 INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
+	measure(flow, tp);
 	lola_on_loss(&flow->lola, settings(), now_of(tp));
 }
 
