@@ -1,21 +1,19 @@
 """Measure which controller survives which damage: `python benches/damage.py`.
 
-It simulates one flow of every controller over each damaged path, and Prague beside CUBIC over
-queues with classic ECN. It writes docs/damage.json, the tables of docs/damage.md and the picture
-docs/damage.png, in about a minute.
+It simulates one flow of every controller over each damaged path, those of media as a video over
+RTP, and Prague beside CUBIC over queues with classic ECN. It writes docs/damage.json, the tables of
+docs/damage.md and the picture docs/damage.png, in about a minute and a half.
 """
 
-import json
 import sys
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import altair as alt
+import documents
 import sojourn
-from sojourn.report import render, theme
+from sojourn.report import theme
 
-DOCS = Path(__file__).parents[1] / "docs"
 # Runs of each cell, with consecutive seeds; a cell has their medians.
 RUNS = 5
 # A flow survives if it keeps this share of its goodput, and the queue delays at most so much more.
@@ -43,9 +41,10 @@ delay = "10ms"
 {back}
 
 [flow.upload]
-path      = ["before", "bottleneck"]
-back      = ["back"]
-transport = {{ {transport} }}
+path    = ["before", "bottleneck"]
+back    = ["back"]
+control = {control}
+{carrier}
 """
 
 BESIDE_CUBIC = """
@@ -108,30 +107,56 @@ DAMAGES = (
     Damage("the same, filtered", back=f"{WIFI}, filter_acks = true }}"),
     Damage("data in slots as in WiFi", behind=f"{WIFI} }}"),
 )
-# RAPID needs the arrival time of each packet.
+# RAPID and LEDBAT need the arrival time of each packet.
 PROFILES = {
-    "TCP": 'profile = "tcp", receive_times = true',
-    "TCP, validating": 'profile = "tcp", receive_times = true, ecn_validation = true',
-    "QUIC": 'profile = "quic"',
-    "QUIC, validating": 'profile = "quic", ecn_validation = true',
+    "TCP": 'transport = { profile = "tcp", receive_times = true }',
+    "TCP, validating": (
+        'transport = { profile = "tcp", receive_times = true, ecn_validation = true }'
+    ),
+    "QUIC": 'transport = { profile = "quic" }',
+    "QUIC, validating": 'transport = { profile = "quic", ecn_validation = true }',
 }
+# A video over RTP, whose encoder follows its controller.
+MEDIA = "RTP"
+CARRIERS = {
+    **PROFILES,
+    MEDIA: 'source = { kind = "media", start_rate = "8Mbit", max_rate = "16Mbit" }',
+}
+# GCC takes a minute from its own start rate.
+STARTS = {"gcc": '{ kind = "gcc", start_rate = "8Mbit" }'}
+# Start-ups of a controller that have a column of their own.
+VARIANTS = {"cubic": {"cubic, search": '{ kind = "cubic", slow_start = "search" }'}}
 
 
-def measured(profile: str, damage: Damage, control: str) -> dict[str, Any]:
+def columns() -> dict[str, dict[str, str]]:
+    """Return the columns of each profile: their names, and their values of `control`."""
+    own: dict[str, str] = {}
+    media: dict[str, str] = {}
+    for one in sojourn.controllers():
+        name, needs = one["name"], one["needs"]
+        if needs["media"]:
+            media[name] = STARTS.get(name, f'"{name}"')
+        elif not needs["signal"]:
+            own |= {name: f'"{name}"'} | VARIANTS.get(name, {})
+    return {**dict.fromkeys(PROFILES, own), MEDIA: media}
+
+
+def measured(profile: str, damage: Damage, name: str, control: str) -> dict[str, Any]:
     """Return one cell of the matrix."""
     text = SCENARIO.format(
         before=damage.before,
         behind=damage.behind,
         back=damage.back,
-        transport=PROFILES[profile],
+        control=control,
+        carrier=CARRIERS[profile],
     )
-    runs = sojourn.run(text, control=control, runs=RUNS).runs
+    runs = sojourn.run(text, runs=RUNS).runs
     flows = [run["flows"][0] for run in runs]
     links = [link for run in runs for link in run["links"] if link["name"] == "bottleneck"]
     return {
         "profile": profile,
         "damage": damage.name,
-        "control": control,
+        "control": name,
         "goodput_bps": median(flow["goodput_bps"] for flow in flows),
         "queue_delay_p99_s": median(link["queue_delay_p99_s"] or 0.0 for link in links),
         "timeouts": median(flow["timeouts"] for flow in flows),
@@ -147,17 +172,17 @@ def fate(cell: dict[str, Any], sound: dict[str, Any]) -> str:
     return "delays" if cell["queue_delay_p99_s"] > most_s else "survives"
 
 
-def matrix(controls: list[str]) -> list[dict[str, Any]]:
+def matrix() -> list[dict[str, Any]]:
     """Measure every cell."""
     cells = []
-    for profile in PROFILES:
-        for control in controls:
+    for profile, controls in columns().items():
+        for name, control in controls.items():
             sound: dict[str, Any] = {}
             for damage in DAMAGES:
-                cell = measured(profile, damage, control)
+                cell = measured(profile, damage, name, control)
                 sound = sound or cell
                 cells.append({**cell, "fate": fate(cell, sound)})
-            sys.stderr.write(f"{profile}: {control}\n")
+            sys.stderr.write(f"{profile}: {name}\n")
     return cells
 
 
@@ -190,13 +215,6 @@ def fallback_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def replaced(page: str, name: str, table: str) -> str:
-    """Return the page with another table between its marks."""
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-    head, _, rest = page.partition(begin)
-    return head + begin + table + end + rest.partition(end)[2]
-
-
 def _shown(cell: dict[str, Any]) -> str:
     queue_ms = 1e3 * cell["queue_delay_p99_s"]
     figures = f"{cell['goodput_bps'] / 1e6:.1f}, {queue_ms:.0f}"
@@ -207,12 +225,13 @@ def _shown(cell: dict[str, Any]) -> str:
 def tables(cells: list[dict[str, Any]]) -> str:
     """Return a table for each profile: goodput in Mbit/s and the queue's 99th percentile in ms."""
     parts = []
-    controls = list(dict.fromkeys(cell["control"] for cell in cells))
-    for profile in PROFILES:
+    for profile in CARRIERS:
+        own = [cell for cell in cells if cell["profile"] == profile]
+        controls = list(dict.fromkeys(cell["control"] for cell in own))
         parts.append(f"### {profile}\n\n| damage | {' | '.join(controls)} |")
         parts.append("|---" * (len(controls) + 1) + "|")
         for damage in DAMAGES:
-            row = [c for c in cells if (c["profile"], c["damage"]) == (profile, damage.name)]
+            row = [cell for cell in own if cell["damage"] == damage.name]
             parts.append(f"| {damage.name} | {' | '.join(map(_shown, row))} |")
         parts.append("")
     return "\n".join(parts)
@@ -230,6 +249,15 @@ def picture(cells: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for cell in cells
     ]
+    views = {one: _map(one, [row for row in rows if row["profile"] == one]) for one in CARRIERS}
+    first, second, third, fourth, media = views.values()
+    about = "cross: less than half of the goodput without damage; Q: a much longer queue"
+    rows_of_views = [alt.hconcat(first, second), alt.hconcat(third, fourth), media]
+    return theme.document("Which controller survives which damage", about, vconcat=rows_of_views)
+
+
+def _map(profile: str, rows: list[dict[str, Any]]) -> Any:
+    """Draw the map of one profile."""
     controls = list(dict.fromkeys(row["control"] for row in rows))
     x = alt.X("control:N", sort=controls, title=None, axis=alt.Axis(labelAngle=-45))
     y = alt.Y(
@@ -242,27 +270,20 @@ def picture(cells: list[dict[str, Any]]) -> dict[str, Any]:
     squares = theme.chart(data, alt.MarkDef("rect"), x, y, colour)
     text = alt.Text("mark:N"), alt.ColorValue("#e8590c")
     marks = theme.chart(data, alt.MarkDef("text", fontSize=13, fontWeight="bold"), x, y, *text)
-    maps = alt.layer(squares, marks, width=24 * len(controls), height=18 * len(DAMAGES))
-    facet = alt.Facet("profile:N", sort=list(PROFILES), title=None)
-    drawn = maps.facet(facet=facet, columns=2)
-    about = "cross: less than half of the goodput without damage; Q: a much longer queue"
-    return theme.document("Which controller survives which damage", about, vconcat=[drawn])
+    size = {"width": 24 * len(controls), "height": 18 * len(DAMAGES)}
+    return alt.layer(squares, marks, title=theme.titled(profile, fontSize=12), **size)
 
 
 def main() -> int:
     """Measure the matrix and write it."""
-    every = [(one["name"], one["needs"]) for one in sojourn.controllers()]
-    cells = matrix([name for name, needs in every if not needs["signal"] and not needs["media"]])
+    cells = matrix()
     rows = beside_cubic()
-    both = {"matrix": cells, "beside_cubic": rows}
-    lists = (
-        f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in both.items()
+    documents.save(
+        "damage",
+        {"matrix": cells, "beside_cubic": rows},
+        {"damage": tables(cells), "fallback": fallback_table(rows)},
+        {"damage.png": picture(cells)},
     )
-    (DOCS / "damage.json").write_text("{\n" + ",\n".join(lists) + "\n}\n")
-    page = DOCS / "damage.md"
-    text = replaced(page.read_text(), "damage", tables(cells))
-    page.write_text(replaced(text, "fallback", fallback_table(rows)))
-    (DOCS / "damage.png").write_bytes(render.png(render.svg(picture(cells))))
     return 0
 
 

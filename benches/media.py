@@ -2,10 +2,9 @@
 
 It runs the test cases of RFC 8867 (scenarios/rmcat), SCReAM over DualPI2, and each kind of traffic
 beside one download over every queue. It writes docs/media.json, the tables of docs/media.md and the
-pictures docs/media-rmcat.png and docs/media-study.png, in some minutes.
+pictures docs/media-rmcat.png and docs/media-study.png, in half a minute.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +13,12 @@ from statistics import fmean, median, pstdev
 from typing import Any, NamedTuple
 
 import altair as alt
+import documents
 import polars as pl
 import sojourn
-from sojourn.report import render, theme
+from sojourn.report import theme
 
-DOCS = Path(__file__).parents[1] / "docs"
-SCENARIOS = DOCS.parent / "scenarios"
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 CONTROLS = ("scream", "nada", "gcc")
 Row = dict[str, Any]
 
@@ -360,7 +359,7 @@ TRAFFIC = (
     Traffic("RRUL", _flow("none", 'kind = "ping", interval = "200ms"')),
     Traffic("VoIP and torrent", _flow("none", VOICE)),
 )
-QUEUES = ("droptail", "codel", "fq_codel", "pie", "dualpi2")
+QUEUES = ("droptail", "codel", "fq_codel", "cake", "pie", "dualpi2")
 PATHS = {
     "10 Mbit/s": 'rate = "10Mbit"\ndelay = "10ms"',
     "50 Mbit/s": 'rate = "50Mbit"\ndelay = "10ms"',
@@ -473,29 +472,25 @@ def study_picture(rows: list[Row]) -> dict[str, Any]:
     return theme.document("Media beside one download", about, vconcat=[drawn])
 
 
-def replaced(page: str, name: str, table: str) -> str:
-    """Return the page with another table between its marks."""
-    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-    head, _, rest = page.partition(begin)
-    return head + begin + table + end + rest.partition(end)[2]
-
-
 def main() -> int:
     """Measure all, and write it."""
     os.chdir(SCENARIOS)
     cases, points = rmcat()
     parts = {"rmcat": cases, "dualpi2": dualpi2(), "ericsson": ericsson(), "study": study()}
-    lists = (
-        f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for name, rows in parts.items()
+    documents.save(
+        "media",
+        parts,
+        {
+            "rmcat": rmcat_table(cases),
+            "dualpi2": dualpi2_table(parts["dualpi2"]),
+            "ericsson": ericsson_table(parts["ericsson"]),
+            "study": study_tables(parts["study"]),
+        },
+        {
+            "media-rmcat.png": rmcat_picture(points),
+            "media-study.png": study_picture(parts["study"]),
+        },
     )
-    (DOCS / "media.json").write_text("{\n" + ",\n".join(lists) + "\n}\n")
-    page = DOCS / "media.md"
-    text = replaced(page.read_text(), "rmcat", rmcat_table(cases))
-    text = replaced(text, "dualpi2", dualpi2_table(parts["dualpi2"]))
-    text = replaced(text, "ericsson", ericsson_table(parts["ericsson"]))
-    page.write_text(replaced(text, "study", study_tables(parts["study"])))
-    (DOCS / "media-rmcat.png").write_bytes(render.png(render.svg(rmcat_picture(points))))
-    (DOCS / "media-study.png").write_bytes(render.png(render.svg(study_picture(parts["study"]))))
     return 0
 
 

@@ -21,6 +21,7 @@ use sojourn_quic_udp::h3::{Content, Get, Pool, Server, decode_fields};
 use sojourn_units::{Bytes, Instant};
 
 use crate::heap;
+use crate::known::survive;
 use crate::random::Random;
 
 /// Memory of the server's connection, of the client, and of this target.
@@ -32,7 +33,7 @@ const CHANGE: usize = 4;
 /// Passes the changes in `data` to a download, and `data` to the reader of field sections.
 pub fn http3(data: &[u8]) {
     let _ = decode_fields(data);
-    heap::within(FIXED_BYTES + 8 * data.len() as u64, || download(data));
+    heap::within(FIXED_BYTES + 8 * data.len() as u64, || survive(|| download(data)));
 }
 
 /// One end of the connection.

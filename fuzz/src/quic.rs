@@ -26,7 +26,7 @@ const MOST_UNDER_WAY: usize = 2_000;
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
 /// Passes the steps in `data` to a connection of each stack, whose memory and work stay bounded.
-pub fn quic(data: &[u8]) {
+pub(crate) fn quic(data: &[u8]) {
     for stack in ["noq", "quinn"] {
         for control in ["prague", "bbr3"] {
             assault(stack, control, data);

@@ -202,7 +202,7 @@ class Scenario:
         identity: tuple[Path, Path] | None,
         limits: tuple[int, int],
         of_requests: tuple[int, int],
-        bounds: tuple[str, str],
+        bounds: tuple[str, str, bool],
     ) -> QuicServing: ...
     def quic_get(
         self,
@@ -272,6 +272,8 @@ class Serving:
 class QuicServing:
     @property
     def address(self) -> str: ...
+    @property
+    def is_realtime(self) -> bool: ...
     @property
     def certificate(self) -> str | None: ...
     def next(self, within_s: float) -> str | None: ...

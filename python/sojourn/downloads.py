@@ -93,13 +93,17 @@ class Download(Connection):
 
 
 class Strays(TypedDict):
-    """Counts of datagrams and attempts that belong to no connection."""
+    """Counts of datagrams and attempts that belong to no connection.
+
+    `faults` are panics of the stack, each of which ended one connection.
+    """
 
     ignored: int
     answered: int
     retries: int
     refused: int
     unsent: int
+    faults: int
     overflowed: int
 
 

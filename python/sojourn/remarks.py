@@ -52,9 +52,25 @@ def timing(summary: Summary) -> list[str]:
     )
 
 
+_TRANSPORTS = {
+    "tcp": "the kernel's TCP",
+    "udp": "Sojourn's transport over UDP",
+    "icmp": "echo requests",
+    "simulated": "simulated hosts",
+}
+
+
+def _transports(live: LiveSummary) -> str:
+    """Name the transports of the flows; earlier versions did not record them."""
+    names = dict.fromkeys(live.get("transports", {}).values())
+    words = [_TRANSPORTS.get(name, f"{name} over UDP") for name in names]
+    return f" with {' and '.join(words)}" if words else ""
+
+
 def _lateness(live: LiveSummary) -> str:
+    carried = _transports(live)
     if live["lateness_p99_s"] is None:
-        return "live, and no packet passed the bottleneck"
+        return f"live{carried}, and no packet passed the bottleneck"
     shares = {
         "p50": live["lateness_p50_s"],
         "p99": live["lateness_p99_s"],
@@ -67,12 +83,13 @@ def _lateness(live: LiveSummary) -> str:
     trust += f"; do not trust it: {'; '.join(faults)}" if faults else ""
     if _is_kernel(live):
         return (
-            f"live over the kernel's queues, whose delays are estimates; read late by {late}{trust}"
+            f"live{carried} over the kernel's queues, whose delays are estimates; read late by "
+            f"{late}{trust}"
         )
     missed = live.get("uncaptured_packets")
     gaps = f"; the capture lacks {missed:,} packets: use a faster disk" if missed else ""
     over = " over veth pairs" if _is_veth(live) else ""
-    return f"live{over}; packets left late by {late}{trust}{gaps}"
+    return f"live{carried}{over}; packets left late by {late}{trust}{gaps}"
 
 
 def _is_kernel(live: LiveSummary) -> bool:

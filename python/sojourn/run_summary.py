@@ -172,7 +172,9 @@ class LiveSummary(TypedDict):
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
     processor's time to other machines. A capture has the captured packets and lacks the
     uncaptured ones; both are null without a capture. `departures` has the lateness of the paced
-    packets of each flow that a QUIC stack carries.
+    packets of each flow that a QUIC stack carries. `transports` has that of each flow: the name of
+    its stack, `tcp` of the kernel, `udp` for Sojourn's transport over UDP, `icmp` for echo
+    requests, `simulated` for datagrams of simulated hosts.
     """
 
     bottleneck: str
@@ -197,6 +199,7 @@ class LiveSummary(TypedDict):
     captured_packets: int | None
     uncaptured_packets: int | None
     departures: dict[str, Departures]
+    transports: dict[str, str]
 
 
 class TransferSummary(TypedDict):

@@ -79,7 +79,7 @@ def test_without_tun_a_run_says_so_and_accounts_for_each_packet(place: Path) -> 
     args = [*WITHOUT_TUN, *command("live", place / "small.toml", "--out", place / "without-tun")]
     done = subprocess.run(args, cwd=place, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "live over veth pairs" in done.stdout
+    assert "live with the kernel's TCP over veth pairs" in done.stdout
     assert "the timing is not guaranteed: no TUN device" in " ".join(done.stdout.split())
     (run,) = json.loads((place / "without-tun" / "summary.json").read_text())["runs"]
     live, (flow,) = run["live"], run["flows"]

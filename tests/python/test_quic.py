@@ -2,18 +2,20 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sojourn
 from sojourn import _core
 from sojourn._core import LiveError
+from sojourn.cli import quic as cli_quic
 from support import Sojourn, begun, command, environment, leave_out_live
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "QuicServing"), reason="needs Linux")
@@ -47,7 +49,8 @@ class Server:
         options = ["--bind", "127.0.0.1", "--port", "0", "--json", *map(str, args)]
         self.process = begun(command("quic", "serve", *options), place)
         assert self.process.stdout is not None
-        self.address = str(json.loads(self.process.stdout.readline())["listening"])
+        self.first = json.loads(self.process.stdout.readline())
+        self.address = str(self.first["listening"])
 
     def end(self) -> list[dict[str, Any]]:
         """End it; return its connections, and its stray datagrams."""
@@ -121,6 +124,37 @@ def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
             assert done.returncode == 2, args
             assert words in done.stderr, done.stderr
             assert "Traceback" not in done.stderr
+
+
+WITHOUT_RIGHT = ["setpriv", "--bounding-set=-sys_nice"]
+
+
+def first_line(line: list[str], place: Path) -> str:
+    """Start a server; return its first line, after which it ends."""
+    process = begun(line, place)
+    assert process.stdout is not None
+    first = process.stdout.readline().strip()
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=PATIENCE_S)[1] == ""
+    return str(first)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_server_takes_the_priority_that_the_machine_permits(tmp_path: Path) -> None:
+    serve = command("quic", "serve", "--bind", "127.0.0.1", "--port", "0")
+    assert first_line(serve, tmp_path).endswith(" with real-time priority")
+    normal = first_line([*serve, "--priority", "normal", "--json"], tmp_path)
+    assert json.loads(normal)["priority"] == "normal"
+    if shutil.which(WITHOUT_RIGHT[0]) is None:
+        pytest.skip("setpriv is not installed: apt-get install util-linux")
+    words = first_line([*WITHOUT_RIGHT, *serve], tmp_path)
+    assert "without real-time priority: busy programs may delay departures; start it as" in words
+    refused = [*WITHOUT_RIGHT, *serve, "--priority", "realtime"]
+    done = subprocess.run(
+        refused, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--priority realtime: this machine refuses it; start it as root" in done.stderr
 
 
 def shell_summary(place: Path, serve: str, client: str) -> tuple[dict[str, Any], list[Any]]:
@@ -244,3 +278,32 @@ def test_the_stack_runs_over_the_kernel_s_queues(tmp_path: Path) -> None:
     # 2 MB at 10 Mbit/s.
     assert flow["completion_s"] is not None
     assert 1.6 < flow["completion_s"] < 1.9
+
+
+class Reporting:
+    """A server that reports these connections."""
+
+    def __init__(self, *ended: dict[str, Any]) -> None:
+        self.left = [json.dumps(one) for one in ended]
+
+    def next(self, within_s: float) -> str | None:
+        return self.left.pop(0) if self.left else None
+
+
+def test_a_fault_of_the_stack_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    one = {
+        "peer": "192.0.2.1:1",
+        "duration_s": 0.5,
+        "body_bytes": 0,
+        "goodput_bps": None,
+        "requests": 0,
+        "marked_packets": 0,
+        "lost_packets": 0,
+        "lateness_p99_s": None,
+    }
+    fault = {**one, "ending": "fault", "reason": "noq-proto-1.4.0/src/connection/mod.rs:1: a fault"}
+    silent = {**one, "ending": "closed", "reason": None}
+    cli_quic._show_all(cast(_core.QuicServing, Reporting(silent, fault)), 0, as_json=False)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("192.0.2.1:1: 0 requests")
+    assert line.endswith(f"ended by a fault of the QUIC stack: {fault['reason']}")

@@ -21,8 +21,8 @@ pub(crate) const BASE_HISTORY: Param = Param {
 /// The filters of the current and of the base delay.
 #[derive(Clone, Debug)]
 pub(crate) struct Delays {
-    /// The newest samples (`CURRENT_FILTER`).
-    current: VecDeque<Duration>,
+    /// The newest samples (`CURRENT_FILTER`) and their times.
+    current: VecDeque<(Instant, Duration)>,
     current_filter: usize,
     /// The minimum of each minute (`BASE_HISTORY`), the newest last.
     base: VecDeque<Duration>,
@@ -42,12 +42,19 @@ impl Delays {
         }
     }
 
+    /// RFC 6817 section 2.4.2: samples of the current delay must not be older than a round trip.
+    pub(crate) fn forget_older(&mut self, now: Instant, rtt: Duration) {
+        while self.current.front().is_some_and(|(at, _)| now.since(*at) > rtt) {
+            self.current.pop_front();
+        }
+    }
+
     /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
     pub(crate) fn sample(&mut self, now: Instant, delay: Duration) {
         if self.current.len() == self.current_filter {
             self.current.pop_front();
         }
-        self.current.push_back(delay);
+        self.current.push_back((now, delay));
         match self.base.back_mut() {
             Some(least) if now.since(self.minute) < HISTORY_STEP => *least = (*least).min(delay),
             _ => {
@@ -67,7 +74,8 @@ impl Delays {
 
     /// The queueing delay; zero before the first sample.
     pub(crate) fn queueing(&self) -> Duration {
-        let current = self.current.iter().min().copied().unwrap_or(Duration::ZERO);
+        let delays = self.current.iter().map(|(_, delay)| *delay);
+        let current = delays.min().unwrap_or(Duration::ZERO);
         current.saturating_sub(self.base().unwrap_or(Duration::MAX))
     }
 }

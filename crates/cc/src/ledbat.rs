@@ -111,6 +111,7 @@ impl Ledbat {
     /// Section 2.4.2: `update_base_delay` and `update_current_delay` for every sample. The offset
     /// of the clocks cancels out, but a receive time before the send time would be negative.
     fn sample(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.delays.forget_older(now, feedback.srtt);
         if self.is_one_way {
             for packet in feedback.received {
                 self.delays.sample(now, packet.received_at.since(packet.sent_at));

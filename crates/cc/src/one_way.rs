@@ -4,7 +4,7 @@ use sojourn_units::{Duration, Instant};
 
 use crate::contract::Received;
 
-/// Base delays of the last minutes (RFC 6817 section 3.4.2: BASE_HISTORY of ten minutes).
+/// Base delays of the last minutes (RFC 6817 section 2.5: BASE_HISTORY of ten minutes).
 const BASE_HISTORY: usize = 10;
 /// RFC 6817 section 2.4.2: one base delay for each minute.
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,5 +1,7 @@
 //! SEARCH (slow start exit at the right chokepoint): ends slow start when deliveries stop doubling
-//! (draft-chung-ccwg-search; Linux "tcp_cubic: add SEARCH", as published for review).
+//! (draft-chung-ccwg-search; Linux "tcp_cubic: add SEARCH", as published for review). This is SEARCH
+//! 3.1 of the authors' repository (maryam-ataei/TCP_SS_SEARCH_ALG): bins of all bytes delivered so far.
+//! Later work also counts the bytes sent, with a threshold of 0.26.
 //!
 //! In slow start, each round trip delivers twice as much as the one before, until the path is full.
 //! SEARCH compares the bytes delivered in a window of 3.5 initial round trips with those of the

@@ -9,7 +9,7 @@
 //!
 //! Differences from the paper:
 //!
-//! - The second window, for the delay of the receiving host (section 3.5, `ecwnd`), is absent: hosts
+//! - The second window, for the delay of the receiving host (section 3.3, `ecwnd`), is absent: hosts
 //!   of the model have no processing delay to separate.
 //! - Algorithm 1 sets the time of the last decrease if `cwnd <= cwnd_prev`. Read literally, a delay
 //!   above the target would forbid all later decreases, so only a decrease sets it here.
@@ -27,7 +27,7 @@ use crate::undo::Undo;
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
 const PAPER: &str = "Kumar et al. 2020, algorithm 1";
-const TARGET: &str = "Kumar et al. 2020, section 3.3";
+const TARGET: &str = "Kumar et al. 2020, section 3.5";
 
 /// The Swift controller.
 pub struct Swift {
@@ -62,7 +62,7 @@ struct Target {
 }
 
 impl Target {
-    /// Section 3.3: the target delay for a window of `cwnd` packets.
+    /// Section 3.5: the target delay for a window of `cwnd` packets.
     fn delay(&self, cwnd: f64, min_rtt: Duration) -> f64 {
         let base = if self.base > Duration::ZERO { self.base } else { min_rtt + min_rtt / 4 };
         let base = base.0 as f64;
@@ -104,7 +104,7 @@ impl Swift {
                 name: "fs_range",
                 kind: Kind::Number(5.0, 0.0, 1_000.0),
                 doc: "greatest increase of the target for small windows, in base targets",
-                source: "Kumar et al. 2020, section 3.3; the value is of htsim",
+                source: "Kumar et al. 2020, section 3.5; the value is of htsim",
             },
             Param {
                 name: "fs_min_cwnd",
@@ -256,7 +256,7 @@ impl Controller for Swift {
         }
     }
 
-    /// Section 3.6: below one packet, one leaves every `rtt / cwnd`.
+    /// Section 3.4: below one packet, one leaves every `rtt / cwnd`.
     fn limits(&self) -> Limits {
         let window = Bytes((self.cwnd * self.mss.as_f64()) as u64).max(self.mss);
         let is_paced = self.cwnd < 1.0 && self.rtt > Duration::ZERO;

@@ -53,4 +53,5 @@ pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace, gain_privilege};
 pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
+pub use sys::realtime::Realtime;
 pub use watch::{LinkState, Readings, WATCHED_FLOWS, bottleneck};

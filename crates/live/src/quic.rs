@@ -233,7 +233,7 @@ impl<'a> Service for Ends<'a> {
 
     fn ended(&mut self, _: &mut Pipe<Delivered<'a>>, figures: &Figures) {
         match &figures.ending {
-            Ending::Failed(reason) => self.fault = Some(reason.clone()),
+            Ending::Failed(reason) | Ending::Fault(reason) => self.fault = Some(reason.clone()),
             Ending::Vanished => self.fault = Some("the other end was silent".to_owned()),
             Ending::Open | Ending::Closed => {}
         }

@@ -126,6 +126,8 @@ pub struct Report {
     pub captured: Option<Captured>,
     /// Departures after their time in ns, by flow, of the flows that a QUIC stack carries.
     pub departures: Vec<(String, Histogram)>,
+    /// The transport of each flow, by its name.
+    pub transports: Vec<(String, String)>,
 }
 
 /// Runs a validated scenario in real time. `control` is for the flows that name no controller.
@@ -198,7 +200,24 @@ pub fn run(
     })?;
     let lateness = flows.iter().flatten().filter_map(|flow| flow.lateness());
     let departures = lateness.map(|(flow, lateness)| (flow.to_owned(), lateness)).collect();
-    report(finished?, writer, departures)
+    let transports = scenario.flows.iter().zip(&controls);
+    let transports = transports
+        .map(|(flow, control)| (flow.name.clone(), transport(flow, control.is_some(), options)))
+        .collect();
+    Ok(Report { transports, ..report(finished?, writer, departures)? })
+}
+
+/// The transport of a flow: the name of its stack, `tcp` of the kernel, `udp` for Sojourn's own over
+/// UDP, `icmp` for echo requests, `simulated` for datagrams of simulated hosts.
+fn transport(flow: &Flow, has_control: bool, options: &Options) -> String {
+    let name = match (&flow.stack, options.stack) {
+        (Some(stack), _) => stack.name.as_str(),
+        (None, _) if flow.source.carrier() == Carrier::Echo => "icmp",
+        (None, _) if !has_control => "simulated",
+        (None, Stack::Kernel) => "tcp",
+        (None, Stack::Udp) => "udp",
+    };
+    name.to_owned()
 }
 
 /// The controllers that the kernel has to provide: those of the flows without a stack of their own.
@@ -219,7 +238,8 @@ fn report(
     let captured = finish_capture(writer, &finished)?;
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();
-    Ok(Report { outcome: simulation.finish(), timing, accounts, captured, departures })
+    let (outcome, transports) = (simulation.finish(), Vec::new());
+    Ok(Report { outcome, timing, accounts, captured, departures, transports })
 }
 
 /// Refuses flows with random arrivals.

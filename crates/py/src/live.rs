@@ -111,6 +111,7 @@ impl LiveRun {
         let departures = report.departures.iter();
         live["departures"] =
             departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect();
+        live["transports"] = report.transports.into_iter().collect();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }

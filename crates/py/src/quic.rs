@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use sojourn_live::Realtime;
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Response, Served, Sink};
 use sojourn_quic_udp::tls::{Identity, Trust};
@@ -52,6 +53,8 @@ fn settings(scenario: &Scenario) -> PyResult<Settings> {
 pub(crate) struct QuicServing {
     address: SocketAddr,
     certificate: Option<String>,
+    /// Its thread has real-time priority.
+    is_realtime: bool,
     stop: StopHandle,
     reports: Mutex<Receiver<String>>,
     thread: Background<(Strays, u32), Error>,
@@ -78,7 +81,7 @@ impl QuicServing {
         identity: Option<(PathBuf, PathBuf)>,
         (connections, unproved): (usize, usize),
         (requests, files): (u32, u32),
-        (memory, idle): (&str, &str),
+        (memory, idle, wants_realtime): (&str, &str, bool),
     ) -> PyResult<QuicServing> {
         let ip = address.map(str::parse::<IpAddr>).transpose().map_err(value_error)?;
         let address = SocketAddr::new(ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
@@ -106,11 +109,17 @@ impl QuicServing {
         let server = HttpServer::bind(serve, Reports(sender));
         let mut server = server.map_err(|error| failed(&error))?;
         let (address, stop) = (server.local_addr(), server.stop_handle());
+        let (answer, granted) = channel();
         let thread = Background::start(move || {
+            let is_realtime = wants_realtime && server.prioritise(Box::new(Realtime));
+            // The receiver waits for it.
+            let _ = answer.send(is_realtime);
             let strays = server.run()?;
             Ok((strays, server.overflows()))
         });
-        Ok(QuicServing { address, certificate, stop, reports: Mutex::new(reports), thread })
+        let is_realtime = granted.recv().unwrap_or(false);
+        let reports = Mutex::new(reports);
+        Ok(QuicServing { address, certificate, is_realtime, stop, reports, thread })
     }
 }
 
@@ -119,6 +128,12 @@ impl QuicServing {
     #[getter]
     fn address(&self) -> String {
         self.address.to_string()
+    }
+
+    /// Whether its thread has real-time priority.
+    #[getter]
+    fn is_realtime(&self) -> bool {
+        self.is_realtime
     }
 
     /// The certificate in PEM that was made for this server; `None` if it has another one.
@@ -151,6 +166,7 @@ impl QuicServing {
             "retries": strays.retries,
             "refused": strays.refused,
             "unsent": strays.unsent,
+            "faults": strays.faults,
             "overflowed": overflows,
         });
         Ok(counts.to_string())
@@ -274,7 +290,7 @@ fn described(figures: &Figures) -> Value {
     let (rtts, late, state) = (&figures.rtts, &figures.lateness, &figures.state);
     let remote = figures.remote;
     let reason = match &figures.ending {
-        Ending::Failed(reason) => Some(reason),
+        Ending::Failed(reason) | Ending::Fault(reason) => Some(reason),
         _ => None,
     };
     json!({
@@ -296,6 +312,7 @@ fn described(figures: &Figures) -> Value {
             Ending::Closed => "closed",
             Ending::Vanished => "vanished",
             Ending::Failed(_) => "failed",
+            Ending::Fault(_) => "fault",
         },
         "reason": reason,
     })

@@ -336,12 +336,11 @@ impl Scenario {
         identity: Option<(PathBuf, PathBuf)>,
         limits: (usize, usize),
         of_requests: (u32, u32),
-        bounds: (String, String),
+        bounds: (String, String, bool),
     ) -> PyResult<QuicServing> {
-        let (memory, idle) = (bounds.0.as_str(), bounds.1.as_str());
+        let bounds = (bounds.0.as_str(), bounds.1.as_str(), bounds.2);
         let address = (address.0.as_deref(), address.1);
         let scenario = self.resolve(py)?;
-        let bounds = (memory, idle);
         QuicServing::start(scenario, address, folder, identity, limits, of_requests, bounds)
     }
 

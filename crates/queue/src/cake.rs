@@ -7,12 +7,12 @@
 //!
 //! - The limit is that of the link's buffer, in packets or bytes of packets; Linux also limits the
 //!   memory.
-//! - The ACK filter keeps every acknowledgement with selective ranges or an echo of ECN. Linux drops
-//!   one whose ranges a later one covers.
+//! - The ACK filter keeps every acknowledgement with selective ranges. Linux drops one whose ranges
+//!   a later one covers.
 //! - Not included: `nat` and `wash`, which change no outcome in a simulation, `autorate-ingress`,
 //!   firewall marks, and own overheads; GSO packets are always split.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -32,7 +32,7 @@ mod tin;
 
 use diffserv::Mode;
 use isolation::Isolation;
-use overhead::Overhead;
+pub use overhead::{Framing, Overhead};
 use tin::{List, Tin, time_for};
 
 const BANDWIDTH: Param = Param {
@@ -108,6 +108,11 @@ pub(crate) const INFO: Info = Info {
     random: true,
     shaping: Some(shaping),
 };
+
+/// The tin of a codepoint, if there is a mode of this name.
+pub(crate) fn tin(diffserv: &str, dscp: u8) -> Option<usize> {
+    diffserv::NAMES.contains(&diffserv).then(|| Mode::named(diffserv).tin(dscp))
+}
 
 /// The shaper sends no packet before its time. A packet that waits for the link's previous one
 /// leaves later, and the shaper makes up for that time: one packet.
@@ -262,18 +267,13 @@ impl<P: Packet> Cake<P> {
         if self.ack_filter == AckFilter::Off {
             return;
         }
-        let packets = &self.tins[at].flows[slot].packets;
-        let Some(newest) = packets.back() else { return };
-        let older = packets.len() - 1;
-        let mut redundant = (0..older).filter(|place| newest.replaces(&packets[*place]));
-        let Some(first) = redundant.next() else { return };
-        let is_aggressive = self.ack_filter == AckFilter::Aggressive && first + 1 == older;
-        if redundant.next().is_some() || is_aggressive {
-            let ack = self.take(at, slot, first);
-            if let Some(ack) = ack {
-                self.charge_drop(at, now, ack.size());
-                drops(ack, DropReason::Aqm);
-            }
+        let is_aggressive = self.ack_filter == AckFilter::Aggressive;
+        let Some(place) = redundant(&self.tins[at].flows[slot].packets, is_aggressive) else {
+            return;
+        };
+        if let Some(ack) = self.take(at, slot, place) {
+            self.charge_drop(at, now, ack.size());
+            drops(ack, DropReason::Aqm);
         }
     }
 
@@ -412,6 +412,32 @@ impl<P: Packet> Cake<P> {
         self.tins[at].flows[slot].deficit -= adjusted;
         self.tins[at].deficit -= adjusted;
     }
+}
+
+/// The acknowledgement that the newest packet makes redundant: the first of two. An aggressive filter
+/// also takes a single one that is next to the newest. The last one before the echo of ECN changes is
+/// kept (`cake_ack_filter`).
+fn redundant<P: Packet>(packets: &VecDeque<P>, is_aggressive: bool) -> Option<usize> {
+    let newest = packets.back()?;
+    let older = packets.len() - 1;
+    let mut first: Option<usize> = None;
+    for (place, packet) in packets.iter().enumerate().take(older) {
+        let is_of_connection = packet.flow_hash() == newest.flow_hash();
+        let changes = |first: &usize| packets[*first].echoes_ecn() != packet.echoes_ecn();
+        if is_of_connection && first.as_ref().is_some_and(changes) {
+            first = None;
+        }
+        if !newest.replaces(packet) {
+            continue;
+        }
+        if first.is_some() {
+            return first;
+        }
+        first = Some(place);
+    }
+    let is_next =
+        |first: &usize| *first + 1 == older && packets[*first].echoes_ecn() == newest.echoes_ecn();
+    first.filter(|first| is_aggressive && is_next(first))
 }
 
 impl<P: Packet + Send> Queue<P> for Cake<P> {

@@ -25,10 +25,14 @@ pub trait Packet: Copy + fmt::Debug {
     fn enqueued_at(&self) -> Instant;
     /// Notes when the packet entered the queue.
     fn set_enqueued_at(&mut self, now: Instant);
-    /// Whether it makes `older` redundant: both are acknowledgements of one TCP connection, and this
-    /// one repeats all information of `older` (RFC 3449 section 5.2.1).
+    /// Whether it makes `older` redundant but for its echo of ECN: both are acknowledgements of one
+    /// TCP connection, and this one repeats all other information of `older` (RFC 3449 section 5.2.1).
     fn replaces(&self, older: &Self) -> bool {
         let _ = older;
+        false
+    }
+    /// Whether it is an acknowledgement of TCP with an echo of ECN (ECE, RFC 3168 section 6.1.3).
+    fn echoes_ecn(&self) -> bool {
         false
     }
 }

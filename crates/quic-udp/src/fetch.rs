@@ -124,7 +124,9 @@ impl Fetch {
             return Err(Error::Sink(source));
         }
         match (ended.figures.ending.clone(), ended.connected_at) {
-            (Ending::Failed(reason), _) => Err(Error::Failed { address, reason }),
+            (Ending::Failed(reason) | Ending::Fault(reason), _) => {
+                Err(Error::Failed { address, reason })
+            }
             (Ending::Vanished, _) if ended.connected_at.is_none() => Err(no_answer),
             (Ending::Vanished, _) => Err(Error::Vanished { address }),
             (_, Some(connected_at)) => {

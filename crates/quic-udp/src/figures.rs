@@ -49,6 +49,9 @@ pub enum Ending {
     Vanished,
     /// A fault of the protocol or the peer, in its words.
     Failed(String),
+    /// A panic of the stack or the application, in its words, with its place. The connection ends
+    /// without a word to the peer.
+    Fault(String),
 }
 
 /// The figures of a connection.

@@ -1,7 +1,6 @@
 //! One connection of an endpoint.
 
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant as StdInstant;
 
 use bytes::Bytes;
@@ -13,16 +12,19 @@ use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::driver::{Application, Closing};
 use crate::figures::{Ending, Figures};
+use crate::guard::Guarded;
 
 /// A connection, its application and its figures.
 pub(crate) struct Peer<A> {
     pub(crate) handle: ConnectionHandle,
-    pub(crate) connection: Connection,
+    connection: Guarded<Connection>,
     pub(crate) gate: Gated,
     pub(crate) app: A,
     pub(crate) figures: Figures,
     /// The client proved its address by a token, or by completing the handshake.
     pub(crate) is_proved: bool,
+    /// The service has heard of its end.
+    pub(crate) is_reported: bool,
     /// The time at which the peer is due in the driver's list of timers.
     pub(crate) scheduled: Instant,
     /// The departure of the next packet, if it waits for the gate.
@@ -40,54 +42,62 @@ impl<A: Application> Peer<A> {
     ) -> Peer<A> {
         Peer {
             handle,
-            connection,
+            connection: Guarded::new(connection),
             gate,
             app,
             figures,
             is_proved: false,
+            is_reported: false,
             scheduled: Instant::MAX,
             paced_at: None,
             epoch,
         }
     }
 
+    /// Notes the panic of a call of the connection. Returns whether there was one.
+    pub(crate) fn note_fault(&mut self, now: Instant) -> bool {
+        let fault = self.connection.fault().map(str::to_owned);
+        let has_fault = fault.is_some();
+        if let Some(fault) = fault {
+            self.end(now, Ending::Fault(fault));
+        }
+        has_fault
+    }
+
     /// Exchanges events between connection and endpoint. Returns whether the connection is gone.
     pub(crate) fn exchange(&mut self, endpoint: &mut Endpoint) -> bool {
-        let mut is_gone = false;
-        while let Some(event) = self.connection.poll_endpoint_events() {
-            is_gone |= event.is_drained();
-            if let Some(event) = endpoint.handle_event(self.handle, event) {
-                self.connection.handle_event(event);
+        let (handle, mut is_gone) = (self.handle, false);
+        self.connection.call(|connection| {
+            while let Some(event) = connection.poll_endpoint_events() {
+                is_gone |= event.is_drained();
+                if let Some(event) = endpoint.handle_event(handle, event) {
+                    connection.handle_event(event);
+                }
             }
-        }
+        });
         is_gone
     }
 
-    /// Passes a datagram to the connection. Returns whether the connection is sound: the stack may
-    /// panic (noq-proto 1.4.0: an illegal packet after the peer's CONNECTION_CLOSE), and one peer
-    /// must not end the connections of the others.
-    pub(crate) fn receive(&mut self, now: Instant, event: ConnectionEvent) -> bool {
-        let connection = &mut self.connection;
-        let received = catch_unwind(AssertUnwindSafe(|| connection.handle_event(event)));
-        if received.is_err() {
-            self.end(now, Ending::Failed("a fault of the stack".to_owned()));
-        }
-        received.is_ok()
+    /// Passes a datagram to the connection.
+    pub(crate) fn receive(&mut self, event: ConnectionEvent) {
+        self.connection.call(|connection| connection.handle_event(event));
     }
 
     /// Lets the application act.
     pub(crate) fn run(&mut self, now: Instant) {
-        while let Some(event) = self.connection.poll() {
+        while let Some(event) = self.connection.call(Connection::poll).flatten() {
             match &event {
                 Event::Connected => self.is_proved = true,
                 Event::ConnectionLost { reason } => self.end(now, ending(reason)),
                 _ => {}
             }
-            self.app.on_event(now, event, &mut self.connection);
+            let app = &mut self.app;
+            self.connection.call(|connection| app.on_event(now, event, connection));
         }
         if self.figures.ending == Ending::Open {
-            let closing = self.app.run(now, &mut self.connection);
-            if let Some(Closing { code, reason }) = closing {
+            let app = &mut self.app;
+            let closing = self.connection.call(|connection| app.run(now, connection));
+            if let Some(Closing { code, reason }) = closing.flatten() {
                 self.close(now, code, reason);
             }
         }
@@ -97,7 +107,11 @@ impl<A: Application> Peer<A> {
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &'static str) {
         if self.figures.ending == Ending::Open {
             let reason = Bytes::from_static(reason.as_bytes());
-            self.connection.close(self.time(now), code.into(), reason);
+            let time = self.time(now);
+            self.connection.call(|connection| connection.close(time, code.into(), reason));
+            if self.note_fault(now) {
+                return;
+            }
             self.end(now, Ending::Closed);
         }
     }
@@ -126,7 +140,9 @@ impl<A: Application> Peer<A> {
         self.gate.open(now);
         out.clear();
         let time = self.time(now);
-        let transmit = self.connection.poll_transmit(time, NonZeroUsize::MIN, out);
+        let poll =
+            |connection: &mut Connection| connection.poll_transmit(time, NonZeroUsize::MIN, out);
+        let transmit = self.connection.call(poll).flatten();
         if transmit.is_some() {
             if let Some(due) = self.paced_at.take_if(|due| *due <= now) {
                 self.figures.lateness.record(now.since(due).0);
@@ -145,9 +161,15 @@ impl<A: Application> Peer<A> {
     }
 
     /// Time of the next timer or departure, or of the application.
-    pub(crate) fn next_at(&self) -> Instant {
-        let timer = self.connection.poll_timeout().map_or(Instant::MAX, |at| self.instant(at));
-        timer.min(self.paced_at.unwrap_or(Instant::MAX)).min(self.app.next_at())
+    pub(crate) fn next_at(&mut self) -> Instant {
+        let departure = self.paced_at.unwrap_or(Instant::MAX);
+        self.timer_at().min(departure).min(self.app.next_at())
+    }
+
+    /// Time of the stack's next timer.
+    fn timer_at(&mut self) -> Instant {
+        let timer = self.connection.call(|connection| connection.poll_timeout()).flatten();
+        timer.map_or(Instant::MAX, |at| self.instant(at))
     }
 
     /// The departure of the next packet, if it waits for the gate.
@@ -157,8 +179,9 @@ impl<A: Application> Peer<A> {
 
     /// Runs the timers that are due.
     pub(crate) fn on_timer(&mut self, now: Instant) {
-        if self.connection.poll_timeout().is_some_and(|at| self.instant(at) <= now) {
-            self.connection.handle_timeout(self.time(now));
+        if self.timer_at() <= now {
+            let time = self.time(now);
+            self.connection.call(|connection| connection.handle_timeout(time));
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use sojourn_udp::io::{Clock, Socket, StopHandle, lacks_ipv6, least_timer_slack, open_dual};
+use sojourn_udp::io::{
+    Clock, Scheduling, Socket, StopHandle, lacks_ipv6, least_timer_slack, open_dual,
+};
 use sojourn_units::{Bytes, Duration};
 
 use crate::Error;
@@ -117,6 +119,12 @@ impl<O: ServeObserver> HttpServer<O> {
     /// Ends the server from another thread.
     pub fn stop_handle(&self) -> StopHandle {
         self.driver.stop_handle()
+    }
+
+    /// Gives the calling thread real-time priority, for at most half of its processor. Returns whether
+    /// this machine permits it. Call it in the thread of [`HttpServer::run`].
+    pub fn prioritise(&mut self, scheduling: Box<dyn Scheduling>) -> bool {
+        self.driver.prioritise(scheduling)
     }
 
     /// Serves until the handle ends it, in this thread, whose timer slack it sets to the least.

@@ -121,10 +121,10 @@ impl Ack {
         self.has_details
     }
 
-    /// Whether it says more than its cumulative acknowledgement and its window do.
+    /// Whether it says more than its cumulative acknowledgement, its window and its echo of ECN do.
     #[inline]
     pub fn is_distinct(&self) -> bool {
-        self.ece || self.details().is_some_and(AckDetails::is_distinct)
+        self.details().is_some_and(AckDetails::is_distinct)
     }
 
     #[inline]

@@ -80,6 +80,14 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
         help="end a connection whose client is silent for this long (default: 30s)",
     )
     add(
+        "--priority",
+        choices=("auto", "realtime", "normal"),
+        default="auto",
+        help="real-time priority keeps departures in time beside busy programs, for at most half "
+        "of a processor; auto: if this machine permits it; realtime: refuse to start without it "
+        "(default: auto)",
+    )
+    add(
         "--json",
         action="store_true",
         help='print a JSON object a line: {"listening"}, one for each connection, then {"strays"}',
@@ -157,25 +165,39 @@ def _serve(args: argparse.Namespace) -> int:
                 identity,
                 (args.connections, args.unproved),
                 (args.requests, args.files),
-                (args.memory, args.idle),
+                (args.memory, args.idle, args.priority != "normal"),
             )
         except (OverflowError, ValueError) as error:
             raise UsageError(str(error)) from error
+        if args.priority == "realtime" and not server.is_realtime:
+            raise LiveError(f"--priority realtime: this machine refuses it; {_REALTIME_REMEDY}")
         if args.save_cert is not None and server.certificate is not None:
             output.write_file(args.save_cert, server.certificate)
 
         def show(within_s: float) -> None:
             _show_all(server, within_s, args.json)
 
-        strays = cast(Strays, serving.serve(server, request, show, args.json))
+        note = _priority_note(server.is_realtime, args.priority)
+        strays = cast(Strays, serving.serve(server, request, show, args.json, note))
         serving.print_line({"strays": strays} if args.json else _strays_text(strays))
     return 0
+
+
+_REALTIME_REMEDY = "start it as root, with CAP_SYS_NICE, or with an RLIMIT_RTPRIO of 10 (ulimit -r)"
+
+
+def _priority_note(is_realtime: bool, asked: str) -> tuple[dict[str, str], str]:
+    """Return the keys and the words of the first line about the priority."""
+    if is_realtime:
+        return {"priority": "realtime"}, " with real-time priority"
+    words = f" without real-time priority: busy programs may delay departures; {_REALTIME_REMEDY}"
+    return {"priority": "normal"}, "" if asked == "normal" else words
 
 
 def _show_all(server: "_core.QuicServing", within_s: float, as_json: bool) -> None:
     for one in downloads.ended(server, within_s):
         # Anyone can open connections without requests, and they must not fill the terminal.
-        if one["requests"] > 0 or as_json:
+        if one["requests"] > 0 or one["ending"] == "fault" or as_json:
             serving.print_line(one if as_json else _served_text(one))
 
 
@@ -183,18 +205,21 @@ _ENDINGS = {
     "closed": "closed",
     "vanished": "the client vanished",
     "interrupted": "ended by this server",
+    "failed": "failed",
+    "fault": "ended by a fault of the QUIC stack",
 }
 
 
 def _served_text(one: Served) -> str:
     goodput, late = one["goodput_bps"], one["lateness_p99_s"]
+    ending = _ENDINGS[one["ending"]]
     parts = (
         f"{one['requests']} requests, {size_text(one['body_bytes'])} in {one['duration_s']:.4g} s",
         MISSING if goodput is None else rate_text(goodput),
         f"{one['marked_packets']:,} marked CE",
         f"{one['lost_packets']:,} lost",
         f"departures late by {MISSING if late is None else ms_text(late)} (p99)",
-        _ENDINGS.get(one["ending"], f"failed: {one['reason']}"),
+        ending if one["reason"] is None else f"{ending}: {one['reason']}",
     )
     return f"{one['peer']}: {', '.join(parts)}"
 
@@ -203,7 +228,8 @@ def _strays_text(strays: Strays) -> str:
     return (
         f"Datagrams of no connection: {strays['ignored']:,} ignored, {strays['answered']:,} "
         f"answered; {strays['overflowed']:,} overflowed the receive buffer; connections: "
-        f"{strays['refused']:,} refused, {strays['retries']:,} asked to prove their address"
+        f"{strays['refused']:,} refused, {strays['retries']:,} asked to prove their address, "
+        f"{strays['faults']:,} ended by a fault of the QUIC stack"
     )
 
 

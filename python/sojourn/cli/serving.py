@@ -44,13 +44,20 @@ def add_address(parser: argparse.ArgumentParser, verb: str, default_port: int) -
 
 
 def serve(
-    server: Server, request: Request, show: Callable[[float], None], as_json: bool
+    server: Server,
+    request: Request,
+    show: Callable[[float], None],
+    as_json: bool,
+    note: tuple[dict[str, str], str] = ({}, ""),
 ) -> dict[str, int]:
     """Print the address and each ended connection until a signal; return the counts of strays.
 
-    `show` prints the connections that have ended, after a wait of at most its seconds.
+    `show` prints the connections that have ended, after a wait of at most its seconds. `note` adds
+    keys to the first object, or words to the first line.
     """
-    print_line({"listening": server.address} if as_json else f"Listening on UDP {server.address}")
+    keys, words = note
+    address = server.address
+    print_line({"listening": address, **keys} if as_json else f"Listening on UDP {address}{words}")
     while not request.is_made:
         show(LOOK_S)
     counts: dict[str, int] = json.loads(server.stop())

@@ -78,6 +78,17 @@ fn delayed_samples_count_once_all_are_delayed() {
     assert!(d.bytes() < before);
 }
 
+/// Section 2.4.2: samples must not be older than a round trip.
+#[test]
+fn samples_older_than_a_round_trip_do_not_count() {
+    let mut d = grown();
+    acks(&mut d, 8, 40);
+    d.spacing = Some(Duration::from_millis(2_000));
+    let before = d.bytes();
+    acks(&mut d, 1, 900);
+    assert!(d.bytes() < before);
+}
+
 /// Section 2.4.2: cwnd is at most flightsize + ALLOWED_INCREASE * MSS, and at least MIN_CWND * MSS.
 #[test]
 fn the_window_stays_near_the_data_in_flight() {

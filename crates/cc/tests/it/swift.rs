@@ -52,7 +52,7 @@ fn the_window_shrinks_once_a_round_trip_by_the_excess() {
     }
 }
 
-/// Section 3.3: t = base + hops * h + max(0, min(alpha / sqrt(cwnd) + beta, fs_range)), where alpha =
+/// Section 3.5: t = base + hops * h + max(0, min(alpha / sqrt(cwnd) + beta, fs_range)), where alpha =
 /// fs_range / (1 / sqrt(fs_min_cwnd) - 1 / sqrt(fs_max_cwnd)) and beta = -alpha / sqrt(fs_max_cwnd).
 /// Whether the window shrinks shows the target, here with a range of 125 us.
 #[test]
@@ -74,7 +74,7 @@ fn the_target_scales_with_hops_and_the_window() {
     }
 }
 
-/// Section 3.6: below one packet, one packet leaves every rtt / cwnd, and the window grows by `ai` for
+/// Section 3.4: below one packet, one packet leaves every rtt / cwnd, and the window grows by `ai` for
 /// each.
 #[test]
 fn windows_below_one_packet_are_paced() {

@@ -1,5 +1,6 @@
 //! The counters of the router's qdiscs, over rtnetlink.
 
+use netlink_packet_core::NlasIterator;
 use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcMessage, TcStats2, TcXstats};
 use sojourn_queue::Backlog;
 use sojourn_sim::LinkObservation;
@@ -149,6 +150,25 @@ fn marks(kind: &str, bytes: &[u8]) -> u64 {
         "red" => word(12),
         // Marks of the step are part of them (`dualpi2_mark`).
         "dualpi2" => word(24),
+        "cake" => cake_marks(bytes),
         _ => 0,
     }
+}
+
+/// The marks of all tins of CAKE, in nested attributes: `TCA_CAKE_STATS_TIN_STATS` has an attribute
+/// for each tin, with `TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS`.
+fn cake_marks(bytes: &[u8]) -> u64 {
+    const TINS: u16 = 10;
+    const MARKED: u16 = 8;
+    let within = |bytes: &[u8], kind: u16| -> Vec<Vec<u8>> {
+        let all = NlasIterator::new(bytes).flatten();
+        all.filter(|one| one.kind() == kind).map(|one| one.value().to_vec()).collect()
+    };
+    let marked = |tin: &[u8]| -> u64 {
+        let words = within(tin, MARKED).into_iter().filter_map(|word| word.try_into().ok());
+        words.map(|word| u64::from(u32::from_ne_bytes(word))).sum()
+    };
+    let tins = within(bytes, TINS);
+    let each = tins.iter().flat_map(|tins| NlasIterator::new(tins.as_slice()).flatten());
+    each.map(|tin| marked(tin.value())).sum()
 }

@@ -17,7 +17,7 @@ pub(crate) const QUEUE: u16 = 0x10;
 pub(crate) const WIRE: u16 = 0x20;
 
 /// Bytes that HTB counts for a packet's Ethernet header.
-const ETHERNET: i64 = 14;
+pub(super) const ETHERNET: i64 = 14;
 /// Time whose bytes HTB may send at once after a pause. Its timer may be late by this much without
 /// a loss of rate. Queueing delays change by at most this time.
 const BURST: Duration = Duration::from_millis(1);

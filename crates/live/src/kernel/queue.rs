@@ -1,10 +1,11 @@
 //! The queue of a link as a qdisc: its name and arguments.
 
 use sojourn_params::{Kind, Params};
-use sojourn_queue::Discipline;
+use sojourn_queue::{Discipline, Framing, Overhead};
 use sojourn_scenario::{Buffer, Link};
 use sojourn_units::{Bytes, Duration, Rate};
 
+use super::link::ETHERNET;
 use super::plan::refused;
 use crate::Error;
 
@@ -96,7 +97,7 @@ impl Queue<'_> {
             choice("diffserv"),
             choice("isolation"),
             choice("ack_filter"),
-            choice("overhead"),
+            overhead(choice("overhead")),
             if params.switch("ingress") { "ingress" } else { "egress" }
         ))
     }
@@ -200,6 +201,19 @@ impl Queue<'_> {
     fn refused(&self, what: impl Into<String>, remedy: impl Into<String>) -> Error {
         refused(format!("link `{}`", self.link.name), what, remedy)
     }
+}
+
+/// CAKE's overhead. With any but `raw`, CAKE takes the Ethernet header off the size of a packet
+/// (`cake_calc_overhead`), which the shaper's `stab` has already done: the overhead adds it again.
+fn overhead(keyword: &str) -> String {
+    let known = Overhead::of_keyword(keyword).filter(|_| keyword != "raw");
+    let Some(Overhead { bytes, mpu, framing }) = known else { return "raw".to_owned() };
+    let framing = match framing {
+        Framing::None => "noatm",
+        Framing::Atm => "atm",
+        Framing::Ptm => "ptm",
+    };
+    format!("overhead {} mpu {mpu} {framing}", bytes + ETHERNET as u64)
 }
 
 /// The settings that CoDel and FQ-CoDel share.

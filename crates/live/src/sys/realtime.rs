@@ -2,6 +2,10 @@
 
 use std::io;
 
+use sojourn_udp::io::Scheduling;
+
+use crate::tcp::PRIORITY;
+
 /// Real-time scheduling of the calling thread, until this value is dropped. Threads that it starts
 /// meanwhile inherit it.
 pub(crate) struct Fifo(());
@@ -23,6 +27,27 @@ impl Drop for Fifo {
 /// Runs the calling thread under SCHED_FIFO at this priority, above all normal threads.
 pub(crate) fn schedule_fifo(priority: i32) -> io::Result<()> {
     schedule(libc::SCHED_FIFO, priority)
+}
+
+/// SCHED_FIFO for the threads of servers, as the endpoints of live runs have it: for root, with
+/// `CAP_SYS_NICE`, or with an `RLIMIT_RTPRIO` of at least [`PRIORITY`](Realtime::PRIORITY).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Realtime;
+
+impl Realtime {
+    /// The priority that it asks for.
+    pub const PRIORITY: i32 = PRIORITY;
+}
+
+impl Scheduling for Realtime {
+    /// Processes that the thread starts have the usual priority (sched(7), `SCHED_RESET_ON_FORK`).
+    fn set_realtime(&mut self, is_realtime: bool) -> bool {
+        let done = match is_realtime {
+            true => schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY),
+            false => schedule(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0),
+        };
+        done.is_ok()
+    }
 }
 
 fn schedule(policy: i32, priority: i32) -> io::Result<()> {

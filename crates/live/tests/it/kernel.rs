@@ -93,6 +93,8 @@ fn each_queue_carries_a_flow() {
         "queue = { kind = \"pie\", ecn = true }",
         red,
         "queue = \"dualpi2_linux\"",
+        "queue = \"cake\"",
+        "queue = { kind = \"cake\", bandwidth = \"15Mbit\", overhead = \"docsis\" }",
     ];
     for queue in queues {
         let link = format!("rate = \"20Mbit\"\n{queue}");

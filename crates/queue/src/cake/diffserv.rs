@@ -1,5 +1,5 @@
-//! The tins of CAKE's Diffserv modes, by codepoint (Linux sch_cake.c; arXiv 1804.07617 section
-//! 3.2).
+//! The tins of CAKE's Diffserv modes, by codepoint (Linux sch_cake.c; arXiv
+//! 1804.07617, DiffServ handling).
 
 use super::tin::Share;
 

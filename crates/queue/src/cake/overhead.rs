@@ -33,18 +33,21 @@ const fn names() -> [&'static str; KEYWORDS.len()] {
     names
 }
 
-/// The overhead of each packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Overhead {
-    bytes: u64,
-    /// Least size of a packet with its overhead.
-    mpu: u64,
-    framing: Framing,
+/// The bytes that CAKE's shaper adds to each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead {
+    /// Bytes added to the size.
+    pub bytes: u64,
+    /// Least size of a packet with its overhead, in bytes.
+    pub mpu: u64,
+    /// The cells or blocks that carry packets.
+    pub framing: Framing,
 }
 
 /// The cells or blocks that carry packets.
-#[derive(Clone, Copy, Debug)]
-enum Framing {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// None.
     None,
     /// Cells of 53 bytes for 48 bytes of content.
     Atm,
@@ -57,9 +60,14 @@ impl Overhead {
         Overhead { bytes, mpu, framing }
     }
 
+    /// The overhead of a keyword of tc-cake(8), if CAKE's parameter `overhead` has it.
+    pub fn of_keyword(name: &str) -> Option<Overhead> {
+        KEYWORDS.iter().find(|(known, _)| *known == name).map(|(_, overhead)| *overhead)
+    }
+
     /// The overhead of a keyword, one of [`NAMES`].
     pub(super) fn named(name: &str) -> Overhead {
-        KEYWORDS.iter().find(|(known, _)| *known == name).unwrap_or(&KEYWORDS[0]).1
+        Overhead::of_keyword(name).unwrap_or(KEYWORDS[0].1)
     }
 
     /// The size on the wire (`cake_calc_overhead`).

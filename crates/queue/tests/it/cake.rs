@@ -38,7 +38,7 @@ fn shares(rig: &mut Rig, count: usize, flows: usize) -> Vec<usize> {
     all
 }
 
-/// Section 3.1: hosts share the rate first, and the flows of a host share its part. Host 1 has one
+/// Host isolation: hosts share the rate first, and the flows of a host share its part. Host 1 has one
 /// flow and host 2 has four; the return direction is the same with destinations.
 #[test]
 fn hosts_share_before_their_flows() {
@@ -75,7 +75,7 @@ fn hosts_share_before_their_flows() {
 }
 
 /// With triple isolation, the busier host of a flow decides: flows from many sources to one host
-/// share as much as one flow between two other hosts (section 3.1, "triple isolation").
+/// share as much as one flow between two other hosts (arXiv 1804.07617; tc-cake(8), `triple-isolate`).
 #[test]
 fn the_busier_host_of_a_flow_decides() {
     let mut rig = patient(&[]);
@@ -91,7 +91,7 @@ fn the_busier_host_of_a_flow_decides() {
     assert!(found[0].abs_diff(1_000) < 40 && found[4].abs_diff(250) < 20, "{found:?}");
 }
 
-/// Section 3.2: a tin within its share of the rate goes first, and best effort gets the rest. In
+/// DiffServ handling: a tin within its share of the rate goes first, and best effort gets the rest. In
 /// diffserv4, bulk has 1/16 of the rate, video 1/2 and voice 1/4 (`cake_config_diffserv4`).
 #[test]
 fn tins_have_priority_within_their_share() {
@@ -139,7 +139,7 @@ fn tins_share_without_a_shaper() {
     }
 }
 
-/// Section 3.1.1: 8-way set-associative hashing. A hundred flows in 1,024 queues do not collide;
+/// Flow isolation: 8-way set-associative hashing. A hundred flows in 1,024 queues do not collide;
 /// plain hashing gives about 100^2 / 2 / 1024, nearly five, collisions.
 #[test]
 fn a_hundred_flows_have_queues_of_their_own() {
@@ -161,7 +161,7 @@ fn a_hundred_flows_have_queues_of_their_own() {
     }
 }
 
-/// Section 3.4: the shaper has no burst. With `overhead`, it counts the bytes of the access line: an
+/// Bandwidth shaping: the shaper has no burst. With `overhead`, it counts the bytes of the access line: an
 /// IP packet of 1500 bytes takes 33 ATM cells with PPPoE over LLC/SNAP.
 #[test]
 fn the_shaper_paces_by_the_size_on_the_wire() {

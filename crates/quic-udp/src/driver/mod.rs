@@ -14,7 +14,9 @@ use std::time::Instant as StdInstant;
 
 use noq_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use noq_proto::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, ValidationTokenConfig};
-use sojourn_udp::io::{CHECK, Clock, Route, Socket, SpinAllowance, StopHandle};
+use sojourn_udp::io::{
+    CHECK, CappedPriority, Clock, Route, Scheduling, Socket, SpinAllowance, StopHandle,
+};
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::Error;
@@ -54,7 +56,10 @@ pub struct Driver<S: Service> {
     out: Vec<u8>,
     strays: Strays,
     unproved: usize,
+    /// The greatest number of a connection so far, plus one.
+    slots: usize,
     spins: SpinAllowance,
+    priority: Option<CappedPriority>,
     service: S,
     stop: StopHandle,
 }
@@ -127,7 +132,9 @@ impl<S: Service> Driver<S> {
             out: Vec::new(),
             strays: Strays::default(),
             unproved: 0,
+            slots: 0,
             spins: SpinAllowance::default(),
+            priority: None,
             service,
             stop: StopHandle::default(),
         })
@@ -136,6 +143,13 @@ impl<S: Service> Driver<S> {
     /// Gives the peers of later connections this credit.
     pub fn with_credit(self, credit: Credit) -> Driver<S> {
         Driver { credit, ..self }
+    }
+
+    /// Gives the calling thread real-time priority, for at most half of its processor. Returns whether
+    /// this machine permits it.
+    pub fn prioritise(&mut self, scheduling: Box<dyn Scheduling>) -> bool {
+        self.priority = CappedPriority::begin(scheduling, &self.clock);
+        self.priority.is_some()
     }
 
     /// Opens a connection.
@@ -208,6 +222,9 @@ impl<S: Service> Driver<S> {
         while !self.stop.is_stopped() && !is_over(&mut self.service) {
             let has_more = self.step()?;
             let now = self.now;
+            if let Some(priority) = &mut self.priority {
+                priority.account(now);
+            }
             if look_at <= now {
                 let every = self.service.look_every();
                 self.look(now, every.is_some());

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use noq_proto::{Connection, ConnectionHandle, DatagramEvent, FourTuple, Incoming};
+use noq_proto::{Connection, ConnectionHandle, DatagramEvent, EndpointEvent, FourTuple, Incoming};
 use sojourn_quic::noq::{Gated, codepoint};
 use sojourn_udp::io::Received;
 
 use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::{Ending, Figures};
+use crate::guard::guard;
 use crate::peer::Peer;
 
 impl<S: Service> Driver<S> {
@@ -20,7 +21,10 @@ impl<S: Service> Driver<S> {
         let times = self.clock.realtime();
         for _ in 0..BATCH {
             match self.socket.receive(&times) {
-                Ok(Some(received)) => self.on_datagram(&received)?,
+                Ok(Some(received)) => match guard(|| self.on_datagram(&received)) {
+                    Ok(done) => done?,
+                    Err(fault) => self.on_fault(received.from, fault),
+                },
                 Ok(None) => return Ok(false),
                 Err(errno) => self.on_error(errno)?,
             }
@@ -38,12 +42,8 @@ impl<S: Service> Driver<S> {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(key), event)) => {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.figures.received.count(received.ecn, received.len);
-                    let was_open = peer.figures.ending == Ending::Open;
-                    if peer.receive(self.now, event) {
-                        self.ready.insert(key);
-                    } else {
-                        self.abandon(key, was_open);
-                    }
+                    peer.receive(event);
+                    self.ready.insert(key);
                 }
                 Ok(())
             }
@@ -56,6 +56,20 @@ impl<S: Service> Driver<S> {
                 self.strays.ignored += 1;
                 Ok(())
             }
+        }
+    }
+
+    /// The endpoint panicked at a datagram that no open connection got. The service hears of it as of
+    /// a connection that has ended, and the endpoint forgets a connection that it had begun.
+    fn on_fault(&mut self, from: SocketAddr, fault: String) {
+        self.strays.faults += 1;
+        for key in (0..=self.slots).filter(|key| !self.peers.contains_key(key)) {
+            self.endpoint.handle_event(ConnectionHandle(key), EndpointEvent::drained());
+        }
+        if self.serving.is_some() {
+            let figures = Figures { ending: Ending::Fault(fault), ..Figures::new(from, self.now) };
+            let mut app = self.service.accept(from);
+            self.service.ended(&mut app, &figures);
         }
     }
 
@@ -113,6 +127,7 @@ impl<S: Service> Driver<S> {
         gate.catch_up(self.settings.catch_up);
         let figures = Figures::new(remote, self.now);
         let peer = Peer::new((handle, connection), gate, app, figures, self.epoch);
+        self.slots = self.slots.max(handle.0 + 1);
         self.peers.insert(handle.0, peer);
         self.ready.insert(handle.0);
         handle.0

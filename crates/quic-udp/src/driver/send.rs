@@ -33,28 +33,48 @@ impl<S: Service> Driver<S> {
     /// Lets a connection act and send.
     pub(super) fn drive(&mut self, key: usize) -> Result<(), Error> {
         let now = self.advance();
-        let Driver { peers, endpoint, service, unproved, .. } = self;
+        let Driver { peers, endpoint, unproved, .. } = self;
         let Some(peer) = peers.get_mut(&key) else { return Ok(()) };
-        let was_open = peer.figures.ending == Ending::Open;
         let was_proved = peer.is_proved;
         let mut is_gone = peer.exchange(endpoint);
         peer.run(now);
         *unproved -= usize::from(!was_proved && peer.is_proved);
         is_gone |= peer.exchange(endpoint);
-        if was_open && peer.figures.ending != Ending::Open {
-            service.ended(&mut peer.app, &peer.figures);
-        }
-        if is_gone {
-            self.remove(key);
+        if self.settle(key, is_gone) {
             return Ok(());
         }
         self.transmit(key)?;
-        let Driver { peers, endpoint, timers, .. } = self;
-        let Some(peer) = peers.get_mut(&key) else { return Ok(()) };
-        if peer.exchange(endpoint) {
-            self.remove(key);
-            return Ok(());
+        let Driver { peers, endpoint, .. } = self;
+        let is_gone = peers.get_mut(&key).is_some_and(|peer| peer.exchange(endpoint));
+        self.schedule(key);
+        self.settle(key, is_gone);
+        Ok(())
+    }
+
+    /// Informs the service if a connection has ended. Forgets a connection that is gone, or that had a
+    /// fault; returns whether it is forgotten.
+    fn settle(&mut self, key: usize, is_gone: bool) -> bool {
+        let Driver { peers, endpoint, service, strays, now, .. } = self;
+        let Some(peer) = peers.get_mut(&key) else { return true };
+        let has_fault = peer.note_fault(*now);
+        if peer.figures.ending != Ending::Open && !peer.is_reported {
+            peer.is_reported = true;
+            service.ended(&mut peer.app, &peer.figures);
         }
+        strays.faults += u64::from(has_fault);
+        if has_fault && !is_gone {
+            endpoint.handle_event(peer.handle, EndpointEvent::drained());
+        }
+        if has_fault || is_gone {
+            self.remove(key);
+        }
+        has_fault || is_gone
+    }
+
+    /// Lists the next timer or departure of a connection.
+    fn schedule(&mut self, key: usize) {
+        let Driver { peers, timers, .. } = self;
+        let Some(peer) = peers.get_mut(&key) else { return };
         let next = peer.next_at();
         if next != peer.scheduled {
             timers.remove(&(peer.scheduled, key));
@@ -63,24 +83,10 @@ impl<S: Service> Driver<S> {
                 timers.insert((next, key));
             }
         }
-        Ok(())
-    }
-
-    /// Forgets a connection whose state is not sound. The service has heard of its end unless it
-    /// `was_open`.
-    pub(super) fn abandon(&mut self, key: usize, was_open: bool) {
-        if let Some(peer) = self.peers.get_mut(&key) {
-            let handle = peer.handle;
-            if was_open {
-                self.service.ended(&mut peer.app, &peer.figures);
-            }
-            self.endpoint.handle_event(handle, EndpointEvent::drained());
-        }
-        self.ready.remove(&key);
-        self.remove(key);
     }
 
     fn remove(&mut self, key: usize) {
+        self.ready.remove(&key);
         if let Some(peer) = self.peers.remove(&key) {
             self.timers.remove(&(peer.scheduled, key));
             self.unproved -= usize::from(!peer.is_proved);
@@ -148,11 +154,7 @@ impl<S: Service> Driver<S> {
         for key in self.peers.keys().copied().collect::<Vec<_>>() {
             self.flush_until(now + LAST);
             if let Some(peer) = self.peers.get_mut(&key) {
-                let was_open = peer.figures.ending == Ending::Open;
                 peer.close(now, self.service.closing().code, self.service.closing().reason);
-                if was_open {
-                    self.service.ended(&mut peer.app, &peer.figures);
-                }
             }
             // The peer's idle timeout ends a connection whose last datagram is lost.
             let _ = self.drive(key);

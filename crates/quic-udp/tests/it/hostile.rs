@@ -7,7 +7,6 @@ use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use bytes::BytesMut;
 use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
-use sojourn_quic::host::{SERVER_NAME, cryptography};
 use sojourn_quic_udp::h3::{Content, Get, Pool, Server};
 use sojourn_quic_udp::tls::{Identity, Trust};
 use sojourn_quic_udp::{Credit, Driver, Ending, Figures, Limits, Service};
@@ -18,7 +17,7 @@ use crate::common::{Running, fetch, get, serve, settings};
 
 const IDLE: Duration = Duration::from_secs(30);
 
-fn now() -> StdInstant {
+pub(crate) fn now() -> StdInstant {
     #[expect(clippy::disallowed_methods, reason = "noq takes the times of the real clock")]
     StdInstant::now()
 }
@@ -138,58 +137,8 @@ fn a_server_survives_damaged_datagrams() {
     assert_eq!(done.responses[0].bytes, 10_000);
 }
 
-/// noq-proto 1.4.0 panics if an illegal packet follows CONNECTION_CLOSE.
-#[test]
-fn a_fault_of_the_stack_ends_one_connection() {
-    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
-    let crypto = cryptography("none", None);
-    let socket = Socket::bind(any, &open_here).expect("binds");
-    let (clock, limits) = (Clock::start(), Limits::default());
-    let narrow = Narrow(Pool::new(Bytes(0), 8));
-    let mut server =
-        Driver::server(socket, clock, settings("cubic"), narrow, crypto.server, limits)
-            .expect("ok");
-    let (address, stop) = (server.local_addr().expect("bound"), server.stop_handle());
-    let thread =
-        std::thread::spawn(move || server.run(&mut |_| false).map(|()| server.connections()));
-    let socket = UdpSocket::bind(any).expect("binds");
-    socket.set_read_timeout(Some(StdDuration::from_millis(100))).expect("set");
-    let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
-    let config = ClientConfig::new(crypto.client);
-    let (_, mut client) = endpoint.connect(now(), config, address, SERVER_NAME).expect("starts");
-    let mut buffer = [0; 2048];
-    while client.is_handshaking() {
-        datagrams(&mut client).iter().for_each(|one| {
-            socket.send_to(one, address).expect("sends");
-        });
-        while let Ok(len) = socket.recv(&mut buffer) {
-            let path = FourTuple::new(address, None);
-            let data = BytesMut::from(&buffer[..len]);
-            let event = endpoint.handle(now(), path, None, data, &mut Vec::new());
-            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
-                client.handle_event(event);
-            }
-        }
-    }
-    datagrams(&mut client).iter().for_each(|one| {
-        socket.send_to(one, address).expect("sends");
-    });
-    client.ping();
-    let mut held = datagrams(&mut client).pop().expect("a packet");
-    client.close(now(), 0_u32.into(), Default::default());
-    datagrams(&mut client).iter().for_each(|one| {
-        socket.send_to(one, address).expect("sends");
-    });
-    // The reserved bits of the short header (RFC 9000 section 17.3.1).
-    held[0] |= 0x18;
-    socket.send_to(&held, address).expect("sends");
-    std::thread::sleep(StdDuration::from_millis(100));
-    stop.stop();
-    assert_eq!(thread.join().expect("no panic").expect("serves"), 0);
-}
-
 /// The datagrams that a connection has to send.
-fn datagrams(connection: &mut noq_proto::Connection) -> Vec<Vec<u8>> {
+pub(crate) fn datagrams(connection: &mut noq_proto::Connection) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     loop {
         let mut bytes = Vec::new();

@@ -1,7 +1,6 @@
 //! Damaged and foreign datagrams: a few inputs of the fuzz target `quic`, drawn from a seed.
 
 #[path = "../../../../fuzz/src/quic.rs"]
-#[allow(unreachable_pub, reason = "the crate of the fuzz targets exports it")]
 mod target;
 
 use rand_core::{RngCore, SeedableRng};

@@ -306,7 +306,8 @@ fn waiting_ack<'a>(
     let mut waiting = (0..on_wire).rev().map_while(|place| {
         packets.get(place).filter(|packet| is_of_slot(packet)).map(|packet| (place, packet))
     });
-    let (place, _) = waiting.find(|(_, older)| newer.replaces(older))?;
+    let is_redundant = |older: &Packet| newer.replaces(older) && !older.echoes_ecn();
+    let (place, _) = waiting.find(|(_, older)| is_redundant(older))?;
     packets.get_mut(place)
 }
 

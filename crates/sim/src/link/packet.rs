@@ -77,8 +77,9 @@ pub(crate) enum PacketKind {
 
 /// Small fields of a packet in one word. A packet is copied several times on its way, and whole
 /// words copy best. From the lowest bit: ECN (2), [`PacketKind`] (3), CWR, marked by the current
-/// link, end of a burst, and the next hop as an index into the table of routes. Packets without
-/// data use the bits of CWR and of the end of a burst in their own way.
+/// link, end of a burst, the echo of ECN of an acknowledgement (ECE), and the next hop as an index
+/// into the table of routes. Packets without data use the bits of CWR and of the end of a burst in
+/// their own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Label(u32);
 
@@ -88,7 +89,8 @@ const KIND: u32 = 7;
 const CWR: u32 = 1 << 5;
 const MARKED: u32 = 1 << 6;
 const BURST_END_SHIFT: u32 = 7;
-const NEXT_SHIFT: u32 = 8;
+const ECHO: u32 = 1 << 8;
+const NEXT_SHIFT: u32 = 9;
 /// Greatest size of a table of routes.
 pub(crate) const PLACES: u32 = 1 << (u32::BITS - NEXT_SHIFT);
 
@@ -187,17 +189,20 @@ impl Packet {
     }
 
     /// A pure acknowledgement in `slot`. `cumulative`: its first missing segment; `is_distinct`:
-    /// whether it says more than that, such as selective ranges; `is_opaque`: whether it is
-    /// encrypted.
+    /// whether it says more than that, such as selective ranges; `is_echo`: whether it has the flag
+    /// ECE; `is_opaque`: whether it is encrypted.
     #[inline]
     pub(crate) fn ack(
         (connection, route): (usize, u32),
         (size, slot): (u32, usize),
         cumulative: u64,
-        (is_distinct, is_opaque): (bool, bool),
+        [is_distinct, is_echo, is_opaque]: [bool; 3],
     ) -> Packet {
         let kind = PacketKind::Ack;
-        let label = Label::new(route, kind, Ecn::NotEct, is_distinct).with_end(is_opaque);
+        let mut label = Label::new(route, kind, Ecn::NotEct, is_distinct).with_end(is_opaque);
+        if is_echo {
+            label.0 |= ECHO;
+        }
         Packet {
             number: slot as u32,
             segment: cumulative as u32,
@@ -386,6 +391,9 @@ impl Queued for Packet {
             && self.connection == older.connection
             && older.label.0 & CWR == 0
             && (self.segment.wrapping_sub(older.segment) as i32) > 0
+    }
+    fn echoes_ecn(&self) -> bool {
+        self.kind() == PacketKind::Ack && self.label.0 & ECHO != 0
     }
     #[inline]
     fn enqueued_at(&self) -> Instant {

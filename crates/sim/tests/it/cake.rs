@@ -30,7 +30,7 @@ fn mbit(summary: &RunSummary, name: &str) -> f64 {
     flow(summary, name).goodput_bps / 1e6
 }
 
-/// Section 3.1: with host isolation, a host with one flow gets as much as one with eight; with flow
+/// With host isolation, a host with one flow gets as much as one with eight; with flow
 /// isolation alone it gets a ninth.
 #[test]
 fn a_host_with_one_flow_gets_as_much_as_one_with_eight() {
@@ -50,7 +50,7 @@ fn a_host_with_one_flow_gets_as_much_as_one_with_eight() {
     }
 }
 
-/// Section 3.2: packets with the codepoint EF pass bulk traffic; without a codepoint, they are sparse
+/// DiffServ handling: packets with the codepoint EF pass bulk traffic; without a codepoint, they are sparse
 /// and wait hardly longer. A queue of CAKE stays near COBALT's target of 5 ms.
 #[test]
 fn a_call_does_not_wait_for_uploads() {
@@ -69,11 +69,11 @@ source = { kind = "on-off", rate = "100kbit", on = "1s", off = "0s" }"#;
     }
 }
 
-/// Section 3.3: on a path with 40 times as much capacity down as up, the acknowledgements of downloads
-/// fill the way up, and the filter raises their goodput.
+/// ACK filtering: on a path with 80 times as much capacity down as up, the acknowledgements of downloads
+/// fill the way up. With the filter, the goodput is that with a wide way up.
 #[test]
 fn the_ack_filter_raises_downloads_over_an_asymmetric_path() {
-    let download = |filter: &str| {
+    let download = |bandwidth: &str, filter: &str| {
         let summary = run(&format!(
             r#"
 duration = "20s"
@@ -83,9 +83,9 @@ rate = "40Mbit"
 delay = "10ms"
 queue = "fq_codel"
 [link.up]
-rate = "1Mbit"
+rate = "10Mbit"
 delay = "10ms"
-queue = {{ kind = "cake", bandwidth = "500kbit", ack_filter = "{filter}" }}
+queue = {{ kind = "cake", bandwidth = "{bandwidth}", ack_filter = "{filter}" }}
 [flow.download]
 control = "cubic"
 path = ["down"]
@@ -94,11 +94,12 @@ back = ["up"]
         ));
         mbit(&summary, "download")
     };
-    let [without, with, more] =
-        ["no-ack-filter", "ack-filter", "ack-filter-aggressive"].map(download);
-    println!("{without}, {with}, {more} Mbit/s");
-    // 500 kbit/s carry 1200 acknowledgements of 52 bytes, of which 40 Mbit/s cause 1700. Without the
-    // filter, COBALT drops the rest after they have waited.
-    assert!((28.0..36.0).contains(&without), "{without}");
-    assert!(with > 1.05 * without && more > 1.05 * without, "{with} {more}");
+    let wide = download("10Mbit", "no-ack-filter");
+    let [without, with, more] = ["no-ack-filter", "ack-filter", "ack-filter-aggressive"]
+        .map(|one| download("500kbit", one));
+    println!("{without}, {with}, {more} of {wide} Mbit/s");
+    // 500 kbit/s carry 1200 acknowledgements of 52 bytes, of which 40 Mbit/s cause 1700: for 27.8 Mbit/s,
+    // if COBALT drops no acknowledgement. It drops some after they have waited.
+    assert!((27.8..0.95 * wide).contains(&without), "{without} {wide}");
+    assert!(with > 0.98 * wide && more > 0.98 * wide, "{with} {more} {wide}");
 }

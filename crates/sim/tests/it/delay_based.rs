@@ -141,28 +141,56 @@ fn rfc_6817_keeps_its_target() {
 
 /// RFC 6817 section 4.4, the latecomer's advantage: a flow that starts into the standing queue of
 /// another takes it for the base delay, so that the queue grows by another target, and the first flow
-/// starves. With a queue of less than two targets, 150 ms here, losses end this.
+/// starves.
 #[test]
 fn rfc_6817_starves_an_earlier_flow() {
     let summary = over("10MB", 300, &[("ledbat", 0.0), ("ledbat", 60.0)]);
     let (first, second) = (goodput(&summary, 0), goodput(&summary, 1));
-    println!("{first} {second}");
     let max = link(&summary, "bottleneck").queue_delay_max_s.unwrap();
     assert!((0.19..0.21).contains(&max), "{max}");
     // The first flow had the link for the first minute.
     let contended = (first * 300.0 - 19e6 * 60.0) / 240.0;
-    assert!(contended < 0.3 * second, "{contended} {second}");
+    let expected = fluid(240.0, f64::INFINITY, |queue| 1.0 - (queue - TARGET) / TARGET);
+    let ratio = contended / second / expected;
+    assert!((ratio - 1.0).abs() < 0.1, "{contended} of {second}, {expected} expected");
+}
+
+/// LEDBAT's target in seconds (RFC 6817 section 2.5).
+const TARGET: f64 = 0.1;
+
+/// The share of LEDBAT's bytes, over those of another flow, in the rule of section 2.4.2 as a fluid:
+/// the windows change in each round trip by `1 - queue / TARGET` and by `other`, packets each. The
+/// other window halves when the queue is longer than `buffer`.
+fn fluid(seconds: f64, buffer: f64, other: impl Fn(f64) -> f64) -> f64 {
+    let (rate, base, step) = (20e6 / PACKET_BITS, 0.04, 0.001);
+    let (mut own, mut others) = (rate * (base + TARGET), 2.0_f64);
+    let mut bytes = [0.0; 2];
+    for _ in 0..(seconds / step) as u64 {
+        let queue = ((own + others) / rate - base).max(0.0);
+        let rtt = base + queue;
+        bytes[0] += own * step / rtt;
+        bytes[1] += others * step / rtt;
+        own = (own + (1.0 - queue / TARGET).min(1.0) * step / rtt).max(2.0);
+        others = (others + other(queue).min(1.0) * step / rtt).max(2.0);
+        if queue > buffer {
+            others /= 2.0;
+        }
+    }
+    bytes[0] / bytes[1]
 }
 
 /// RFC 6817 section 1: LEDBAT yields to flows that queue more, here 400 ms. Its window shrinks by a packet
-/// a round trip, so that this takes longer than with LEDBAT++.
+/// a round trip, so that this takes longer than with LEDBAT++. The fluid is the worst case: losses never
+/// hit LEDBAT, and the other flow has no slow start.
 #[test]
 fn rfc_6817_yields_to_reno_and_cubic() {
+    let worst = 1.0 / (1.0 + fluid(100.0, 0.4, |_| 1.0));
     for other in ["reno", "cubic"] {
         let summary = over("1MB", 120, &[("ledbat", 0.0), (other, 20.0)]);
         let alone = over("1MB", 120, &[(other, 20.0)]);
         let part = goodput(&summary, 1) / goodput(&alone, 0);
-        assert!(part > 0.9, "{other} has {part} of what it has alone");
+        println!("{other}: {part}, at least {worst}");
+        assert!(part > worst, "{other} has {part} of what it has alone");
     }
 }
 
@@ -195,9 +223,10 @@ transport = {{ ack_every = 1, handshake = "none" }}
     (us(first.rtt_p50_s), us(first.rtt_p99_s), used(&summary), jain(&goodputs))
 }
 
-/// Kumar et al. 2020, sections 3.3 and 5.4: a few flows keep the round-trip time near the base target,
-/// 25 us, on a link that stays busy; the target of 100 flows, with windows below one packet, is higher by up
-/// to `fs_range`, five times the base, and the flows share fairly.
+/// Kumar et al. 2020, sections 3.5 and 5.1: a few flows keep the round-trip time near the base target,
+/// 25 us, on a link that stays busy; the target of 100 flows, with windows below one packet, is higher by
+/// up to `fs_range`, five times the base. Jain's index of 5000 flows is 0.91 in section 5.5. Section 5.3
+/// has 99 % of the link for them; 100 flows have 91 % here.
 #[test]
 fn swift_keeps_its_target_and_scales_with_flows() {
     let (p50, p99, used, fair) = swift(2);
@@ -207,5 +236,6 @@ fn swift_keeps_its_target_and_scales_with_flows() {
     let (p50, p99, used, fair) = swift(100);
     println!("100 flows: {p50} {p99} us, {used}, {fair}");
     assert!(p50 > 40.0 && p99 < 25.0 * 6.0 + 121.0, "{p50} {p99}");
-    assert!(used > 0.9 && fair > 0.9, "{used} {fair}");
+    // A sawtooth that falls to half (`max_mdf`) of the capacity without a queue has a mean of 3/4.
+    assert!(used > 0.75 && fair > 0.9, "{used} {fair}");
 }

@@ -11,6 +11,7 @@ mod endpoint;
 mod fit;
 mod load;
 mod plan;
+mod priority;
 mod qdisc;
 mod server;
 mod socket;
@@ -24,6 +25,7 @@ pub use departures::{Departures, Timing};
 pub use endpoint::Endpoint;
 pub use load::Load;
 pub use plan::{Observer, Plan};
+pub use priority::{CappedPriority, Scheduling};
 pub use server::{Server, ServerObserver};
 pub use socket::{
     Opener, Received, Route, Socket, lacks_ipv6, least_timer_slack, open_dual, open_here,

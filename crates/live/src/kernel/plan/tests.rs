@@ -132,6 +132,16 @@ fn queues_have_the_arguments_of_tc() {
             "pie limit 1000 target 15000us tupdate 15000us alpha 2 beta 20 no_dq_rate_estimator \
              noecn",
         ),
+        (
+            "queue = \"cake\"",
+            "cake unlimited rtt 100000us diffserv3 triple-isolate no-ack-filter raw egress",
+        ),
+        // The keyword has 18 bytes; 14 make up for those that CAKE takes off.
+        (
+            "queue = { kind = \"cake\", bandwidth = \"19Mbit\", overhead = \"docsis\" }",
+            "cake bandwidth 19000000bit rtt 100000us diffserv3 triple-isolate no-ack-filter overhead \
+             32 mpu 64 noatm egress",
+        ),
         // 1/512 is nearest to the default weight of 0.002. tc-red(8) gives it for a burst of 48.
         (
             "queue = { kind = \"red\", unit = \"bytes\" }\nbuffer = \"150kB\"",

@@ -150,14 +150,14 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         let ack = self.acks.get(place);
         connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
-        let (cumulative, is_distinct) = (ack.cumulative, ack.is_distinct());
+        let (cumulative, is_distinct, is_echo) = (ack.cumulative, ack.is_distinct(), ack.ece);
         let size = (connection.ack_size, place);
         let (route, is_opaque) = (connection.back, connection.is_opaque);
         if T::LISTENS {
             let held = connection.receiver.held();
             self.trace_ack(id, Passage::Sent, place, held);
         }
-        let content = (is_distinct, is_opaque);
+        let content = [is_distinct, is_echo, is_opaque];
         self.forward(Packet::ack((id, route), size, cumulative, content));
     }
 
