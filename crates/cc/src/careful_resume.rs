@@ -2,8 +2,8 @@
 //! to half of the window that an earlier connection used on the same path.
 //!
 //! The phase Reconnaissance lasts until the path has confirmed the saved round-trip time. Normal is
-//! the controller without this state. The parameters stand for the set that the earlier connection
-//! saved; its lifetime and its use by one connection at a time are up to the scenario.
+//! the controller without this state. The scenario gives the parameters that the earlier
+//! connection saved, and ensures their lifetime and their use by one connection at a time.
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};

@@ -398,9 +398,9 @@ settings! {
     /// Greatest amount of this connection's packets in the queue of the sending host, which the host
     /// counts ([`crate::Sender::may_queue`]). `None`: no limit; TCP only.
     small_queues: Option<Bytes> = Declared {
-        doc: "greatest amount of the flow's packets in the queue and ring of its first link, which stands \
-              for the host's interface: as with TCP small queues, at most this and about 1ms of the \
-              pacing rate, but two bursts or packets",
+        doc: "greatest amount of the flow's packets in the queue and ring of its first link, the host's \
+              interface, as with TCP small queues: 1ms of the pacing rate, or two bursts or packets \
+              if these are more, and at most this",
         kind: Kind::AMOUNT,
         tcp: Key("unlimited", "1MiB in Linux, tcp_limit_output_bytes: tcp_small_queue_check"),
         quic: Fixed("unlimited"),

@@ -171,8 +171,8 @@ impl Announced {
         }
     }
 
-    /// Departure of the acknowledgement that packet `number` echoes; `None` if there was none, or if
-    /// much later packets were acknowledged.
+    /// Departure of the acknowledgement that packet `number` echoes. `None` before the first
+    /// acknowledgement, and for packets far below the greatest acknowledged number.
     pub(crate) fn echo(&self, number: u64) -> Option<Instant> {
         let place = self.echoes.partition_point(|(first, _)| *first <= number);
         self.echoes.get(place.checked_sub(1)?).map(|(_, at)| *at)

@@ -173,7 +173,6 @@ fn a_loss_of_an_unvalidated_packet_retreats_safely() {
             assert!(c.cc.reduces_at_once(), "section 4.5");
             c.ack(86, (30, 220), |f| (f.largest_acked, f.in_recovery) = (158, true));
             assert_eq!((c.packets(), c.phase()), (31, "safe_retreat"), "{name}");
-            // Of the packets sent since, those of loss recovery count too.
             c.ack(1, (30, 221), |f| f.largest_acked = 159);
             let pipe = 29.0 + 34.0 + 86.0 + 1.0;
             let ssthresh = c.cc.probe().ssthresh.map(|ssthresh| ssthresh.as_f64() / MSS.as_f64());
@@ -212,8 +211,8 @@ fn a_path_that_changes_during_the_jump_retreats() {
     assert_eq!((c.packets(), c.phase()), (15, "safe_retreat"));
 }
 
-/// A sender that the window does not limit defers the jump (section 3.2), and a window below the one
-/// of normal slow start is no jump.
+/// A sender that the window does not limit defers the jump (section 3.2). The jump never lowers the
+/// window of normal slow start.
 #[test]
 fn the_jump_waits_for_data_and_never_lowers_the_window() {
     let mut c = Connection::new("reno", 300);

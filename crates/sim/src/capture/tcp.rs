@@ -75,7 +75,7 @@ pub(super) fn window_scale(transport: &Transport) -> u32 {
     (0..14).find(|scale| window >> scale <= u64::from(u16::MAX)).unwrap_or(14)
 }
 
-/// The greatest receive window; `None` if there is no limit.
+/// The greatest receive window; `None` without a limit.
 fn greatest_window(transport: &Transport) -> Option<u64> {
     match (transport.receive_window, transport.initial_receive_window) {
         (Some(window), _) => Some(window.0),

@@ -45,10 +45,10 @@ fn a_resumed_transfer_saves_three_round_trips() {
     }
 }
 
-/// At a twelfth of the saved rate, the jump of 207 packets overflows the path's 40 packets of a round
-/// trip and 16 of the buffer. No more than these are lost, the transfer completes without a timeout, and
-/// it lasts no longer than a slow start that leaves at the first loss, but for the three round trips in
-/// which the halved PipeSize drains the path (section 3.5).
+/// At a twelfth of the saved rate, a round trip has 33 packets, and the buffer 16. The jump of 207
+/// packets overflows both. The sender repeats at most the jump, without a timeout. The transfer lasts at
+/// most three round trips longer than after a slow start, since half of PipeSize drains the path first
+/// (section 3.5).
 #[test]
 fn an_overestimated_path_costs_no_more_than_the_jump() {
     for control in ["reno", "cubic"] {

@@ -133,7 +133,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
     /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
-    /// leave if one or none is outstanding.
+    /// leave while at most one is outstanding.
     pub fn may_queue(&self, queued: Bytes) -> bool {
         let Some(most) = self.config.small_queues else { return true };
         let header = self.config.header * self.tso.packets.max(1);

@@ -167,8 +167,8 @@ fn a_tail_loss_probe_repeats_the_last_segment() {
 }
 
 /// Linux adds two ticks to the probe's delay (`tcp_schedule_loss_probe`), 8 ms with 250 ticks a second:
-/// 200 + 8 ms. A packet alone has none, since the delayed acknowledgement covers them, and no probe
-/// leaves after the RTO.
+/// 200 + 8 ms. The delay for a single packet already includes a delayed acknowledgement, and has no
+/// slack. The RTO bounds the delay.
 #[test]
 fn slack_delays_a_tail_loss_probe_of_several_packets() {
     let slack = |slack_ms, min_rto_ms| Config {

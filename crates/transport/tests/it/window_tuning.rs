@@ -86,16 +86,16 @@ fn the_window_keeps_to_its_maximum() {
         let found = flights(&tuned(profile, 64 * MSS, Some(200 * MSS)), 6);
         assert_eq!((found[0], found[4], found[5]), (64, 200, 200), "{profile:?} {found:?}");
     }
-    // Equal to the maximum: it is fixed, and there is no echo.
+    // A first window equal to the maximum is fixed.
     let mut fixed = tuned(Profile::Tcp, 64 * MSS, Some(64 * MSS));
     assert_eq!(flights(&fixed, 4), [64; 4]);
     fixed.initial_receive_window = None;
     assert_eq!(flights(&fixed, 4), [64; 4]);
 }
 
-/// Chromium and quic-go: a window doubles while half of it is read in less than two round trips. At a
-/// rate of 10 packets in 10 ms and a round trip of 100 ms, that ends at four times the 100 packets of
-/// a round trip: 30 packets become 60, 120, 240 and 480.
+/// Chromium and quic-go: a window doubles while half of it is read in less than two round trips. A round
+/// trip of 100 ms has 100 packets here. The window grows up to four times as many: 30 packets become 60,
+/// 120, 240 and 480.
 #[test]
 fn quic_doubles_up_to_four_round_trips_of_data() {
     let mut receiver = Receiver::new(tuned(Profile::Quic, 30 * MSS, None), false);
