@@ -8,7 +8,7 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{Feedback, Pacing, Setup};
+use crate::contract::{Feedback, Needs, Pacing, Sent, Setup};
 use crate::window::Window;
 
 /// A current round-trip time above this multiple of the saved one shows another path (section 4.2.1).
@@ -47,6 +47,13 @@ pub fn lacks_saved(params: &Params) -> Option<(&'static str, &'static str)> {
         (false, true) => Some((SAVED_RTT.name, SAVED_CWND.name)),
         _ => None,
     }
+}
+
+/// `needs`, and every packet if there is a saved window: the sender checks the end of the Unvalidated
+/// Phase each time a packet is sent (section 3.3; appendix, "Example with No Loss").
+pub(crate) fn needs_with(needs: Needs, params: &Params) -> Needs {
+    let is_set = params.data(SAVED_CWND.name) > Bytes::ZERO;
+    Needs { every_packet: needs.every_packet || is_set, ..needs }
 }
 
 /// The state until the connection returns to normal congestion control.
@@ -137,6 +144,32 @@ impl Resume {
         }
     }
 
+    /// A packet has left, and the controller's own restart after an idle period has taken effect. It
+    /// may end the Unvalidated Phase: its rules "Completed sending all unvalidated packets" and
+    /// "Limiting time in the Unvalidated Phase" (section 3.3).
+    #[cold]
+    pub(crate) fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
+        let flight = sent.in_flight_before + sent.bytes;
+        match self.phase {
+            Phase::Reconnaissance | Phase::Normal => {}
+            _ if Window::restarts(sent) => self.phase = Phase::Normal,
+            Phase::Unvalidated { since, rtt, .. } => {
+                // A window with less than a packet of room is used up.
+                if flight + window.mss > window.cwnd || now.since(since) > rtt {
+                    self.validate(flight, sent.number, window);
+                }
+            }
+            Phase::Validating { .. } | Phase::SafeRetreat { .. } => {}
+        }
+    }
+
+    /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
+    pub(crate) fn on_validation(&mut self) {
+        if let Phase::Unvalidated { .. } = self.phase {
+            self.phase = Phase::Normal;
+        }
+    }
+
     /// Processes a feedback before the controller does. `beta`: the factor of PipeSize for
     /// `ssthresh` after congestion.
     #[inline(never)]
@@ -153,14 +186,11 @@ impl Resume {
         match self.phase {
             Phase::Reconnaissance => self.reconnoitre(now, feedback, window),
             Phase::Unvalidated { .. } if is_congested || self.is_too_short(feedback) => {
-                self.retreat(feedback.next_number.saturating_sub(1), window)
+                self.retreat(last_before(feedback), window)
             }
             Phase::Unvalidated { first, since, rtt } => {
-                // A window with less than a packet of room is used up.
-                let is_used = feedback.in_flight_before + window.mss > window.cwnd;
-                let is_late = now.since(since) > rtt;
-                if is_used || is_late || feedback.largest_acked >= first {
-                    self.validate(feedback, window);
+                if now.since(since) > rtt || feedback.largest_acked >= first {
+                    self.validate(feedback.in_flight, last_before(feedback), window);
                 }
                 Step::Hold
             }
@@ -207,15 +237,15 @@ impl Resume {
         feedback.min_rtt <= self.saved_rtt / 2
     }
 
-    /// The end of the Unvalidated Phase: its last rule, "Check flight_size" (section 3.3).
-    fn validate(&mut self, feedback: &Feedback<'_>, window: &mut Window) {
-        let flight = feedback.in_flight;
+    /// The end of the Unvalidated Phase: its last rule, "Check flight_size" (section 3.3). `last`:
+    /// number of the last unvalidated packet.
+    fn validate(&mut self, flight: Bytes, last: u64, window: &mut Window) {
         if flight < self.initial || flight <= self.pipe {
             window.cwnd = self.pipe.max(self.initial);
             self.phase = Phase::Normal;
         } else {
             window.cwnd = flight;
-            self.phase = Phase::Validating { last: feedback.next_number.saturating_sub(1) };
+            self.phase = Phase::Validating { last };
         }
     }
 
@@ -225,4 +255,9 @@ impl Resume {
         self.phase = Phase::SafeRetreat { last };
         Step::Hold
     }
+}
+
+/// Number of the last packet that was sent before a feedback.
+fn last_before(feedback: &Feedback<'_>) -> u64 {
+    feedback.next_number.saturating_sub(1)
 }

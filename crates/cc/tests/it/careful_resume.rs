@@ -3,11 +3,12 @@
 //! 300.
 
 use crate::common::{MSS, build, choice, no_feedback};
-use sojourn_cc::{AnyController, Controller, Feedback, Pacing};
-use sojourn_params::Value;
+use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Sent};
+use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(100);
+const RTO: Duration = Duration::from_millis(300);
 
 /// A connection that acknowledges packets in order.
 struct Connection {
@@ -53,6 +54,21 @@ impl Connection {
         self.cc.on_feedback(self.now, &feedback);
     }
 
+    /// Packet `number` leaves while `in_flight` packets are in flight, after a pause of `idle` if none
+    /// is.
+    fn send(&mut self, number: u64, in_flight: u64, idle: Duration) {
+        let sent = Sent {
+            number,
+            bytes: MSS,
+            in_flight_before: MSS * in_flight,
+            retransmission: false,
+            app_limited: false,
+            idle,
+            rto: RTO,
+        };
+        self.cc.on_sent(self.now, &sent);
+    }
+
     fn packets(&self) -> u64 {
         self.cc.limits().cwnd.0 / MSS.0
     }
@@ -84,15 +100,18 @@ fn an_unused_path_is_validated_in_a_round_trip() {
         // Section 3.3: the window does not grow while packets are unvalidated.
         c.ack(2, (100, 112), |_| {});
         assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}");
+        c.ack(1, (148, 161), |_| {});
+        c.send(161, 148, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}");
         // The flight fills the window.
-        c.ack(1, (149, 162), |_| {});
-        assert_eq!((c.packets(), c.phase()), (149, "validating"), "{name}");
+        c.send(162, 149, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (150, "validating"), "{name}");
         assert_eq!(c.cc.limits().pacing, Pacing::Unpaced, "{name}");
-        // Section 3.4: normal growth. Packet 161 is the last unvalidated one.
-        c.ack(100, (149, 262), |_| {});
-        assert_eq!((c.packets(), c.phase()), (249, "validating"), "{name}");
-        c.ack(49, (200, 362), |_| {});
-        assert_eq!((c.packets(), c.phase()), (298, "slow_start"), "{name}");
+        // Section 3.4: normal growth. Packet 162 is the last unvalidated one.
+        c.ack(149, (149, 312), |_| {});
+        assert_eq!((c.packets(), c.phase()), (299, "validating"), "{name}");
+        c.ack(1, (200, 364), |_| {});
+        assert_eq!((c.packets(), c.phase()), (300, "slow_start"), "{name}");
     }
 }
 
@@ -116,6 +135,76 @@ fn the_unvalidated_phase_ends_by_an_acknowledgement_or_by_time() {
     c.now += Duration(1);
     c.ack(1, (60, 72), |_| {});
     assert_eq!((c.packets(), c.phase()), (60, "validating"));
+}
+
+/// Section 3.3, "Limiting time in the Unvalidated Phase": the check runs each time a packet is sent. An
+/// application that pauses for more than a round trip, and less than a retransmission timeout, cannot
+/// send the rest of the jump afterwards.
+#[test]
+fn a_pause_ends_the_jump_at_the_next_packet() {
+    for name in CONTROLLERS {
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        c.send(39, 29, Duration::ZERO);
+        c.ack(29, (1, 40), |_| {});
+        c.now += RTT;
+        c.send(40, 1, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}: one round trip");
+        c.now += Duration(1);
+        c.send(41, 2, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (58, "slow_start"), "{name}: PipeSize");
+        assert_eq!(c.cc.limits().pacing, Pacing::Unpaced);
+
+        // With many packets in flight, these are to be validated.
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        c.now += RTT + Duration(1);
+        c.send(90, 80, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (81, "validating"), "{name}");
+        c.ack(80, (1, 92), |_| {});
+        assert_eq!(c.phase(), "validating", "packet 90 is the last unvalidated one");
+    }
+}
+
+/// A restart after an idle period of a retransmission timeout (RFC 5681 section 4.1), or a window that
+/// the transport validates (RFC 7661), drops the jump: the window is the initial one. A jump that was
+/// deferred for lack of data remains possible (section 3.2).
+#[test]
+fn an_idle_restart_drops_the_jump() {
+    for name in CONTROLLERS {
+        for transport_validates in [false, true] {
+            let mut c = Connection::new(name, 300);
+            c.jump();
+            c.ack(29, (0, 39), |_| {});
+            c.now += RTO * 2;
+            if transport_validates {
+                c.cc.on_validation(c.now, MSS * 10);
+                c.send(39, 0, Duration::ZERO);
+            } else {
+                c.send(39, 0, RTO * 2);
+            }
+            assert_eq!((c.packets(), c.phase()), (10, "slow_start"), "{name}");
+            c.ack(1, (0, 40), |_| {});
+            assert_eq!((c.packets(), c.phase()), (11, "slow_start"), "{name}: normal growth");
+        }
+        let mut c = Connection::new(name, 300);
+        c.ack(1, (0, 1), |f| f.cwnd_limited = false);
+        c.send(1, 0, RTO * 2);
+        c.ack(9, (29, 39), |_| {});
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}: deferred");
+    }
+}
+
+/// The transport reports every packet only to a controller with a saved window.
+#[test]
+fn only_a_saved_window_needs_every_packet() {
+    for name in CONTROLLERS {
+        let algorithm = sojourn_cc::find(name).expect("a registered controller");
+        let mut params = Params::defaults(algorithm.info.params);
+        assert!(!(algorithm.needs)(&params).every_packet, "{name}");
+        params.set(algorithm.info.params, "saved_cwnd", Value::Data(MSS)).expect("an amount");
+        assert!((algorithm.needs)(&params).every_packet, "{name}");
+    }
 }
 
 /// Section 3.3, "Check flight_size": a rate-limited sender returns to the PipeSize, and not below the
@@ -163,10 +252,10 @@ fn a_loss_of_an_unvalidated_packet_retreats_safely() {
         for ecn in [false, true] {
             let mut c = Connection::new(name, 300);
             c.jump();
-            // 121 unvalidated packets, 39 to 159, and 1 packet acknowledged.
-            c.ack(1, (149, 160), |_| {});
-            assert_eq!((c.packets(), c.phase()), (149, "validating"));
-            c.ack(33, (140, 180), |f| {
+            // 121 unvalidated packets, 39 to 159.
+            c.send(159, 149, Duration::ZERO);
+            assert_eq!((c.packets(), c.phase()), (150, "validating"));
+            c.ack(34, (140, 180), |f| {
                 (f.loss_event, f.ecn_event, f.in_recovery) = (!ecn, ecn, true)
             });
             assert_eq!((c.packets(), c.phase()), (63 / 2, "safe_retreat"), "{name}");
