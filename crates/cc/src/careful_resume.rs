@@ -63,8 +63,12 @@ pub(crate) struct Resume {
     /// `jump_cwnd`, half of the saved window (section 3.3).
     jump: Bytes,
     initial: Bytes,
-    /// PipeSize: the capacity that acknowledgements have validated.
-    pipe: Bytes,
+    /// Bytes in flight at the jump.
+    flight: Bytes,
+    /// Those of them that are not acknowledged yet.
+    older: Bytes,
+    /// Unvalidated and later bytes that were acknowledged.
+    validated: Bytes,
     phase: Phase,
 }
 
@@ -103,7 +107,9 @@ impl Resume {
                 saved_rtt,
                 jump,
                 initial: setup.initial_window,
-                pipe: Bytes::ZERO,
+                flight: Bytes::ZERO,
+                older: Bytes::ZERO,
+                validated: Bytes::ZERO,
                 phase: Phase::Reconnaissance,
             })
         })
@@ -181,7 +187,9 @@ impl Resume {
         beta: f64,
     ) -> Step {
         // Tracking PipeSize: sections 3.3 to 3.5.
-        self.pipe += feedback.acked;
+        let older = self.older.min(feedback.acked);
+        self.older -= older;
+        self.validated += feedback.acked - older;
         let is_congested = feedback.loss_event || feedback.ecn_event;
         match self.phase {
             Phase::Reconnaissance => self.reconnoitre(now, feedback, window),
@@ -203,7 +211,9 @@ impl Resume {
             }
             Phase::SafeRetreat { last } => {
                 if feedback.largest_acked >= last {
-                    window.ssthresh = self.pipe.mul_f64(beta).max(window.mss * LEAST);
+                    // The figure of appendix, "Example with Loss detected in the Validating Phase":
+                    // here without the flight at the jump. Section 3.5 allows less than PipeSize.
+                    window.ssthresh = self.validated.mul_f64(beta).max(window.mss * LEAST);
                     self.phase = Phase::Normal;
                 }
                 Step::Hold
@@ -225,10 +235,18 @@ impl Resume {
         if feedback.delivered < self.initial || !feedback.cwnd_limited {
             return Step::Normal;
         }
-        self.pipe = feedback.in_flight;
+        (self.flight, self.older) = (feedback.in_flight, feedback.in_flight);
+        self.validated = Bytes::ZERO;
         window.cwnd = self.jump;
         self.phase = Phase::Unvalidated { first: feedback.next_number, since: now, rtt };
         Step::Hold
+    }
+
+    /// PipeSize: the flight at the jump, and the data that acknowledgements validated since. The data of
+    /// that flight do not count twice (definition of "unvalidated packet"; appendix, "Example with Loss
+    /// detected in the Validating Phase").
+    fn pipe(&self) -> Bytes {
+        self.flight + self.validated
     }
 
     /// Whether the least round-trip time is half of the saved one or less (section 3.2), so that the
@@ -240,8 +258,8 @@ impl Resume {
     /// The end of the Unvalidated Phase: its last rule, "Check flight_size" (section 3.3). `last`:
     /// number of the last unvalidated packet.
     fn validate(&mut self, flight: Bytes, last: u64, window: &mut Window) {
-        if flight < self.initial || flight <= self.pipe {
-            window.cwnd = self.pipe.max(self.initial);
+        if flight < self.initial || flight <= self.pipe() {
+            window.cwnd = self.pipe().max(self.initial);
             self.phase = Phase::Normal;
         } else {
             window.cwnd = flight;
@@ -251,7 +269,7 @@ impl Resume {
 
     /// Enters the Safe Retreat Phase (section 3.5). `last`: number of the last unvalidated packet.
     fn retreat(&mut self, last: u64, window: &mut Window) -> Step {
-        window.cwnd = (self.pipe / 2).min(window.cwnd).max(window.mss * LEAST);
+        window.cwnd = (self.pipe() / 2).min(window.cwnd).max(window.mss * LEAST);
         self.phase = Phase::SafeRetreat { last };
         Step::Hold
     }

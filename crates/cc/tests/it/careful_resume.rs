@@ -123,7 +123,7 @@ fn the_unvalidated_phase_ends_by_an_acknowledgement_or_by_time() {
     c.jump();
     c.ack(29, (40, 79), |_| {});
     assert_eq!(c.phase(), "unvalidated", "packet 38 left before");
-    // PipeSize 29 + 29 + 1, below the 70 in flight.
+    // PipeSize 29 + 1, below the 70 in flight.
     c.ack(1, (70, 110), |_| {});
     assert_eq!((c.packets(), c.phase()), (70, "validating"));
 
@@ -152,7 +152,7 @@ fn a_pause_ends_the_jump_at_the_next_packet() {
         assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}: one round trip");
         c.now += Duration(1);
         c.send(41, 2, Duration::ZERO);
-        assert_eq!((c.packets(), c.phase()), (58, "slow_start"), "{name}: PipeSize");
+        assert_eq!((c.packets(), c.phase()), (29, "slow_start"), "{name}: PipeSize");
         assert_eq!(c.cc.limits().pacing, Pacing::Unpaced);
 
         // With many packets in flight, these are to be validated.
@@ -214,9 +214,9 @@ fn a_rate_limited_sender_keeps_what_it_used() {
     let mut c = Connection::new("cubic", 300);
     c.jump();
     c.now += RTT * 2;
-    // PipeSize 29 + 20.
-    c.ack(20, (49, 79), |_| {});
-    assert_eq!((c.packets(), c.phase()), (49, "slow_start"));
+    // PipeSize 29: the packets in flight at the jump count once.
+    c.ack(20, (29, 59), |_| {});
+    assert_eq!((c.packets(), c.phase()), (29, "slow_start"));
 
     let mut c = Connection::new("reno", 300);
     c.ack(10, (3, 13), |_| {});
@@ -243,34 +243,65 @@ fn a_loss_before_the_jump_forbids_it() {
     }
 }
 
-/// "Example with Loss detected in the Validating Phase": the 35th unvalidated packet is lost after a
-/// PipeSize of 29 + 34 packets. The window is half of that, stays until the last unvalidated packet is
-/// acknowledged, and `ssthresh` is beta of all that arrived.
+/// "Example with Loss detected in the Validating Phase": 121 unvalidated packets leave. The 29 packets
+/// in flight at the jump are acknowledged, then the first 34 unvalidated ones, and the 35th is lost.
+/// PipeSize is 63 = 29 + 34 packets, and the window half of that until the last unvalidated packet is
+/// acknowledged. `ssthresh` is then beta of the 120 unvalidated packets that arrived.
 #[test]
 fn a_loss_of_an_unvalidated_packet_retreats_safely() {
     for (name, beta) in [("reno", 0.5), ("cubic", 0.7)] {
         for ecn in [false, true] {
             let mut c = Connection::new(name, 300);
             c.jump();
-            // 121 unvalidated packets, 39 to 159.
+            // Packets 39 to 159.
             c.send(159, 149, Duration::ZERO);
             assert_eq!((c.packets(), c.phase()), (150, "validating"));
-            c.ack(34, (140, 180), |f| {
+            c.ack(29, (121, 160), |_| {});
+            c.ack(34, (150, 223), |_| {});
+            // The window grew, and does not count.
+            assert_eq!((c.packets(), c.phase()), (150 + 63, "validating"));
+            c.ack(0, (150, 223), |f| {
                 (f.loss_event, f.ecn_event, f.in_recovery) = (!ecn, ecn, true)
             });
-            assert_eq!((c.packets(), c.phase()), (63 / 2, "safe_retreat"), "{name}");
-            assert!(c.cc.reduces_at_once(), "section 4.5");
-            c.ack(86, (30, 220), |f| (f.largest_acked, f.in_recovery) = (158, true));
             assert_eq!((c.packets(), c.phase()), (31, "safe_retreat"), "{name}");
-            c.ack(1, (30, 221), |f| f.largest_acked = 159);
-            let pipe = 29.0 + 34.0 + 86.0 + 1.0;
+            assert!(c.cc.reduces_at_once(), "section 4.5");
+            c.ack(85, (30, 224), |f| (f.largest_acked, f.in_recovery) = (158, true));
+            assert_eq!((c.packets(), c.phase()), (31, "safe_retreat"), "{name}");
+            c.ack(1, (30, 225), |f| f.largest_acked = 159);
             let ssthresh = c.cc.probe().ssthresh.map(|ssthresh| ssthresh.as_f64() / MSS.as_f64());
-            assert!((ssthresh.unwrap() - beta * pipe).abs() < 0.01, "{name} {ssthresh:?}");
+            assert!((ssthresh.unwrap() - beta * 120.0).abs() < 0.01, "{name} {ssthresh:?}");
             assert_eq!((c.packets(), c.phase()), (31, "slow_start"), "{name}");
             assert!(!c.cc.reduces_at_once());
-            c.ack(2, (30, 225), |_| {});
+            c.ack(2, (30, 227), |_| {});
             assert_eq!(c.packets(), 33, "{name}: normal growth");
         }
+    }
+}
+
+/// "Example with No Loss, Rate-Limited": 50 unvalidated packets leave. The first acknowledgement of one
+/// of them sets the window to the flight, and the last one ends Careful Resume. The example neglects the
+/// packet of that first acknowledgement.
+#[test]
+fn a_rate_limited_jump_is_validated_up_to_its_flight() {
+    for name in CONTROLLERS {
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        c.send(88, 78, Duration::ZERO);
+        c.ack(29, (50, 89), |_| {});
+        assert_eq!((c.packets(), c.phase()), (150, "unvalidated"), "{name}");
+        c.ack(1, (49, 89), |_| {});
+        assert_eq!((c.packets(), c.phase()), (49, "validating"), "{name}");
+        c.ack(48, (1, 89), |_| {});
+        assert_eq!((c.packets(), c.phase()), (49 + 48, "validating"), "{name}");
+        c.ack(1, (0, 89), |_| {});
+        assert_eq!((c.packets(), c.phase()), (49 + 49, "slow_start"), "{name}");
+        // By time, at the next packet.
+        let mut c = Connection::new(name, 300);
+        c.jump();
+        c.ack(29, (49, 88), |_| {});
+        c.now += RTT * 2;
+        c.send(88, 49, Duration::ZERO);
+        assert_eq!((c.packets(), c.phase()), (50, "validating"), "{name}");
     }
 }
 
@@ -297,7 +328,7 @@ fn a_path_that_changes_during_the_jump_retreats() {
     let mut c = Connection::new("cubic", 300);
     c.jump();
     c.ack(1, (60, 71), |f| f.min_rtt = RTT / 2);
-    assert_eq!((c.packets(), c.phase()), (15, "safe_retreat"));
+    assert_eq!((c.packets(), c.phase()), (14, "safe_retreat"));
 }
 
 /// A sender that the window does not limit defers the jump (section 3.2). The jump never lowers the
