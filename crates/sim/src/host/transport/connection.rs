@@ -62,14 +62,15 @@ impl<M: Metering> Connection<M> {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
     }
 
-    /// Gives the receiver the frames and the timestamp echo of packet `number`, which arrives.
+    /// Gives the receiver the frames and the timestamp echo of packet `number`, which arrives with `len`
+    /// bytes of payload.
     #[inline(never)]
-    pub(crate) fn pass_extras(&mut self, now: Instant, number: u64) {
+    pub(crate) fn pass_extras(&mut self, now: Instant, number: u64, len: u32) {
         if let Some(frames) = self.sender.ack_frames(number) {
             self.receiver.on_ack_frames(&frames);
         }
         if let Some(echo) = self.sender.echo(number) {
-            self.receiver.on_echo(now, echo);
+            self.receiver.on_echo(now, echo, len);
         }
     }
 

@@ -117,7 +117,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return;
         }
         if connection.has_extras {
-            connection.pass_extras(self.net.clock.now, data.number);
+            connection.pass_extras(self.net.clock.now, data.number, data.len);
         }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
