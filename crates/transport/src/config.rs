@@ -170,7 +170,7 @@ settings! {
         kind: Kind::AMOUNT,
         tcp: Key(
             "unlimited",
-            "64KiB in Linux, up to half of tcp_rmem's 6MiB: dynamic right-sizing, \
+            "64KiB in Linux, up to half of tcp_rmem's 6MiB up to 6.15: dynamic right-sizing, \
              tcp_rcv_space_adjust",
         ),
         quic: Key(
@@ -402,7 +402,10 @@ settings! {
               interface, as with TCP small queues: 1ms of the pacing rate, or two bursts or packets \
               if these are more, and at most this",
         kind: Kind::AMOUNT,
-        tcp: Key("unlimited", "1MiB in Linux, tcp_limit_output_bytes: tcp_small_queue_check"),
+        tcp: Key(
+            "unlimited",
+            "4MiB in Linux since 2025, 1MiB before, tcp_limit_output_bytes: tcp_small_queue_check",
+        ),
         quic: Fixed("unlimited"),
     };
 
