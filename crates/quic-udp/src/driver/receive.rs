@@ -20,6 +20,7 @@ impl<S: Service> Driver<S> {
     pub(super) fn receive(&mut self) -> Result<bool, Error> {
         let times = self.clock.realtime();
         for _ in 0..BATCH {
+            self.account();
             match self.socket.receive(&times) {
                 Ok(Some(received)) => match guard(|| self.on_datagram(&received)) {
                     Ok(done) => done?,
