@@ -275,15 +275,15 @@ impl<S: Service> Driver<S> {
     /// Collects the round-trip times of all connections, and shows these to the service if
     /// `is_due`.
     fn look(&mut self, now: Instant, is_due: bool) {
-        for peer in self.peers.values_mut() {
-            let service = &mut self.service;
+        for key in self.peers.keys().copied().collect::<Vec<_>>() {
+            let Driver { peers, service, .. } = self;
+            let Some(peer) = peers.get_mut(&key) else { continue };
             peer.note_state(now, &mut |rtt| service.on_rtt(rtt));
             if is_due {
-                self.service.look(&mut peer.app, &peer.figures);
+                peer.look(|app, figures| service.look(app, figures));
             }
-            if let Some(priority) = &mut self.priority {
-                priority.account();
-            }
+            self.settle(key, false);
+            self.account();
         }
     }
 

@@ -8,6 +8,7 @@ use sojourn_quic::noq::Kit;
 use sojourn_udp::io::open_here;
 
 use super::*;
+use crate::figures::{Ending, Figures};
 use crate::h3::Get;
 use crate::tls::Trust;
 
@@ -125,4 +126,74 @@ fn the_budget_of_the_priority_ends_within_a_step_of_many_connections() {
         driver.step().expect("steps");
     }
     assert_eq!(calls.lock().expect("not poisoned")[..2], [true, false]);
+}
+
+/// An application, or its service, that panics in one of its functions.
+struct Fragile(&'static str);
+
+impl Fragile {
+    fn enter(&self, function: &str) {
+        // One that has panicked as it ran is broken at its end, too.
+        let is_broken = self.0 == function || (self.0, function) == ("run", "ended");
+        assert!(!is_broken, "broken in {function}");
+    }
+}
+
+impl Application for Fragile {
+    fn on_event(&mut self, _: Instant, _: Event, _: &mut Connection) {}
+
+    fn run(&mut self, _: Instant, _: &mut Connection) -> Option<Closing> {
+        self.enter("run");
+        (self.0 == "ended").then_some(Closing { code: 0, reason: "" })
+    }
+
+    fn is_app_limited(&self) -> bool {
+        self.enter("is_app_limited");
+        true
+    }
+
+    fn next_at(&self) -> Instant {
+        self.enter("next_at");
+        Instant::MAX
+    }
+}
+
+struct FragileClients(Vec<Ending>);
+
+impl Service for FragileClients {
+    type App = Fragile;
+
+    fn accept(&mut self, _: SocketAddr) -> Fragile {
+        unreachable!("clients accept no connection")
+    }
+
+    fn ended(&mut self, app: &mut Fragile, figures: &Figures) {
+        app.enter("ended");
+        self.0.push(figures.ending.clone());
+    }
+
+    fn look(&mut self, app: &mut Fragile, _: &Figures) {
+        app.enter("look");
+    }
+}
+
+#[test]
+fn a_panic_of_an_application_ends_its_connection_alone() {
+    let functions = ["run", "is_app_limited", "next_at", "look", "ended"];
+    for (function, faults) in functions.into_iter().zip([2, 1, 1, 1, 1]) {
+        let mut names = [function, "none"].into_iter();
+        let app = || Fragile(names.next().expect("two connections"));
+        let mut driver = driver(FragileClients(Vec::new()), 2, app);
+        driver.step().expect("steps");
+        let now = driver.now;
+        driver.look(now, true);
+        assert_eq!(driver.strays.faults, faults, "{function}");
+        let open = driver.peers.values().filter(|peer| peer.figures.ending == Ending::Open);
+        assert_eq!(open.map(|peer| peer.app.0).collect::<Vec<_>>(), ["none"], "{function}");
+        match &driver.service.0[..] {
+            [] => assert!(["run", "ended"].contains(&function), "{function} is reported"),
+            [Ending::Fault(words)] => assert!(words.ends_with(&format!(": broken in {function}"))),
+            other => panic!("{function}: {other:?}"),
+        }
+    }
 }
