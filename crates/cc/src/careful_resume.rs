@@ -8,7 +8,7 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{Feedback, Pacing, Setup};
+use crate::contract::{Feedback, Needs, Pacing, Sent, Setup};
 use crate::window::Window;
 
 /// A current round-trip time above this multiple of the saved one shows another path (section 4.2.1).
@@ -49,6 +49,13 @@ pub fn lacks_saved(params: &Params) -> Option<(&'static str, &'static str)> {
     }
 }
 
+/// `needs`, and every packet if there is a saved window: the sender checks the end of the Unvalidated
+/// Phase each time a packet is sent (section 3.3; appendix, "Example with No Loss").
+pub(crate) fn needs_with(needs: Needs, params: &Params) -> Needs {
+    let is_set = params.data(SAVED_CWND.name) > Bytes::ZERO;
+    Needs { every_packet: needs.every_packet || is_set, ..needs }
+}
+
 /// The state until the connection returns to normal congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Resume {
@@ -56,8 +63,12 @@ pub(crate) struct Resume {
     /// `jump_cwnd`, half of the saved window (section 3.3).
     jump: Bytes,
     initial: Bytes,
-    /// PipeSize: the capacity that acknowledgements have validated.
-    pipe: Bytes,
+    /// Bytes in flight at the jump.
+    flight: Bytes,
+    /// Those of them that are not acknowledged yet.
+    older: Bytes,
+    /// Unvalidated and later bytes that were acknowledged.
+    validated: Bytes,
     phase: Phase,
 }
 
@@ -96,7 +107,9 @@ impl Resume {
                 saved_rtt,
                 jump,
                 initial: setup.initial_window,
-                pipe: Bytes::ZERO,
+                flight: Bytes::ZERO,
+                older: Bytes::ZERO,
+                validated: Bytes::ZERO,
                 phase: Phase::Reconnaissance,
             })
         })
@@ -137,6 +150,32 @@ impl Resume {
         }
     }
 
+    /// A packet has left, and the controller's own restart after an idle period has taken effect. It
+    /// may end the Unvalidated Phase: its rules "Completed sending all unvalidated packets" and
+    /// "Limiting time in the Unvalidated Phase" (section 3.3).
+    #[cold]
+    pub(crate) fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
+        let flight = sent.in_flight_before + sent.bytes;
+        match self.phase {
+            Phase::Reconnaissance | Phase::Normal => {}
+            _ if Window::restarts(sent) => self.phase = Phase::Normal,
+            Phase::Unvalidated { since, rtt, .. } => {
+                // A window with less than a packet of room is used up.
+                if flight + window.mss > window.cwnd || now.since(since) > rtt {
+                    self.validate(flight, sent.number, window);
+                }
+            }
+            Phase::Validating { .. } | Phase::SafeRetreat { .. } => {}
+        }
+    }
+
+    /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
+    pub(crate) fn on_validation(&mut self) {
+        if let Phase::Unvalidated { .. } = self.phase {
+            self.phase = Phase::Normal;
+        }
+    }
+
     /// Processes a feedback before the controller does. `beta`: the factor of PipeSize for
     /// `ssthresh` after congestion.
     #[inline(never)]
@@ -148,19 +187,18 @@ impl Resume {
         beta: f64,
     ) -> Step {
         // Tracking PipeSize: sections 3.3 to 3.5.
-        self.pipe += feedback.acked;
+        let older = self.older.min(feedback.acked);
+        self.older -= older;
+        self.validated += feedback.acked - older;
         let is_congested = feedback.loss_event || feedback.ecn_event;
         match self.phase {
             Phase::Reconnaissance => self.reconnoitre(now, feedback, window),
             Phase::Unvalidated { .. } if is_congested || self.is_too_short(feedback) => {
-                self.retreat(feedback.next_number.saturating_sub(1), window)
+                self.retreat(last_before(feedback), window)
             }
             Phase::Unvalidated { first, since, rtt } => {
-                // A window with less than a packet of room is used up.
-                let is_used = feedback.in_flight_before + window.mss > window.cwnd;
-                let is_late = now.since(since) > rtt;
-                if is_used || is_late || feedback.largest_acked >= first {
-                    self.validate(feedback, window);
+                if now.since(since) > rtt || feedback.largest_acked >= first {
+                    self.validate(feedback.in_flight, last_before(feedback), window);
                 }
                 Step::Hold
             }
@@ -173,7 +211,9 @@ impl Resume {
             }
             Phase::SafeRetreat { last } => {
                 if feedback.largest_acked >= last {
-                    window.ssthresh = self.pipe.mul_f64(beta).max(window.mss * LEAST);
+                    // The figure of appendix, "Example with Loss detected in the Validating Phase":
+                    // here without the flight at the jump. Section 3.5 allows less than PipeSize.
+                    window.ssthresh = self.validated.mul_f64(beta).max(window.mss * LEAST);
                     self.phase = Phase::Normal;
                 }
                 Step::Hold
@@ -195,10 +235,18 @@ impl Resume {
         if feedback.delivered < self.initial || !feedback.cwnd_limited {
             return Step::Normal;
         }
-        self.pipe = feedback.in_flight;
+        (self.flight, self.older) = (feedback.in_flight, feedback.in_flight);
+        self.validated = Bytes::ZERO;
         window.cwnd = self.jump;
         self.phase = Phase::Unvalidated { first: feedback.next_number, since: now, rtt };
         Step::Hold
+    }
+
+    /// PipeSize: the flight at the jump, and the data that acknowledgements validated since. The data of
+    /// that flight do not count twice (definition of "unvalidated packet"; appendix, "Example with Loss
+    /// detected in the Validating Phase").
+    fn pipe(&self) -> Bytes {
+        self.flight + self.validated
     }
 
     /// Whether the least round-trip time is half of the saved one or less (section 3.2), so that the
@@ -207,22 +255,27 @@ impl Resume {
         feedback.min_rtt <= self.saved_rtt / 2
     }
 
-    /// The end of the Unvalidated Phase: its last rule, "Check flight_size" (section 3.3).
-    fn validate(&mut self, feedback: &Feedback<'_>, window: &mut Window) {
-        let flight = feedback.in_flight;
-        if flight < self.initial || flight <= self.pipe {
-            window.cwnd = self.pipe.max(self.initial);
+    /// The end of the Unvalidated Phase: its last rule, "Check flight_size" (section 3.3). `last`:
+    /// number of the last unvalidated packet.
+    fn validate(&mut self, flight: Bytes, last: u64, window: &mut Window) {
+        if flight < self.initial || flight <= self.pipe() {
+            window.cwnd = self.pipe().max(self.initial);
             self.phase = Phase::Normal;
         } else {
             window.cwnd = flight;
-            self.phase = Phase::Validating { last: feedback.next_number.saturating_sub(1) };
+            self.phase = Phase::Validating { last };
         }
     }
 
     /// Enters the Safe Retreat Phase (section 3.5). `last`: number of the last unvalidated packet.
     fn retreat(&mut self, last: u64, window: &mut Window) -> Step {
-        window.cwnd = (self.pipe / 2).min(window.cwnd).max(window.mss * LEAST);
+        window.cwnd = (self.pipe() / 2).min(window.cwnd).max(window.mss * LEAST);
         self.phase = Phase::SafeRetreat { last };
         Step::Hold
     }
+}
+
+/// Number of the last packet that was sent before a feedback.
+fn last_before(feedback: &Feedback<'_>) -> u64 {
+    feedback.next_number.saturating_sub(1)
 }

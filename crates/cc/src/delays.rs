@@ -72,10 +72,9 @@ impl Delays {
         self.base.iter().min().copied()
     }
 
-    /// The queueing delay; zero before the first sample.
-    pub(crate) fn queueing(&self) -> Duration {
-        let delays = self.current.iter().map(|(_, delay)| *delay);
-        let current = delays.min().unwrap_or(Duration::ZERO);
-        current.saturating_sub(self.base().unwrap_or(Duration::MAX))
+    /// The queueing delay, if there is a sample that is not too old.
+    pub(crate) fn queueing(&self) -> Option<Duration> {
+        let current = self.current.iter().map(|(_, delay)| *delay).min()?;
+        Some(current.saturating_sub(self.base()?))
     }
 }

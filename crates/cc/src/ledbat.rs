@@ -122,10 +122,13 @@ impl Ledbat {
     }
 
     /// Section 2.4.2, "on acknowledgment". A window that the data in flight do not use shrinks to
-    /// them and `allowed_increase`.
+    /// them and `allowed_increase`. Without a delay of the last round trip, nothing else changes it.
     fn on_ack(&mut self, feedback: &Feedback<'_>) {
         let Window { mss, cwnd, .. } = self.window;
-        let off_target = 1.0 - self.delays.queueing().0 as f64 / self.target.0 as f64;
+        let off_target = self
+            .delays
+            .queueing()
+            .map_or(0.0, |queueing| 1.0 - queueing.0 as f64 / self.target.0 as f64);
         let share = feedback.acked.as_f64() / cwnd.as_f64();
         let delta = self.gain * off_target * share * mss.as_f64();
         // The transport forbids growth in recovery, and by duplicates if its settings say so.

@@ -148,7 +148,8 @@ impl LedbatPlusPlus {
     /// share of the window.
     fn avoid_congestion(&mut self, acked: Bytes, may_grow: bool) {
         let packets = self.window.cwnd.as_f64() / self.window.mss.as_f64();
-        let over = self.delays.queueing().0 as f64 / self.target.0 as f64 - 1.0;
+        let Some(queueing) = self.delays.queueing() else { return };
+        let over = queueing.0 as f64 / self.target.0 as f64 - 1.0;
         let gain = self.gain();
         let delta = if over > 0.0 {
             (gain - self.decrease_constant * packets * over).max(-packets / 2.0)
@@ -165,7 +166,7 @@ impl LedbatPlusPlus {
     fn advance(&mut self, now: Instant, srtt: Duration) {
         match self.state {
             // Section 4.1: only the initial slow start ends by delay.
-            State::InitialSlowStart if self.delays.queueing() > self.target * 3 / 4 => {
+            State::InitialSlowStart if self.delays.queueing() > Some(self.target * 3 / 4) => {
                 self.window.ssthresh = self.window.cwnd;
                 self.end_slow_start(now, srtt);
             }

@@ -34,8 +34,8 @@ pub use contract::{
 };
 
 registry::controllers! {
-    Reno = hot reno,
-    Cubic = hot cubic,
+    Reno = hot reno: needs,
+    Cubic = hot cubic: needs,
     Bbr = boxed bbr,
     Bbr3 = boxed bbr3: needs,
     Copa = cold copa,

@@ -1,6 +1,6 @@
 //! Reno: RFC 5681. The transport performs NewReno's recovery (RFC 6582).
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::abe;
@@ -51,6 +51,11 @@ impl Reno {
         random: false,
     };
 
+    /// The transport features: Careful Resume needs every packet.
+    pub fn needs(params: &Params) -> Needs {
+        careful_resume::needs_with(Reno::INFO.needs, params)
+    }
+
     /// Builds a controller.
     pub fn new(setup: &Setup) -> Reno {
         Reno {
@@ -67,10 +72,13 @@ impl Reno {
     fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
         let Some(resume) = &mut self.resume else { return Step::Normal };
         let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
-        if resume.is_over() {
-            self.resume = None;
-        }
+        self.drop_resume();
         step
+    }
+
+    /// Drops Careful Resume once it is over.
+    fn drop_resume(&mut self) {
+        self.resume = self.resume.take().filter(|resume| !resume.is_over());
     }
 
     /// This share of the window.
@@ -85,8 +93,12 @@ impl Reno {
 }
 
 impl Controller for Reno {
-    fn on_sent(&mut self, _now: Instant, sent: &Sent) {
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
+        if let Some(resume) = &mut self.resume {
+            resume.on_sent(now, sent, &mut self.window);
+            self.drop_resume();
+        }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
@@ -121,6 +133,10 @@ impl Controller for Reno {
 
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
         self.window.decay_to(cwnd);
+        if let Some(resume) = &mut self.resume {
+            resume.on_validation();
+            self.drop_resume();
+        }
     }
 
     fn reduces_at_once(&self) -> bool {

@@ -102,11 +102,16 @@ impl Window {
         self.acked = Bytes::ZERO;
     }
 
+    /// Whether this packet ends an idle period of a retransmission timeout (RFC 5681 section 4.1).
+    pub(crate) fn restarts(sent: &Sent) -> bool {
+        sent.idle > sent.rto && !sent.retransmission
+    }
+
     /// RFC 5681 section 4.1: after an idle period of a retransmission timeout, the window
     /// restarts from at most the initial one. `ssthresh` remembers the old window (RFC 7661
     /// section 4.4, as Linux does).
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
-        if sent.idle > sent.rto && !sent.retransmission {
+        if Window::restarts(sent) {
             self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
             self.cwnd = self.cwnd.min(self.initial);
         }

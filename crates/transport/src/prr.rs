@@ -41,8 +41,7 @@ impl Prr {
         }
         self.prr_delivered += delivered;
         let in_packets = self.rule == PrrRule::Linux618;
-        let ssthresh =
-            if in_packets { self.ssthresh - self.ssthresh % mss } else { self.ssthresh };
+        let ssthresh = if in_packets { self.ssthresh - self.ssthresh % mss } else { self.ssthresh };
         let mut count = if in_flight > ssthresh {
             let target = u128::from(self.prr_delivered) * u128::from(ssthresh);
             let target = target.div_ceil(u128::from(self.recover_fs)) as u64;

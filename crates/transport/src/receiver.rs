@@ -138,10 +138,10 @@ impl Receiver {
 
     /// Processes the timestamp echo of the packet that arrives next: the departure of the
     /// acknowledgement that its sender had last received ([`crate::Sender::echo`]). It measures the
-    /// round-trip time for a window that the receiver raises.
-    pub fn on_echo(&mut self, now: Instant, echo: Instant) {
+    /// round-trip time for a window that the receiver raises. `len`: the packet's payload in bytes.
+    pub fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
         if let Some(tuner) = &mut self.tuner {
-            tuner.on_echo(now, echo);
+            tuner.on_echo(now, echo, len);
         }
     }
 

@@ -25,6 +25,10 @@ pub(crate) struct Tuner {
     most: u64,
     /// Smoothed round-trip time as the receiver measures it; `None` before the first sample.
     rtt: Option<Duration>,
+    /// The last echo (`rcv_rtt_last_tsecr`).
+    echo: Option<Instant>,
+    /// Payload of a full packet.
+    mss: u64,
     /// Start of the measurement of read bytes, and the bytes read before; `None` before the first
     /// data.
     epoch: Option<(Instant, u64)>,
@@ -71,12 +75,27 @@ impl Tuner {
             Profile::Quic => Rule::Doubling,
         };
         let most = config.window_limit();
-        Some(Box::new(Tuner { window, most, rtt: None, epoch: None, read: 0, rule }))
+        Some(Box::new(Tuner {
+            window,
+            most,
+            rtt: None,
+            echo: None,
+            mss,
+            epoch: None,
+            read: 0,
+            rule,
+        }))
     }
 
     /// A packet arrives whose sender had last received an acknowledgement that left at `echo`:
-    /// TCP's timestamp echo (`tcp_rcv_rtt_measure_ts`), QUIC's acknowledgement of MAX_DATA.
-    pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant) {
+    /// TCP's timestamp echo (`tcp_rcv_rtt_measure_ts`), QUIC's acknowledgement of MAX_DATA. Only the
+    /// first packet with an echo measures a round trip: later ones may have waited for the application
+    /// or the pacer. Linux ignores packets that are not full (`rcv_mss`), too. `len`: payload in bytes.
+    pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
+        let is_short = matches!(self.rule, Rule::RightSizing(_)) && u64::from(len) < self.mss;
+        if self.echo.replace(echo) == Some(echo) || is_short {
+            return;
+        }
         let sample = now.since(echo).max(LEAST_RTT);
         self.rtt = Some(self.rtt.map_or(sample, |rtt| Duration((7 * rtt.0 + sample.0) / 8)));
     }

@@ -4,7 +4,7 @@
 //! Windows are in bytes, and the cubic function counts segments, as in the RFC. With
 //! `arithmetic = "linux"`, windows are in whole packets, as in [`linux`].
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::abe;
@@ -163,6 +163,11 @@ impl Cubic {
         random: false,
     };
 
+    /// The transport features: Careful Resume needs every packet.
+    pub fn needs(params: &Params) -> Needs {
+        careful_resume::needs_with(Cubic::INFO.needs, params)
+    }
+
     /// Builds a controller.
     pub fn new(setup: &Setup) -> Cubic {
         let p = &setup.params;
@@ -221,14 +226,18 @@ impl Cubic {
         let Some(resume) = &mut self.resume else { return Step::Normal };
         let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
         let has_jumped = !resume.observes_slow_start();
-        if resume.is_over() {
-            self.resume = None;
-        }
+        self.drop_resume();
         if has_jumped {
             self.fraction = 0.0;
             self.slow_start.on_timeout();
         }
         step
+    }
+
+    /// Drops Careful Resume once it is over.
+    #[cold]
+    fn drop_resume(&mut self) {
+        self.resume = self.resume.take().filter(|resume| !resume.is_over());
     }
 
     fn saved(&self) -> SavedState {
@@ -347,6 +356,10 @@ impl Controller for Cubic {
         if let Some(linux) = &mut self.linux {
             linux.exclude(now, sent.idle);
         }
+        if let Some(resume) = &mut self.resume {
+            resume.on_sent(now, sent, &mut self.window);
+            self.drop_resume();
+        }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
@@ -395,6 +408,10 @@ impl Controller for Cubic {
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
         self.window.decay_to(cwnd);
         self.fraction = 0.0;
+        if let Some(resume) = &mut self.resume {
+            resume.on_validation();
+            self.drop_resume();
+        }
     }
 
     fn reduces_at_once(&self) -> bool {

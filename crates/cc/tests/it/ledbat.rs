@@ -155,3 +155,23 @@ fn one_way_delays_ignore_the_return_path() {
     assert!(ack(320, 340) < 0);
     assert!(d.now > Instant::ZERO);
 }
+
+/// Section 2.4.2: delays older than a round trip do not count. Without a newer one, as when only
+/// retransmissions are acknowledged (Karn's algorithm), the window neither grows nor shrinks: the queue
+/// is unknown, not empty.
+#[test]
+fn the_window_keeps_its_size_without_a_delay_of_the_last_round_trip() {
+    for queue_ms in [0, 200] {
+        let mut d = grown();
+        acks(&mut d, 10, 40);
+        acks(&mut d, 4, 40 + queue_ms);
+        let before = d.bytes();
+        d.now += Duration::from_secs(1);
+        for _ in 0..20 {
+            d.ack(|f| f.rtt = None);
+        }
+        assert_eq!(d.bytes(), before, "{queue_ms} ms");
+        d.ack(|_| {});
+        assert_ne!(d.bytes(), before, "{queue_ms} ms: a new sample counts again");
+    }
+}

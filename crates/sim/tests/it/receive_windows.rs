@@ -68,3 +68,19 @@ fn a_raised_window_lets_a_flow_fill_the_link() {
         assert!(mean > 0.95 * 1e8, "{profile} {mean}");
     }
 }
+
+/// Without timestamps, a receiver measures the round trip only by whole windows
+/// (`tcp_rcv_rtt_measure`), which here end a packet after the first echo. The window opens later.
+#[test]
+fn timestamps_let_a_tcp_receiver_raise_its_window_earlier() {
+    let early = |timestamps: bool| {
+        let scenario = scenario(&text(&format!(
+            "initial_receive_window = \"64kB\", timestamps = {timestamps}"
+        )));
+        let outcome = simulate(&scenario, scenario.seed);
+        let goodput = flow_series(&outcome, "f", ["goodput_bps"]);
+        goodput[..6].iter().map(|[rate]| rate).sum::<f64>()
+    };
+    let (with, without) = (early(true), early(false));
+    assert!(without < with, "{with} {without}");
+}

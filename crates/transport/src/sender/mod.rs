@@ -232,10 +232,10 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Departure of the acknowledgement that packet `number` echoes, for
-    /// [`crate::Receiver::on_echo`]; `None` if the receive window is fixed, or no acknowledgement
-    /// arrived before the packet left.
+    /// [`crate::Receiver::on_echo`]; `None` if the receive window is fixed, TCP has no timestamps, or
+    /// no acknowledgement arrived before the packet left.
     pub fn echo(&self, number: u64) -> Option<Instant> {
-        self.announced.as_ref()?.echo(number)
+        self.announced.as_ref().filter(|_| self.config.has_echoes())?.echo(number)
     }
 
     /// The current window: the controller's, or PRR's during a reduction.

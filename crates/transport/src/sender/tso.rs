@@ -133,13 +133,15 @@ impl<C: Controller> Sender<C> {
 
     /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
     /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
-    /// leave while at most one is outstanding.
+    /// leave while at most one is outstanding. Retransmissions, which leave before new data, have twice
+    /// the limit (`tcp_xmit_retransmit_queue`).
     pub fn may_queue(&self, queued: Bytes) -> bool {
         let Some(most) = self.config.small_queues else { return true };
         let header = self.config.header * self.tso.packets.max(1);
         let two_bursts = (self.tso.spaced(self.config.mss) + header) * 2;
         let span = self.sizing_rate().map_or(u64::MAX, |rate| (rate.0 / 8) >> PACING_SHIFT);
-        let limit = two_bursts.max(Bytes(span)).min(most);
+        let factor = if self.scoreboard.lost_bytes() > 0 { 2 } else { 1 };
+        let limit = two_bursts.max(Bytes(span)).min(most) * factor;
         queued <= limit || self.scoreboard.len() <= 1 || self.tso.is_under_way()
     }
 

@@ -201,3 +201,19 @@ fn a_rate_of_zero_is_not_for_ever() {
     desk.set_window(at(500), 2 * MSS);
     assert_eq!(desk.segments(at(600)), [4, 5]);
 }
+
+/// TCP small queues: while lost data wait for their retransmission, the limit is twice as high
+/// (`tcp_xmit_retransmit_queue`).
+#[test]
+fn retransmissions_may_queue_twice_as_much() {
+    let config = Config { small_queues: Some(Bytes(1000)), ..tcp() };
+    let mut desk = Desk::new(config, 10);
+    desk.write(100);
+    assert_eq!(desk.send(at(0)).len(), 10);
+    let limit = |desk: &Desk| [1000, 1001, 2000, 2001].map(|n| desk.sender.may_queue(Bytes(n)));
+    assert_eq!(limit(&desk), [true, false, false, false]);
+    desk.ack(at(100), 0, &[(1, 5)], 4);
+    assert_eq!(limit(&desk), [true, true, true, false]);
+    assert_eq!(desk.segments(at(100))[0], 0);
+    assert_eq!(limit(&desk), [true, false, false, false]);
+}

@@ -6,7 +6,7 @@ use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
 use sojourn_params::Params;
 use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
-use sojourn_transport::{Ack, Receiver, Seen, Sender};
+use sojourn_transport::{Ack, Data, Receiver, Seen, Sender};
 use sojourn_units::Instant;
 
 use super::small_queues::OwnQueue;
@@ -63,20 +63,20 @@ impl<M: Metering> Connection<M> {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
     }
 
-    /// Gives the receiver the frames and the timestamp echo of data packet `number`, which arrives.
-    /// Returns whether it is no copy of an earlier one.
+    /// Gives the receiver the frames and the timestamp echo of a data packet that arrives. Returns
+    /// whether it is no copy of an earlier one.
     #[inline(never)]
-    pub(crate) fn pass_extras(&mut self, now: Instant, packet: &Packet, number: u64) -> bool {
+    pub(crate) fn pass_extras(&mut self, now: Instant, packet: &Packet, data: &Data) -> bool {
         if let Some(seen) = &mut self.seen
             && !seen.is_new(packet.number.wrapping_add(1))
         {
             return false;
         }
-        if let Some(frames) = self.sender.ack_frames(number) {
+        if let Some(frames) = self.sender.ack_frames(data.number) {
             self.receiver.on_ack_frames(&frames);
         }
-        if let Some(echo) = self.sender.echo(number) {
-            self.receiver.on_echo(now, echo);
+        if let Some(echo) = self.sender.echo(data.number) {
+            self.receiver.on_echo(now, echo, data.len);
         }
         true
     }

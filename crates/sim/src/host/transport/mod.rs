@@ -112,7 +112,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if T::LISTENS {
             self.tap.data(self.net.clock.now, id, Passage::Received, &data);
         }
-        if connection.has_extras && !connection.pass_extras(self.net.clock.now, packet, data.number) {
+        if connection.has_extras && !connection.pass_extras(self.net.clock.now, packet, &data) {
             return;
         }
         connection.receiver.on_data(self.net.clock.now, &data);

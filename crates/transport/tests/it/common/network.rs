@@ -241,7 +241,7 @@ impl Network {
                     self.receiver.on_ack_frames(&frames);
                 }
                 if let Some(echo) = self.sender.echo(data.number) {
-                    self.receiver.on_echo(self.now, echo);
+                    self.receiver.on_echo(self.now, echo, data.len);
                 }
                 self.receiver.on_data(self.now, &data);
                 if self.receiver.ack_due(self.now) {
