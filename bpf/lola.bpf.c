@@ -56,14 +56,15 @@ INLINE void measure(struct flow *flow, struct tcp_sock *tp)
 		lola_advance(&flow->lola, p, at, rtt);
 }
 
-/* The same, if no `cong_avoid` has followed the sample. */
+/* The same, if no `cong_avoid` has followed the sample. The window is the stack's during recovery. */
 INLINE void measure_late(struct flow *flow, struct tcp_sock *tp)
 {
-	if (tp->inet_conn.SAMPLE == NO_SAMPLE)
-		return;
-	read_socket(flow, tp);
+	u64 may_change = flow->ca_state <= TCP_CA_DISORDER;
+
+	if (may_change)
+		read_socket(flow, tp);
 	measure(flow, tp);
-	if (flow->ca_state <= TCP_CA_DISORDER)
+	if (may_change)
 		write_socket(flow, tp);
 }
 

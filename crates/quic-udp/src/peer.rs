@@ -12,7 +12,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::driver::{Application, Closing};
 use crate::figures::{Ending, Figures};
-use crate::guard::Guarded;
+use crate::guard::{Guarded, guard};
 
 /// A connection, its application and its figures.
 pub(crate) struct Peer<A> {
@@ -116,42 +116,61 @@ impl<A: Application> Peer<A> {
         }
     }
 
-    /// Notes the end of the connection.
+    /// Shows an open connection to the service.
+    pub(crate) fn look(&mut self, show: impl FnOnce(&mut A, &Figures)) {
+        let (app, figures) = (&mut self.app, &self.figures);
+        self.connection.call(|_| show(app, figures));
+    }
+
+    /// Informs the service of the end. Returns whether it panicked.
+    pub(crate) fn report(&mut self, inform: impl FnOnce(&mut A, &Figures)) -> bool {
+        self.is_reported = true;
+        guard(|| inform(&mut self.app, &self.figures)).is_err()
+    }
+
+    /// Notes the end of the connection, or the fault that a call of it has had.
     fn end(&mut self, now: Instant, ending: Ending) {
         if self.figures.ending == Ending::Open {
-            self.figures.ending = ending;
             self.note_state(now, &mut |_| {});
+            let fault = self.connection.fault().map(str::to_owned);
+            self.figures.ending = fault.map_or(ending, Ending::Fault);
         }
     }
 
-    /// Updates the figures.
+    /// Updates the figures, after a fault without a call of the controller.
     pub(crate) fn note_state(&mut self, now: Instant, on_rtt: &mut dyn FnMut(Duration)) {
         let rtts = &mut self.figures.rtts;
         self.gate.take_rtts(&mut |rtt| {
             rtts.record(rtt.0);
             on_rtt(rtt);
         });
-        self.figures.state = self.gate.state();
+        let gate = &self.gate;
+        let state = self.connection.call(|_| gate.state());
+        self.figures.state = state.unwrap_or_else(|| gate.state_without_probe());
         self.figures.ended_at = now;
     }
 
     /// The next datagram that may leave now, in `out`.
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Transmit> {
-        self.gate.open(now);
         out.clear();
-        let time = self.time(now);
-        let poll =
-            |connection: &mut Connection| connection.poll_transmit(time, NonZeroUsize::MIN, out);
+        let (time, gate, app) = (self.time(now), &self.gate, &self.app);
+        let poll = |connection: &mut Connection| {
+            gate.open(now);
+            connection.poll_transmit(time, NonZeroUsize::MIN, out)
+        };
         let transmit = self.connection.call(poll).flatten();
         if transmit.is_some() {
             if let Some(due) = self.paced_at.take_if(|due| *due <= now) {
                 self.figures.lateness.record(now.since(due).0);
             }
         } else {
-            if self.app.is_app_limited() && !self.gate.was_blocked() {
-                self.gate.on_app_limited();
-            }
-            self.paced_at = self.gate.open_at();
+            let paced_at = self.connection.call(|_| {
+                if app.is_app_limited() && !gate.was_blocked() {
+                    gate.on_app_limited();
+                }
+                gate.open_at()
+            });
+            self.paced_at = paced_at.flatten();
         }
         transmit
     }
@@ -163,7 +182,9 @@ impl<A: Application> Peer<A> {
     /// Time of the next timer or departure, or of the application.
     pub(crate) fn next_at(&mut self) -> Instant {
         let departure = self.paced_at.unwrap_or(Instant::MAX);
-        self.timer_at().min(departure).min(self.app.next_at())
+        let app = &self.app;
+        let action = self.connection.call(|_| app.next_at()).unwrap_or(Instant::MAX);
+        self.timer_at().min(departure).min(action)
     }
 
     /// Time of the stack's next timer.

@@ -34,17 +34,19 @@ impl Prr {
     /// reported no further loss; in Linux 5.10, it delivered a retransmission and reported no loss.
     /// A timer that finds losses delivers no bytes: it begins a reduction with one packet, and does
     /// not change the window of a reduction in progress (Linux, `tcp_rack_reo_timeout`).
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, mss: u64, safe: bool) {
         if delivered == 0 && self.cwnd > 0 {
             return;
         }
         self.prr_delivered += delivered;
-        let unit = if self.rule == PrrRule::Linux618 { mss } else { 1 };
-        let ssthresh = self.ssthresh - self.ssthresh % unit;
+        let in_packets = self.rule == PrrRule::Linux618;
+        let ssthresh = if in_packets { self.ssthresh - self.ssthresh % mss } else { self.ssthresh };
         let mut count = if in_flight > ssthresh {
             let target = u128::from(self.prr_delivered) * u128::from(ssthresh);
             let target = target.div_ceil(u128::from(self.recover_fs)) as u64;
-            target.next_multiple_of(unit).saturating_sub(self.prr_out)
+            let target = if in_packets { target.next_multiple_of(mss) } else { target };
+            target.saturating_sub(self.prr_out)
         } else {
             let conserved = self.prr_delivered.saturating_sub(self.prr_out).max(delivered);
             let count = match self.rule {

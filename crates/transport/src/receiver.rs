@@ -27,6 +27,8 @@ pub struct Receiver {
     receive_times: bool,
     /// Whether each acknowledgement has details: receive times or a window.
     has_details: bool,
+    /// Whether `gro`, `receive_times`, `ecn_acks` or a responder has work for each packet.
+    has_options: bool,
     /// The window, if the receiver raises it.
     tuner: Option<Box<Tuner>>,
     gro: Option<Box<Gro>>,
@@ -67,6 +69,7 @@ impl Receiver {
     /// A receiver without data. With `receive_times`, it reports the arrival time of each packet.
     pub fn new(config: Config, receive_times: bool) -> Receiver {
         let tuner = Tuner::new(&config);
+        let gro = Gro::new(&config).map(Box::new);
         Receiver {
             profile: config.profile,
             ecn_feedback: config.ecn_feedback,
@@ -82,8 +85,9 @@ impl Receiver {
             },
             receive_times,
             has_details: receive_times || tuner.is_some(),
+            has_options: receive_times || gro.is_some() || config.ecn_acks == EcnAcks::Linux,
             tuner,
-            gro: Gro::new(&config).map(Box::new),
+            gro,
             responder: None,
             reassembly: Reassembly::default(),
             counts: EcnCounts::default(),
@@ -104,15 +108,16 @@ impl Receiver {
     /// Processes a data packet. Then [`Receiver::ack_due`] gives whether to acknowledge at once.
     #[inline]
     pub fn on_data(&mut self, now: Instant, data: &Data) {
-        match self.gro {
-            None => self.receive(now, data),
-            Some(_) => self.coalesce(now, data),
+        if self.has_options {
+            self.receive_by_options(now, data);
+        } else {
+            self.receive::<false>(now, data);
         }
     }
 
     /// Processes data of the opening (RFC 7413). The host does not coalesce such packets.
     pub fn on_early_data(&mut self, now: Instant, data: &Data) {
-        self.receive(now, data);
+        self.receive::<true>(now, data);
     }
 
     /// Processes the frames of the packet that arrives next, which ask for acknowledgements
@@ -124,6 +129,7 @@ impl Receiver {
             Some(responder) => responder.update(request),
             None => self.responder = Some(Box::new(Responder::new(request, self.newest))),
         }
+        self.has_options = true;
         if let Some(responder) = &self.responder {
             let request = responder.request();
             (self.ack_every, self.ack_delay) = (request.threshold + 1, request.max_delay);
@@ -139,8 +145,9 @@ impl Receiver {
         }
     }
 
-    fn coalesce(&mut self, now: Instant, data: &Data) {
-        let mut gro = self.gro.take().expect("it was just seen");
+    #[inline(never)]
+    fn receive_by_options(&mut self, now: Instant, data: &Data) {
+        let Some(mut gro) = self.gro.take() else { return self.receive::<true>(now, data) };
         if !gro.takes(data) {
             self.receive_batch(now, &mut gro);
         }
@@ -163,14 +170,15 @@ impl Receiver {
     /// Receives a batch at once, with one acknowledgement at most.
     fn receive_batch(&mut self, now: Instant, gro: &mut Gro) {
         let held = gro.take();
-        held.iter().for_each(|data| self.receive(now, data));
+        held.iter().for_each(|data| self.receive::<true>(now, data));
         gro.give_back(held);
     }
 
+    /// `OPTIONS`: some setting has work for each packet. Most flows have none, and pay one check.
     // `inline(always)`: the profiled simulation is a second caller.
     #[inline(always)]
-    fn receive(&mut self, now: Instant, data: &Data) {
-        if self.ecn_acks == EcnAcks::Linux {
+    fn receive<const OPTIONS: bool>(&mut self, now: Instant, data: &Data) {
+        if OPTIONS && self.ecn_acks == EcnAcks::Linux {
             self.note_ecn_as_linux(data);
         }
         let arrival = self.reassembly.receive(data, self.sack_ranges);
@@ -178,18 +186,15 @@ impl Receiver {
         if data.number >= self.newest {
             (self.newest, self.newest_at) = (data.number, now);
         }
-        if self.receive_times {
-            self.received.push((data.number, now));
+        if OPTIONS {
+            self.note_by_options(now, data);
         }
         match arrival {
             // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. QUIC need not acknowledge
             // every packet beyond a gap at once, but stacks do.
-            Arrival::OutOfOrder => self.ack_now |= self.responder.is_none(),
+            Arrival::OutOfOrder => self.ack_now |= !OPTIONS || self.responder.is_none(),
             Arrival::Duplicate => self.note_duplicate(data.segment),
             Arrival::InOrder => {}
-        }
-        if let Some(responder) = &mut self.responder {
-            self.ack_now |= responder.on_packet(data.number);
         }
         if arrival != Arrival::Duplicate {
             self.received_bytes += u64::from(data.len);
@@ -204,6 +209,16 @@ impl Receiver {
             self.ack_at = now + self.ack_delay;
         }
         self.quick_acks = self.quick_acks.saturating_sub(1);
+    }
+
+    #[inline(never)]
+    fn note_by_options(&mut self, now: Instant, data: &Data) {
+        if self.receive_times {
+            self.received.push((data.number, now));
+        }
+        if let Some(responder) = &mut self.responder {
+            self.ack_now |= responder.on_packet(data.number);
+        }
     }
 
     /// RFC 2883 section 4: acknowledges duplicates at once and reports their segments. One range is
@@ -281,7 +296,7 @@ impl Receiver {
         self.gro.as_ref().map_or(0, |gro| gro.len())
     }
 
-    /// Whether an acknowledgement is due at `now`. Two may be due at once ([`EcnAcks::Linux`]).
+    /// Whether an acknowledgement is due at `now`.
     #[inline]
     pub fn ack_due(&self, now: Instant) -> bool {
         self.ack_now || self.ack_at <= now
@@ -294,12 +309,14 @@ impl Receiver {
         self.gro.as_ref().map_or(self.ack_at, |gro| self.ack_at.min(gro.due()))
     }
 
-    /// Writes the acknowledgement into `ack` and reuses its memory.
+    /// Writes the acknowledgement into `ack` and reuses its memory. Returns whether another one is
+    /// due: that of the packet whose CE differs from that of the packets before it
+    /// ([`EcnAcks::Linux`]).
     #[inline(always)]
-    pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) {
+    pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) -> bool {
         ack.clear_details();
-        if let Some(before) = self.before_change.take() {
-            return before.write(now, ack);
+        if self.has_options && self.take_ack_before(now, ack) {
+            return true;
         }
         ack.cumulative = self.reassembly.next();
         if self.has_details || self.duplicates.is_some() || self.reassembly.has_gaps() {
@@ -310,9 +327,22 @@ impl Receiver {
         (ack.ece, ack.counts) = (self.ece, self.counts);
         ack.duplicate = self.duplicates.take().is_some();
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
-        if let Some(responder) = &mut self.responder {
+        if self.has_options
+            && let Some(responder) = &mut self.responder
+        {
             responder.on_ack();
         }
+        false
+    }
+
+    /// Writes the acknowledgement of the packets before a change of CE, if it is due.
+    #[inline(never)]
+    fn take_ack_before(&mut self, now: Instant, ack: &mut Ack) -> bool {
+        let before = self.before_change.take();
+        if let Some(before) = before {
+            before.write(now, ack);
+        }
+        before.is_some()
     }
 
     #[inline(never)]
@@ -321,8 +351,9 @@ impl Receiver {
         details.ranges.extend_from_slice(self.reassembly.newest());
         details.received.append(&mut self.received);
         details.duplicates = self.duplicates;
-        let read = self.reassembly.in_order_bytes();
-        details.window = self.tuner.as_mut().map(|tuner| tuner.announce(now, read));
+        if let Some(tuner) = &mut self.tuner {
+            details.window = Some(tuner.announce(now, self.reassembly.in_order_bytes()));
+        }
     }
 
     /// The newest packet number and the first missing segment. The next packet is near them.

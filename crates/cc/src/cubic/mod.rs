@@ -221,6 +221,7 @@ impl Cubic {
 
     /// Careful Resume's part in a feedback. HyStart and SEARCH start again at its end, since they
     /// have not seen its packets.
+    #[cold]
     fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
         let Some(resume) = &mut self.resume else { return Step::Normal };
         let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
@@ -418,8 +419,12 @@ impl Controller for Cubic {
     }
 
     fn limits(&self) -> Limits {
-        let pacing = self.resume.as_ref().map_or(Pacing::Unpaced, |resume| resume.pacing());
-        Limits { cwnd: self.window.cwnd, pacing, burst: self.window.mss }
+        let mut limits =
+            Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss };
+        if let Some(resume) = &self.resume {
+            limits.pacing = resume.pacing();
+        }
+        limits
     }
 
     fn probe(&self) -> Probe {

@@ -148,7 +148,7 @@ impl<S: Service> Driver<S> {
     /// Gives the calling thread real-time priority, for at most half of its processor. Returns whether
     /// this machine permits it.
     pub fn prioritise(&mut self, scheduling: Box<dyn Scheduling>) -> bool {
-        self.priority = CappedPriority::begin(scheduling, &self.clock);
+        self.priority = CappedPriority::begin(scheduling, self.clock);
         self.priority.is_some()
     }
 
@@ -222,9 +222,7 @@ impl<S: Service> Driver<S> {
         while !self.stop.is_stopped() && !is_over(&mut self.service) {
             let has_more = self.step()?;
             let now = self.now;
-            if let Some(priority) = &mut self.priority {
-                priority.account(now);
-            }
+            self.account();
             if look_at <= now {
                 let every = self.service.look_every();
                 self.look(now, every.is_some());
@@ -249,14 +247,24 @@ impl<S: Service> Driver<S> {
                 peer.on_timer(now);
                 self.ready.insert(key);
             }
+            self.account();
         }
         if !self.flush()? {
             return Ok(false);
         }
         for key in std::mem::take(&mut self.ready) {
             self.drive(key)?;
+            self.account();
         }
         Ok(has_more || (self.held.is_none() && !self.ready.is_empty()))
+    }
+
+    /// Keeps to the budget of real-time priority. Called after each turn of a connection, since a step
+    /// with many connections takes long.
+    fn account(&mut self) {
+        if let Some(priority) = &mut self.priority {
+            priority.account();
+        }
     }
 
     /// Marks every connection as ready, after another thread has written for one.
@@ -267,12 +275,15 @@ impl<S: Service> Driver<S> {
     /// Collects the round-trip times of all connections, and shows these to the service if
     /// `is_due`.
     fn look(&mut self, now: Instant, is_due: bool) {
-        for peer in self.peers.values_mut() {
-            let service = &mut self.service;
+        for key in self.peers.keys().copied().collect::<Vec<_>>() {
+            let Driver { peers, service, .. } = self;
+            let Some(peer) = peers.get_mut(&key) else { continue };
             peer.note_state(now, &mut |rtt| service.on_rtt(rtt));
             if is_due {
-                self.service.look(&mut peer.app, &peer.figures);
+                peer.look(|app, figures| service.look(app, figures));
             }
+            self.settle(key, false);
+            self.account();
         }
     }
 

@@ -20,6 +20,7 @@ impl<S: Service> Driver<S> {
     pub(super) fn receive(&mut self) -> Result<bool, Error> {
         let times = self.clock.realtime();
         for _ in 0..BATCH {
+            self.account();
             match self.socket.receive(&times) {
                 Ok(Some(received)) => match guard(|| self.on_datagram(&received)) {
                     Ok(done) => done?,
@@ -59,17 +60,25 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// The endpoint panicked at a datagram that no open connection got. The service hears of it as of
-    /// a connection that has ended, and the endpoint forgets a connection that it had begun.
+    /// The endpoint, or the service as it accepted, panicked at a datagram that no open connection
+    /// got. The service hears of it as of a connection that has ended, and the endpoint forgets a
+    /// connection that it had begun.
     fn on_fault(&mut self, from: SocketAddr, fault: String) {
         self.strays.faults += 1;
         for key in (0..=self.slots).filter(|key| !self.peers.contains_key(key)) {
-            self.endpoint.handle_event(ConnectionHandle(key), EndpointEvent::drained());
+            let endpoint = &mut self.endpoint;
+            let drained = EndpointEvent::drained();
+            let done = guard(|| endpoint.handle_event(ConnectionHandle(key), drained));
+            self.strays.faults += u64::from(done.is_err());
         }
         if self.serving.is_some() {
             let figures = Figures { ending: Ending::Fault(fault), ..Figures::new(from, self.now) };
-            let mut app = self.service.accept(from);
-            self.service.ended(&mut app, &figures);
+            let service = &mut self.service;
+            let done = guard(|| {
+                let mut app = service.accept(from);
+                service.ended(&mut app, &figures);
+            });
+            self.strays.faults += u64::from(done.is_err());
         }
     }
 

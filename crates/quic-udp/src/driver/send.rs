@@ -11,6 +11,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::Ending;
+use crate::guard::guard;
 
 /// Time that the last datagrams have until the socket takes them.
 const LAST: Duration = Duration::from_millis(50);
@@ -53,17 +54,20 @@ impl<S: Service> Driver<S> {
 
     /// Informs the service if a connection has ended. Forgets a connection that is gone, or that had a
     /// fault; returns whether it is forgotten.
-    fn settle(&mut self, key: usize, is_gone: bool) -> bool {
+    pub(super) fn settle(&mut self, key: usize, is_gone: bool) -> bool {
         let Driver { peers, endpoint, service, strays, now, .. } = self;
         let Some(peer) = peers.get_mut(&key) else { return true };
         let has_fault = peer.note_fault(*now);
         if peer.figures.ending != Ending::Open && !peer.is_reported {
-            peer.is_reported = true;
-            service.ended(&mut peer.app, &peer.figures);
+            // An application that has panicked may do so again.
+            let is_fault = peer.report(|app, figures| service.ended(app, figures));
+            strays.faults += u64::from(is_fault);
         }
         strays.faults += u64::from(has_fault);
         if has_fault && !is_gone {
-            endpoint.handle_event(peer.handle, EndpointEvent::drained());
+            let handle = peer.handle;
+            let done = guard(|| endpoint.handle_event(handle, EndpointEvent::drained()));
+            strays.faults += u64::from(done.is_err());
         }
         if has_fault || is_gone {
             self.remove(key);

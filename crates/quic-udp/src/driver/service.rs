@@ -88,6 +88,6 @@ pub struct Strays {
     pub refused: u64,
     /// Datagrams that the socket did not take, or that an ICMP error followed.
     pub unsent: u64,
-    /// Panics of the stack, each of which ended the connection that it concerned.
+    /// Panics of the stack and of applications, each of which ended the connection that it concerned.
     pub faults: u64,
 }

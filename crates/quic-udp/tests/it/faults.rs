@@ -3,13 +3,18 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration as StdDuration;
 
 use bytes::BytesMut;
-use noq_proto::{ClientConfig, Connection, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
+use noq_proto::crypto::{Keys, ServerConfig, Session, UnsupportedVersion};
+use noq_proto::transport_parameters::TransportParameters;
+use noq_proto::{
+    ClientConfig, Connection, ConnectionId, DatagramEvent, Endpoint, EndpointConfig, FourTuple,
+};
 use sojourn_cc::{
-    Catalogue, Controller, Feedback, Info, Limits as Window, Needs, Pacing, Sent, Setup,
+    Catalogue, Controller, Feedback, Info, Limits as Window, Needs, Pacing, Probe, Sent, Setup,
 };
 use sojourn_params::Params;
 use sojourn_quic::host::{Crypto, SERVER_NAME, cryptography};
@@ -28,17 +33,28 @@ const ANY: &str = "127.0.0.1:0";
 struct Recorded {
     pool: Pool,
     ends: Vec<Ending>,
+    /// The next connections at which it panics.
+    broken: u32,
 }
 
 impl Service for Recorded {
     type App = Server;
 
     fn accept(&mut self, _: SocketAddr) -> Server {
+        if self.broken > 0 {
+            self.broken -= 1;
+            panic!("broken in accept");
+        }
         Server::new(Content::default(), &self.pool)
     }
 
     fn ended(&mut self, _: &mut Server, figures: &Figures) {
         self.ends.push(figures.ending.clone());
+    }
+
+    /// The state of a controller is read often.
+    fn look_every(&self) -> Option<Duration> {
+        Some(Duration::from_millis(2))
     }
 }
 
@@ -52,9 +68,14 @@ struct Running {
 impl Running {
     /// `crypto`: without encryption, so that a test can change packets.
     fn start(settings: Settings, crypto: &Crypto) -> Running {
+        Running::start_broken(settings, crypto, 0)
+    }
+
+    /// A server that panics as it accepts its first connections.
+    fn start_broken(settings: Settings, crypto: &Crypto, broken: u32) -> Running {
         let socket = Socket::bind(ANY.parse().expect("an address"), &open_here).expect("binds");
-        let (service, limits) =
-            (Recorded { pool: Pool::new(Bytes(0), 8), ends: Vec::new() }, Limits::default());
+        let service = Recorded { pool: Pool::new(Bytes(0), 8), ends: Vec::new(), broken };
+        let limits = Limits::default();
         let server = Arc::clone(&crypto.server);
         let mut driver =
             Driver::server(socket, Clock::start(), settings, service, server, limits).expect("ok");
@@ -226,12 +247,19 @@ impl Controller for Fragile {
         self.enter("limits");
         Window { cwnd: Bytes(100_000), pacing: Pacing::Unpaced, burst: Bytes(10_000) }
     }
+
+    fn probe(&self) -> Probe {
+        // The driver does not read the state of a controller that has panicked.
+        self.enter(if self.function == "on_sent" { "on_sent" } else { "probe" });
+        Probe::default()
+    }
 }
 
-/// The stack calls its controller while it sends and while it reads datagrams.
+/// The stack calls its controller while it sends and while it reads datagrams, and the driver reads
+/// the controller's state at intervals.
 #[test]
 fn a_fault_in_any_call_ends_one_connection_of_several() {
-    for function in ["on_sent", "on_feedback", "limits"] {
+    for function in ["on_sent", "on_feedback", "limits", "probe"] {
         let info = Info {
             name: "fragile",
             title: "Breaks",
@@ -255,5 +283,61 @@ fn a_fault_in_any_call_ends_one_connection_of_several() {
         let faults: Vec<_> = ends.iter().filter(|end| **end != Ending::Closed).collect();
         let [Ending::Fault(words)] = faults[..] else { panic!("one fault: {ends:?}") };
         assert!(words.ends_with(&format!(": broken in {function}")), "{words}");
+    }
+}
+
+/// Cryptography whose first session panics, within the endpoint.
+struct BrokenOnce(Arc<dyn ServerConfig>, AtomicBool);
+
+impl ServerConfig for BrokenOnce {
+    fn initial_keys(&self, version: u32, id: ConnectionId) -> Result<Keys, UnsupportedVersion> {
+        self.0.initial_keys(version, id)
+    }
+
+    fn retry_tag(&self, version: u32, id: ConnectionId, packet: &[u8]) -> [u8; 16] {
+        self.0.retry_tag(version, id, packet)
+    }
+
+    fn start_session(&self, version: u32, params: &TransportParameters) -> Box<dyn Session> {
+        assert!(self.1.swap(true, Ordering::Relaxed), "broken in start_session");
+        self.0.start_session(version, params)
+    }
+}
+
+/// Neither the endpoint nor the service has a connection yet.
+#[test]
+fn a_fault_at_the_begin_of_a_connection_ends_it_alone() {
+    // The service also panics as it makes an application to report the fault with.
+    for (function, broken) in [("start_session", 0), ("accept", 2)] {
+        let mut crypto = cryptography("none", None);
+        if broken == 0 {
+            crypto.server = Arc::new(BrokenOnce(crypto.server, AtomicBool::new(false)));
+        }
+        let server = Running::start_broken(settings("cubic"), &crypto, broken);
+        let mut first = clients(server.address, &crypto, &[1_000]);
+        // The client sends its first packet again after 1 s.
+        let (clock, patience) = (Clock::start(), Duration::from_millis(1_200));
+        let is_hopeless = || function == "start_session" && clock.now() > Instant::ZERO + patience;
+        first.run(&mut |many| many.done.len() == 1 || is_hopeless()).expect("runs");
+        let mut others = clients(server.address, &crypto, &[300_000; 3]);
+        others.run(&mut |many| many.done.len() + many.failed == 3).expect("runs");
+        assert_eq!(others.service().done, [300_000; 3], "{function}");
+        let (ends, strays) = server.end();
+        let words = ends.iter().filter_map(|end| match end {
+            Ending::Fault(words) => Some(words),
+            _ => None,
+        });
+        let words: Vec<_> = words.collect();
+        if function == "start_session" {
+            // The endpoint has half a connection of this client, and panics at its next packets.
+            assert!(words[0].ends_with(": broken in start_session"), "{words:?}");
+            assert_eq!((words.len() as u64, first.service().failed), (strays.faults, 1));
+        } else {
+            // Both panics are at the client's first packet. Its next one opens the connection.
+            assert_eq!(
+                (words.len(), strays.faults, &first.service().done[..]),
+                (0, 2, &[1_000][..])
+            );
+        }
     }
 }

@@ -344,7 +344,12 @@ impl Ledger {
 
     /// The state of the sending end.
     pub(crate) fn state(&self) -> StackState {
-        let (limits, probe) = (self.limits(), self.probe());
+        self.state_with(self.probe())
+    }
+
+    /// The state of the sending end, with this state of its controller, of which it calls no function.
+    pub(crate) fn state_with(&self, probe: Probe) -> StackState {
+        let limits = self.limits();
         let pacing = match limits.pacing {
             Pacing::Rate(rate) => Some(rate),
             Pacing::Gap(_) => probe.rate,

@@ -2,6 +2,7 @@
 
 use std::sync::MutexGuard;
 
+use sojourn_cc::Probe;
 use sojourn_transport::StackState;
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -68,6 +69,11 @@ impl Gated {
     /// end.
     pub fn state(&self) -> StackState {
         self.with(|ledger| ledger.state()).unwrap_or_default()
+    }
+
+    /// [`Gated::state`] without `probe`: calls no function of the controller, which may be broken.
+    pub fn state_without_probe(&self) -> StackState {
+        self.with(|ledger| ledger.state_with(Probe::default())).unwrap_or_default()
     }
 
     /// Passes on the round-trip times measured since the last call.

@@ -45,6 +45,9 @@ pub(crate) struct Counts {
     pub(crate) dropped: u64,
     /// Bits of those packets.
     pub(crate) dropped_bits: u64,
+    /// Each connection's bytes of data that the queue dropped, if a sending host limits its part of
+    /// the queue.
+    dropped_by: Option<Vec<u64>>,
     /// Lost on the wire.
     pub(crate) lost: u64,
     /// Copies that the wire made.
@@ -55,6 +58,19 @@ pub(crate) struct Counts {
     pub(crate) sent_bits: u64,
     /// Greatest waiting time since the last sample of the series, and since an observer's reading.
     pub(crate) longest_wait: SharedPeak,
+}
+
+impl Counts {
+    /// Counts a packet that the queue drops.
+    fn note_drop(&mut self, packet: &Packet) {
+        self.dropped += 1;
+        self.dropped_bits += packet.size().0 * 8;
+        if let Some(bytes) = &mut self.dropped_by
+            && packet.is_adaptive()
+        {
+            bytes[packet.account()] += packet.size().0;
+        }
+    }
 }
 
 /// A link.
@@ -73,9 +89,6 @@ pub(crate) struct Link<M> {
     pub(crate) warm_up: WarmUp,
     /// Each connection's bytes of data sent, if the bounds of changes of capacity need the shares.
     pub(crate) sent_by: Option<Vec<u64>>,
-    /// Each connection's bytes of data that the queue dropped, if a sending host limits its part of
-    /// the queue.
-    dropped_by: Option<Vec<u64>>,
     /// One tracker for each change of capacity so far.
     pub(crate) trackers: Vec<SpikeTracker>,
     /// The backlog and the departures of a link outside the simulation.
@@ -95,15 +108,6 @@ pub(crate) struct WarmUp {
     pub(crate) could_send_bits: f64,
     /// Sum and count of the waits, in nanoseconds.
     waited: (u64, u64),
-}
-
-/// Adds a dropped packet to the bytes of its connection, if there are such counts.
-fn count_by(bytes: &mut Option<Vec<u64>>, packet: &Packet) {
-    if let Some(bytes) = bytes
-        && packet.is_adaptive()
-    {
-        bytes[packet.account()] += packet.size().0;
-    }
 }
 
 /// A packet's fate inside a link, for the engine.
@@ -157,7 +161,6 @@ impl<M: Metering> Link<M> {
             delays: Histogram::default(),
             warm_up: WarmUp::default(),
             sent_by: connections.map(|n| vec![0; n]),
-            dropped_by: None,
             trackers: Vec::new(),
             observed: None,
             notices: Vec::new(),
@@ -178,13 +181,10 @@ impl<M: Metering> Link<M> {
             return self.leave(now, packet, events);
         };
         let (notices, counts) = (&mut self.notices, &mut self.counts);
-        let dropped_by = &mut self.dropped_by;
         let line = &mut self.wire.line;
         M::enter(Part::Queue);
         service.waiting.enqueue(now, packet, line, &mut |p, _: DropReason| {
-            counts.dropped += 1;
-            counts.dropped_bits += p.size().0 * 8;
-            count_by(dropped_by, &p);
+            counts.note_drop(&p);
             notices.push(Notice::Gone(p));
         });
         M::enter(Part::Engine);
@@ -227,13 +227,10 @@ impl<M: Metering> Link<M> {
     pub(crate) fn serve(&mut self, now: Instant, events: &mut EventQueue) {
         let Some(service) = &mut self.service else { return };
         let (notices, counts) = (&mut self.notices, &mut self.counts);
-        let dropped_by = &mut self.dropped_by;
         M::enter(Part::Queue);
         let line = &mut self.wire.line;
         let next = service.waiting.begin(now, line, &mut |p, _: DropReason| {
-            counts.dropped += 1;
-            counts.dropped_bits += p.size().0 * 8;
-            count_by(dropped_by, &p);
+            counts.note_drop(&p);
             notices.push(Notice::Gone(p));
         });
         M::enter(Part::Engine);
@@ -294,20 +291,20 @@ impl<M: Metering> Link<M> {
             return false;
         }
         self.sent_by.get_or_insert_with(|| vec![0; accounts]);
-        self.dropped_by.get_or_insert_with(|| vec![0; accounts]);
+        self.counts.dropped_by.get_or_insert_with(|| vec![0; accounts]);
         true
     }
 
     /// Whether it counts the data of each account.
     pub(crate) fn counts_accounts(&self) -> bool {
-        self.dropped_by.is_some()
+        self.counts.dropped_by.is_some()
     }
 
     /// Bytes of an account's data that the link has sent or its queue has dropped, with the overhead
     /// of the link.
     pub(crate) fn has_left(&self, account: usize) -> u64 {
         let of = |bytes: &Option<Vec<u64>>| bytes.as_ref().map_or(0, |bytes| bytes[account]);
-        of(&self.sent_by) + of(&self.dropped_by)
+        of(&self.sent_by) + of(&self.counts.dropped_by)
     }
 
     /// Size on this link of a packet of `ip_size` bytes.

@@ -129,6 +129,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn advance_prr(&mut self, newly: &Newly, lost: &Lost) {
         let (in_flight, mss) = (self.scoreboard.in_flight, self.config.mss.0);
         if let Some(prr) = self.episode.prr() {

@@ -299,6 +299,7 @@ impl<C: Controller> Sender<C> {
         self.look_for_losses(now)
     }
 
+    #[inline(always)]
     fn look_for_losses(&mut self, now: Instant) -> Lost {
         let eager = self.episode.is_recovery() || self.scoreboard.sacked_segments() >= 3;
         self.detector.set_window(&self.rtt, eager);

@@ -62,8 +62,11 @@ impl<C: Controller> Sender<C> {
     /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux adds two ticks, up to the RTO
     /// (`tcp_rack_mark_lost`).
     pub(super) fn arm_reordering(&mut self, next: Instant) {
-        let late = (next + self.config.timer_slack).min(self.timeout_at());
-        self.reorder_at = next.max(late);
+        self.reorder_at = next;
+        if self.config.timer_slack > Duration::ZERO {
+            let late = (next + self.config.timer_slack).min(self.timeout_at());
+            self.reorder_at = next.max(late);
+        }
     }
 
     /// Handles the timer that is due.

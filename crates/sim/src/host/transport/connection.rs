@@ -6,11 +6,12 @@ use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
 use sojourn_params::Params;
 use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
-use sojourn_transport::{Ack, Receiver, Seen, Sender};
+use sojourn_transport::{Ack, Data, Receiver, Seen, Sender};
 use sojourn_units::Instant;
 
 use super::small_queues::OwnQueue;
 use crate::events::{EventQueue, Kind};
+use crate::link::packet::Packet;
 use crate::meter::Metering;
 use crate::peak::Peak;
 use crate::tap::Wiring;
@@ -28,8 +29,8 @@ pub(crate) struct Connection<M: Metering> {
     pub(crate) ack_size: u32,
     /// Whether its acknowledgements are encrypted, as QUIC's are.
     pub(crate) is_opaque: bool,
-    /// Whether its data packets may carry more than [`Packet`](crate::link::packet::Packet) does:
-    /// requests for acknowledgements, or timestamps for the receiver.
+    /// Whether its data packets may be copies, or carry more than [`Packet`] does: requests for
+    /// acknowledgements, or timestamps for the receiver.
     pub(crate) has_extras: bool,
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
@@ -62,16 +63,22 @@ impl<M: Metering> Connection<M> {
         self.sender.timer().min(self.receiver.timer()).min(self.opening_due)
     }
 
-    /// Gives the receiver the frames and the timestamp echo of packet `number`, which arrives with `len`
-    /// bytes of payload.
+    /// Gives the receiver the frames and the timestamp echo of a data packet that arrives. Returns
+    /// whether it is no copy of an earlier one.
     #[inline(never)]
-    pub(crate) fn pass_extras(&mut self, now: Instant, number: u64, len: u32) {
-        if let Some(frames) = self.sender.ack_frames(number) {
+    pub(crate) fn pass_extras(&mut self, now: Instant, packet: &Packet, data: &Data) -> bool {
+        if let Some(seen) = &mut self.seen
+            && !seen.is_new(packet.number.wrapping_add(1))
+        {
+            return false;
+        }
+        if let Some(frames) = self.sender.ack_frames(data.number) {
             self.receiver.on_ack_frames(&frames);
         }
-        if let Some(echo) = self.sender.echo(number) {
-            self.receiver.on_echo(now, echo, len);
+        if let Some(echo) = self.sender.echo(data.number) {
+            self.receiver.on_echo(now, echo, data.len);
         }
+        true
     }
 
     /// Whether its sender uses ECN.

@@ -65,6 +65,7 @@ pub(super) fn build<M: Metering>(
         let mut new = connection::connect(spec, setup.index, &chosen, seed, is_request);
         (new.out, new.back) = (out, back);
         new.seen = may_copy(way).then(|| Box::new(Seen::new()));
+        new.has_extras |= new.seen.is_some();
         connections.push(new);
         connections.len() - 1
     };
@@ -111,13 +112,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if T::LISTENS {
             self.tap.data(self.net.clock.now, id, Passage::Received, &data);
         }
-        if let Some(seen) = &mut connection.seen
-            && !seen.is_new(packet.number.wrapping_add(1))
-        {
+        if connection.has_extras && !connection.pass_extras(self.net.clock.now, packet, &data) {
             return;
-        }
-        if connection.has_extras {
-            connection.pass_extras(self.net.clock.now, data.number, data.len);
         }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
@@ -137,21 +133,24 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if is_delivered {
             self.on_delivered(id);
         }
-        if ack_due {
-            self.send_ack(id);
-            if self.connections[id].receiver.ack_due(self.net.clock.now) {
-                self.send_ack(id);
-            }
+        if ack_due && self.send_ack(id) {
+            self.send_another_ack(id);
         }
     }
 
+    #[cold]
+    fn send_another_ack(&mut self, id: usize) {
+        self.send_ack(id);
+    }
+
+    /// Returns whether another one is due.
     #[inline(always)]
-    fn send_ack(&mut self, id: usize) {
+    fn send_ack(&mut self, id: usize) -> bool {
         let connection = &mut self.connections[id];
         let place = self.acks.take();
         M::enter(Part::Transport);
         let ack = self.acks.get(place);
-        connection.receiver.take_ack(self.net.clock.now, ack);
+        let owes_another = connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
         let (cumulative, is_distinct, is_echo) = (ack.cumulative, ack.is_distinct(), ack.ece);
         let size = (connection.ack_size, place);
@@ -162,6 +161,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
         let content = [is_distinct, is_echo, is_opaque];
         self.forward(Packet::ack((id, route), size, cumulative, content));
+        owes_another
     }
 
     #[inline(always)]
@@ -186,14 +186,32 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// Sends all packets that the sender may send now.
     pub(crate) fn transmit(&mut self, id: usize) {
+        if self.connections[id].own_queue.is_some() {
+            self.send_within_queue(id);
+        } else {
+            self.send_ready::<false>(id);
+        }
+        if T::LISTENS {
+            self.tap.vitals(self.net.clock.now, id, &self.connections[id].sender.vitals());
+        }
+        let connection = &mut self.connections[id];
+        let due = M::of(Part::Transport, || connection.sender.timer());
+        connection.schedule_timer(id, due, &mut self.net.events);
+    }
+
+    #[inline(never)]
+    fn send_within_queue(&mut self, id: usize) {
+        self.send_ready::<true>(id);
+    }
+
+    /// `LIMITED`: the connection limits its part of the queue of its first link.
+    #[inline(always)]
+    fn send_ready<const LIMITED: bool>(&mut self, id: usize) {
         loop {
-            let mut connection = &mut self.connections[id];
-            if connection.own_queue.is_some() {
-                if self.is_held_by_queue(id) {
-                    break;
-                }
-                connection = &mut self.connections[id];
+            if LIMITED && self.is_held_by_queue(id) {
+                break;
             }
+            let mut connection = &mut self.connections[id];
             M::enter(Part::Transport);
             let poll = connection.sender.poll_transmit(self.net.clock.now);
             M::enter(Part::Engine);
@@ -210,7 +228,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                         self.tap.data(self.net.clock.now, id, Passage::Sent, &data);
                     }
                     let packet = Packet::data(id, connection.out, &data, connection.header);
-                    if connection.own_queue.is_some() {
+                    if LIMITED {
                         self.note_entry(id, packet.ip_size);
                     }
                     self.forward(packet);
@@ -225,12 +243,6 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 Poll::Blocked => break,
             }
         }
-        if T::LISTENS {
-            self.tap.vitals(self.net.clock.now, id, &self.connections[id].sender.vitals());
-        }
-        let connection = &mut self.connections[id];
-        let due = M::of(Part::Transport, || connection.sender.timer());
-        connection.schedule_timer(id, due, &mut self.net.events);
     }
 
     /// The timer of a connection.
