@@ -152,7 +152,8 @@ impl Ack {
 
 impl AckDetails {
     fn is_distinct(&self) -> bool {
+        // Without a window, they are added for what they say.
         let has_lists = !self.ranges.is_empty() || !self.received.is_empty();
-        has_lists || self.duplicates.is_some()
+        self.window.is_none() || has_lists || self.duplicates.is_some()
     }
 }

@@ -336,8 +336,14 @@ fn duplicates_grow_no_window() {
     {
         let windows = [false, true].map(|is_duplicate| {
             let mut driver = Driver::new(build(name, 10, &[]), Duration::from_millis(20));
-            for _ in 0..20 {
-                driver.ack(|feedback| feedback.is_duplicate = is_duplicate);
+            for number in 0..20 {
+                // One-way delays, without which LEDBAT leaves its window alone.
+                let (sent_at, received_at) = (driver.now, driver.now + driver.rtt / 2);
+                let packet = Received { number, sent_at, received_at, bytes: Bytes(MSS) };
+                let received: &'static [Received] = Box::leak(Box::new([packet]));
+                driver.ack(|feedback| {
+                    (feedback.is_duplicate, feedback.received) = (is_duplicate, received);
+                });
             }
             driver.bytes()
         });

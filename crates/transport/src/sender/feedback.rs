@@ -167,7 +167,8 @@ impl<C: Controller> Sender<C> {
     /// Applies the receive window that `ack` announces. An acknowledgement that was overtaken does not
     /// lower it (RFC 9293 section 3.10.7.4).
     fn note_window(&mut self, ack: &Ack) {
-        let (Some(announced), Some(update)) = (&mut self.announced, ack.window()) else { return };
+        let Some(announced) = &mut self.announced else { return };
+        let Some(update) = ack.window() else { return };
         announced.on_ack(&update, self.next_number, self.largest_acked);
         let known = self.config.receive_window.unwrap_or(Bytes::ZERO);
         self.config.receive_window = Some(known.max(update.window));
