@@ -56,9 +56,86 @@ pub(crate) fn needs_with(needs: Needs, params: &Params) -> Needs {
     Needs { every_packet: needs.every_packet || is_set, ..needs }
 }
 
+/// Careful Resume in a controller. It drops its state when the connection returns to normal congestion
+/// control.
+#[derive(Clone, Debug)]
+pub(crate) struct CarefulResume(Option<Box<Resume>>);
+
+impl CarefulResume {
+    /// Inactive without a saved window.
+    pub(crate) fn new(setup: &Setup) -> CarefulResume {
+        CarefulResume(Resume::new(setup))
+    }
+
+    /// Whether it has a part in the connection. If not, the other functions need not be called.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// A timeout ends it (section 3.6).
+    pub(crate) fn end(&mut self) {
+        self.0 = None;
+    }
+
+    /// A packet has left, and the controller's own restart after an idle period has taken effect.
+    #[cold]
+    pub(crate) fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
+        if let Some(resume) = &mut self.0 {
+            resume.on_sent(now, sent, window);
+        }
+        self.drop_if_over();
+    }
+
+    /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
+    pub(crate) fn on_validation(&mut self) {
+        self.0 = self.0.take().filter(|resume| !matches!(resume.phase, Phase::Unvalidated { .. }));
+    }
+
+    /// Processes a feedback before the controller does. `beta`: the factor of PipeSize for
+    /// `ssthresh` after congestion.
+    #[cold]
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback<'_>,
+        window: &mut Window,
+        beta: f64,
+    ) -> Step {
+        let Some(resume) = &mut self.0 else { return Step::Normal };
+        let step = resume.on_feedback(now, feedback, window, beta);
+        self.drop_if_over();
+        step
+    }
+
+    /// Whether a reduction of the window takes effect at once (section 4.5: Proportional Rate
+    /// Reduction is not appropriate after an overshoot).
+    pub(crate) fn reduces_at_once(&self) -> bool {
+        self.0.as_ref().is_some_and(|resume| matches!(resume.phase, Phase::SafeRetreat { .. }))
+    }
+
+    /// The pacing of unvalidated packets.
+    #[inline]
+    pub(crate) fn pacing(&self) -> Pacing {
+        match &self.0 {
+            None => Pacing::Unpaced,
+            Some(resume) => resume.pacing(),
+        }
+    }
+
+    /// Name of the phase in recordings; `None` while the controller's own rules apply.
+    pub(crate) fn phase(&self) -> Option<&'static str> {
+        self.0.as_ref()?.phase()
+    }
+
+    fn drop_if_over(&mut self) {
+        self.0 = self.0.take().filter(|resume| resume.phase != Phase::Normal);
+    }
+}
+
 /// The state until the connection returns to normal congestion control.
 #[derive(Clone, Debug)]
-pub(crate) struct Resume {
+struct Resume {
     saved_rtt: Duration,
     /// `jump_cwnd`, half of the saved window (section 3.3).
     jump: Bytes,
@@ -92,13 +169,17 @@ enum Phase {
 pub(crate) enum Step {
     /// It processes the feedback by its own rules.
     Normal,
-    /// It ignores the feedback: Careful Resume has set the window.
+    /// The same, and looks for the end of slow start anew: the paced jump makes trains of
+    /// acknowledgements by itself.
+    Anew,
+    /// It looks for the end of slow start anew, and ignores the feedback: Careful Resume has set the
+    /// window.
     Hold,
 }
 
 impl Resume {
     /// The state of a connection with a saved window; `None` without.
-    pub(crate) fn new(setup: &Setup) -> Option<Box<Resume>> {
+    fn new(setup: &Setup) -> Option<Box<Resume>> {
         let saved_rtt = setup.params.time(SAVED_RTT.name);
         let jump = setup.params.data(SAVED_CWND.name) / 2;
         let is_set = jump > Bytes::ZERO && saved_rtt > Duration::ZERO;
@@ -115,33 +196,16 @@ impl Resume {
         })
     }
 
-    /// Whether it has ended.
-    pub(crate) fn is_over(&self) -> bool {
-        self.phase == Phase::Normal
-    }
-
-    /// Whether the end of slow start by delay or by trains of acknowledgements is looked for. The
-    /// paced jump itself makes such trains.
-    pub(crate) fn observes_slow_start(&self) -> bool {
-        self.phase == Phase::Reconnaissance
-    }
-
-    /// Whether a reduction of the window takes effect at once (section 4.5: Proportional Rate
-    /// Reduction is not appropriate after an overshoot).
-    pub(crate) fn reduces_at_once(&self) -> bool {
-        matches!(self.phase, Phase::SafeRetreat { .. })
-    }
-
     /// The pacing of unvalidated packets by the current round-trip time (section 4.3.2).
-    pub(crate) fn pacing(&self) -> Pacing {
+    #[cold]
+    fn pacing(&self) -> Pacing {
         match self.phase {
             Phase::Unvalidated { rtt, .. } => Pacing::Rate(Rate::from_transfer(self.jump, rtt)),
             _ => Pacing::Unpaced,
         }
     }
 
-    /// Name of the phase in recordings; `None` while the controller's own rules apply.
-    pub(crate) fn phase(&self) -> Option<&'static str> {
+    fn phase(&self) -> Option<&'static str> {
         match self.phase {
             Phase::Reconnaissance | Phase::Normal => None,
             Phase::Unvalidated { .. } => Some("unvalidated"),
@@ -150,11 +214,9 @@ impl Resume {
         }
     }
 
-    /// A packet has left, and the controller's own restart after an idle period has taken effect. It
-    /// may end the Unvalidated Phase: its rules "Completed sending all unvalidated packets" and
+    /// May end the Unvalidated Phase: its rules "Completed sending all unvalidated packets" and
     /// "Limiting time in the Unvalidated Phase" (section 3.3).
-    #[cold]
-    pub(crate) fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
+    fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
         let flight = sent.in_flight_before + sent.bytes;
         match self.phase {
             Phase::Reconnaissance | Phase::Normal => {}
@@ -169,17 +231,7 @@ impl Resume {
         }
     }
 
-    /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
-    pub(crate) fn on_validation(&mut self) {
-        if let Phase::Unvalidated { .. } = self.phase {
-            self.phase = Phase::Normal;
-        }
-    }
-
-    /// Processes a feedback before the controller does. `beta`: the factor of PipeSize for
-    /// `ssthresh` after congestion.
-    #[inline(never)]
-    pub(crate) fn on_feedback(
+    fn on_feedback(
         &mut self,
         now: Instant,
         feedback: &Feedback<'_>,
@@ -207,7 +259,7 @@ impl Resume {
                 if feedback.largest_acked >= last {
                     self.phase = Phase::Normal;
                 }
-                Step::Normal
+                Step::Anew
             }
             Phase::SafeRetreat { last } => {
                 if feedback.largest_acked >= last {
@@ -218,7 +270,7 @@ impl Resume {
                 }
                 Step::Hold
             }
-            Phase::Normal => Step::Normal,
+            Phase::Normal => Step::Anew,
         }
     }
 
@@ -230,7 +282,7 @@ impl Resume {
         let is_useless = self.jump <= window.cwnd + feedback.acked;
         if is_congested || is_another_path || is_useless || !window.in_slow_start() {
             self.phase = Phase::Normal;
-            return Step::Normal;
+            return Step::Anew;
         }
         if feedback.delivered < self.initial || !feedback.cwnd_limited {
             return Step::Normal;

@@ -4,10 +4,8 @@ use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::abe;
-use crate::careful_resume::{self, Resume, Step};
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::careful_resume::{self, CarefulResume, Step};
+use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Probe, Sent, Setup};
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
@@ -19,8 +17,7 @@ pub struct Reno {
     /// Whether a reduction leaves whole packets.
     is_whole: bool,
     undo: Undo<Saved>,
-    /// Careful Resume, until it ends.
-    resume: Option<Box<Resume>>,
+    resume: CarefulResume,
 }
 
 impl Reno {
@@ -64,21 +61,8 @@ impl Reno {
             beta_ecn: abe::mark_factor(setup),
             is_whole: setup.params.choice("arithmetic") == "linux",
             undo: Undo::default(),
-            resume: Resume::new(setup),
+            resume: CarefulResume::new(setup),
         }
-    }
-
-    /// Careful Resume's part in a feedback.
-    fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
-        let Some(resume) = &mut self.resume else { return Step::Normal };
-        let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
-        self.drop_resume();
-        step
-    }
-
-    /// Drops Careful Resume once it is over.
-    fn drop_resume(&mut self) {
-        self.resume = self.resume.take().filter(|resume| !resume.is_over());
     }
 
     /// This share of the window.
@@ -95,14 +79,15 @@ impl Reno {
 impl Controller for Reno {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
-        if let Some(resume) = &mut self.resume {
-            resume.on_sent(now, sent, &mut self.window);
-            self.drop_resume();
+        if self.resume.is_active() {
+            self.resume.on_sent(now, sent, &mut self.window);
         }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if self.resume.is_some() && self.resumes(now, feedback) == Step::Hold {
+        if self.resume.is_active()
+            && self.resume.on_feedback(now, feedback, &mut self.window, self.beta) == Step::Hold
+        {
             return;
         }
         if let Some(before) = self.undo.on_feedback(feedback) {
@@ -122,8 +107,7 @@ impl Controller for Reno {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        // RFC 9959 section 3.6.
-        self.resume = None;
+        self.resume.end();
         self.undo.on_timeout(self.window.saved());
         // Linux takes the window here too (`tcp_reno_ssthresh`), RFC 5681 equation 4 the flight size.
         let ssthresh =
@@ -133,26 +117,23 @@ impl Controller for Reno {
 
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
         self.window.decay_to(cwnd);
-        if let Some(resume) = &mut self.resume {
-            resume.on_validation();
-            self.drop_resume();
-        }
+        self.resume.on_validation();
     }
 
     fn reduces_at_once(&self) -> bool {
-        self.resume.as_ref().is_some_and(|resume| resume.reduces_at_once())
+        self.resume.reduces_at_once()
     }
 
     fn limits(&self) -> Limits {
-        let pacing = self.resume.as_ref().map_or(Pacing::Unpaced, |resume| resume.pacing());
-        Limits { cwnd: self.window.cwnd, pacing, burst: self.window.mss }
+        let Window { cwnd, mss: burst, .. } = self.window;
+        Limits { cwnd, pacing: self.resume.pacing(), burst }
     }
 
     fn probe(&self) -> Probe {
         let own = if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" };
         Probe {
             ssthresh: self.window.known_ssthresh(),
-            phase: self.resume.as_ref().and_then(|resume| resume.phase()).unwrap_or(own),
+            phase: self.resume.phase().unwrap_or(own),
             ..Probe::default()
         }
     }

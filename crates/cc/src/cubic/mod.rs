@@ -8,10 +8,8 @@ use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::abe;
-use crate::careful_resume::{self, Resume, Step};
-use crate::contract::{
-    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
-};
+use crate::careful_resume::{self, CarefulResume, Step};
+use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Probe, Sent, Setup};
 use crate::hystart::{self, SlowStart};
 use crate::search;
 use crate::undo::Undo;
@@ -44,8 +42,7 @@ pub struct Cubic {
     /// Replaces `fraction`, `w_max`, `cwnd_prior` and `epoch` with `arithmetic = "linux"`.
     linux: Option<Linux>,
     undo: Undo<SavedState>,
-    /// Careful Resume, until it ends.
-    resume: Option<Box<Resume>>,
+    resume: CarefulResume,
 }
 
 /// State that a spurious loss restores (RFC 9438 section 4.9).
@@ -186,7 +183,7 @@ impl Cubic {
             epoch: None,
             linux: (p.choice("arithmetic") == "linux").then(|| Linux::new(setup)),
             undo: Undo::default(),
-            resume: Resume::new(setup),
+            resume: CarefulResume::new(setup),
         }
     }
 
@@ -223,21 +220,12 @@ impl Cubic {
     /// have not seen its packets.
     #[cold]
     fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
-        let Some(resume) = &mut self.resume else { return Step::Normal };
-        let step = resume.on_feedback(now, feedback, &mut self.window, self.beta);
-        let has_jumped = !resume.observes_slow_start();
-        self.drop_resume();
-        if has_jumped {
+        let step = self.resume.on_feedback(now, feedback, &mut self.window, self.beta);
+        if step != Step::Normal {
             self.fraction = 0.0;
             self.slow_start.on_timeout();
         }
         step
-    }
-
-    /// Drops Careful Resume once it is over.
-    #[cold]
-    fn drop_resume(&mut self) {
-        self.resume = self.resume.take().filter(|resume| !resume.is_over());
     }
 
     fn saved(&self) -> SavedState {
@@ -356,14 +344,13 @@ impl Controller for Cubic {
         if let Some(linux) = &mut self.linux {
             linux.exclude(now, sent.idle);
         }
-        if let Some(resume) = &mut self.resume {
-            resume.on_sent(now, sent, &mut self.window);
-            self.drop_resume();
+        if self.resume.is_active() {
+            self.resume.on_sent(now, sent, &mut self.window);
         }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if self.resume.is_some() && self.resumes(now, feedback) == Step::Hold {
+        if self.resume.is_active() && self.resumes(now, feedback) == Step::Hold {
             return;
         }
         if let Some(saved) = self.undo.on_feedback(feedback) {
@@ -389,8 +376,7 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        // RFC 9959 section 3.6.
-        self.resume = None;
+        self.resume.end();
         self.undo.on_timeout(self.saved());
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
@@ -408,30 +394,22 @@ impl Controller for Cubic {
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
         self.window.decay_to(cwnd);
         self.fraction = 0.0;
-        if let Some(resume) = &mut self.resume {
-            resume.on_validation();
-            self.drop_resume();
-        }
+        self.resume.on_validation();
     }
 
     fn reduces_at_once(&self) -> bool {
-        self.resume.as_ref().is_some_and(|resume| resume.reduces_at_once())
+        self.resume.reduces_at_once()
     }
 
     fn limits(&self) -> Limits {
-        let mut limits =
-            Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss };
-        if let Some(resume) = &self.resume {
-            limits.pacing = resume.pacing();
-        }
-        limits
+        let Window { cwnd, mss: burst, .. } = self.window;
+        Limits { cwnd, pacing: self.resume.pacing(), burst }
     }
 
     fn probe(&self) -> Probe {
         let phase = match (&self.epoch, &self.linux) {
             _ if self.window.in_slow_start() => {
-                let phase = self.resume.as_ref().and_then(|resume| resume.phase());
-                phase.unwrap_or(self.slow_start.phase())
+                self.resume.phase().unwrap_or(self.slow_start.phase())
             }
             (_, Some(linux)) => linux.phase(self.window.packets()),
             (None, _) => "recovery",
