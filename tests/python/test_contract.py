@@ -204,7 +204,7 @@ def test_listings_say_everything(sojourn: Sojourn, what: str, more: str) -> None
             assert {"name", "default", "unit", "range", "doc", "source"} <= set(param)
             assert param["doc"]
             assert param["source"]
-            # The greatest number of bytes stands for a limit that is off.
+            # The greatest number of bytes is a limit that is off.
             assert not param["default"].startswith("18446744073")
 
 

@@ -13,17 +13,17 @@ impl Round {
     /// Whether `feedback` acknowledges a packet sent after the start of the round; if so,
     /// starts the next round. The first feedback of a connection always starts one.
     pub(crate) fn ended(&mut self, feedback: &Feedback<'_>) -> bool {
-        if feedback.largest_acked < self.end {
-            return false;
-        }
-        self.end = feedback.next_number;
-        true
+        self.ended_at(feedback.largest_acked, feedback)
     }
 
     /// Whether `feedback` acknowledges all packets sent before the start of the round; if so, starts
     /// the next round. Such rounds end one packet earlier than those of [`Round::ended`].
     pub(crate) fn ended_with_flight(&mut self, feedback: &Feedback<'_>) -> bool {
-        if feedback.largest_acked + 1 < self.end {
+        self.ended_at(feedback.largest_acked + 1, feedback)
+    }
+
+    fn ended_at(&mut self, reached: u64, feedback: &Feedback<'_>) -> bool {
+        if reached < self.end {
             return false;
         }
         self.end = feedback.next_number;

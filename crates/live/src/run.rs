@@ -161,11 +161,11 @@ pub fn run(
     })?;
     let lateness = flows.iter().flatten().filter_map(|flow| flow.lateness());
     let departures = lateness.map(|(flow, lateness)| (flow.to_owned(), lateness)).collect();
-    let transports = scenario.flows.iter().zip(&controls);
-    let transports = transports
+    let each = scenario.flows.iter().zip(&controls);
+    let transports = each
         .map(|(flow, control)| (flow.name.clone(), transport(flow, control.is_some(), options)))
         .collect();
-    Ok(Report { transports, ..report(finished?, writer, departures)? })
+    report(finished?, writer, departures, transports)
 }
 
 /// The transport of a flow: the name of its stack, `tcp` of the kernel, `udp` for Sojourn's own over
@@ -195,11 +195,12 @@ fn report(
     finished: Finished,
     writer: Option<Writer>,
     departures: Vec<(String, Histogram)>,
+    transports: Vec<(String, String)>,
 ) -> Result<Report, Error> {
     let captured = finish_capture(writer, &finished)?;
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();
-    let (outcome, transports) = (simulation.finish(), Vec::new());
+    let outcome = simulation.finish();
     Ok(Report { outcome, timing, accounts, captured, departures, transports })
 }
 

@@ -49,7 +49,7 @@ registry::queues! {
 pub use cake::{Framing, Overhead};
 
 /// The tin of a codepoint in a mode of `cake`'s parameter `diffserv`, as Linux numbers them (`tin_index`
-/// of `sch_cake.c`): best effort is tin 0 of `diffserv3` and `diffserv4`. `None` if there is no such
+/// of `sch_cake.c`): best effort is tin 0 of `diffserv3` and `diffserv4`. `None` for an unknown
 /// mode.
 pub fn cake_tin(diffserv: &str, dscp: u8) -> Option<usize> {
     cake::tin(diffserv, dscp)

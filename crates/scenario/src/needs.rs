@@ -39,10 +39,18 @@ pub(crate) fn check(
     }
     if transport.cwnd_validation != CwndValidation::Rfc5681 && !needs.validation {
         let message = format!("`{name}` has no window for `cwnd_validation` of flow `{flow}`");
-        let help = format!(
-            "remove flow.{flow}.transport.cwnd_validation, or choose reno, cubic, dctcp or vegas"
-        );
-        checker.report(at, message, help);
+        let key = format!("flow.{flow}.transport.cwnd_validation");
+        checker.report(at, message, format!("remove {key}, or choose {}", validated()));
+    }
+}
+
+/// The controllers whose unused window the transport validates, as `a, b or c`.
+fn validated() -> String {
+    let all = sojourn_cc::all().iter().map(|one| one.info);
+    let names: Vec<&str> = all.filter(|info| info.needs.validation).map(|info| info.name).collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => "none".to_owned(),
     }
 }
 

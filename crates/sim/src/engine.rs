@@ -174,19 +174,15 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         let entry = self.run.timeline.entries[self.next_entry];
         self.next_entry += 1;
         self.hosts.catch_up(entry.link);
-        let mut hosts_change = false;
         let net = &mut self.hosts.net;
         let (now, link) = (net.clock.now, &mut net.links[entry.link]);
         match entry.what {
             Change::Rate(rate) => {
                 link.set_rate(now, rate, &mut net.events);
-                hosts_change = true;
+                self.hosts.retry_held(entry.link);
             }
             Change::Delay(delay) => link.set_delay(delay),
             what => self.record.on_change(&self.run, &mut self.hosts, entry.link, what),
-        }
-        if hosts_change {
-            self.hosts.retry_held(entry.link);
         }
         if let Some(next) = self.run.timeline.entries.get(self.next_entry) {
             self.hosts.net.events.push(next.at, Kind::Change, 0);

@@ -27,8 +27,6 @@ pub(crate) struct Tuner {
     rtt: Option<Duration>,
     /// The last echo (`rcv_rtt_last_tsecr`).
     echo: Option<Instant>,
-    /// Payload of a full packet.
-    mss: u64,
     /// Start of the measurement of read bytes, and the bytes read before; `None` before the first
     /// data.
     epoch: Option<(Instant, u64)>,
@@ -49,6 +47,7 @@ enum Rule {
 
 #[derive(Debug)]
 struct RightSizing {
+    /// Payload of a full packet.
     mss: u64,
     /// `window_clamp`: the window that the buffer allows.
     clamp: u64,
@@ -75,16 +74,7 @@ impl Tuner {
             Profile::Quic => Rule::Doubling,
         };
         let most = config.window_limit();
-        Some(Box::new(Tuner {
-            window,
-            most,
-            rtt: None,
-            echo: None,
-            mss,
-            epoch: None,
-            read: 0,
-            rule,
-        }))
+        Some(Box::new(Tuner { window, most, rtt: None, echo: None, epoch: None, read: 0, rule }))
     }
 
     /// A packet arrives whose sender had last received an acknowledgement that left at `echo`:
@@ -92,7 +82,7 @@ impl Tuner {
     /// first packet with an echo measures a round trip: later ones may have waited for the application
     /// or the pacer. Linux ignores packets that are not full (`rcv_mss`), too. `len`: payload in bytes.
     pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
-        let is_short = matches!(self.rule, Rule::RightSizing(_)) && u64::from(len) < self.mss;
+        let is_short = matches!(&self.rule, Rule::RightSizing(rule) if u64::from(len) < rule.mss);
         if self.echo.replace(echo) == Some(echo) || is_short {
             return;
         }

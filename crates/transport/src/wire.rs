@@ -152,7 +152,7 @@ impl Ack {
 
 impl AckDetails {
     fn is_distinct(&self) -> bool {
-        // Without a window, they are added for what they say.
+        // Details without a window are added for their other contents.
         let has_lists = !self.ranges.is_empty() || !self.received.is_empty();
         self.window.is_none() || has_lists || self.duplicates.is_some()
     }

@@ -195,7 +195,7 @@ mod tests {
 
     /// The cases of libwebrtc's trendline_estimator_unittest.cc: 25 packets at the same pace, and a
     /// tenth slower and 15 % faster, each with one change of the signal. The draft's filter is another,
-    /// but has to tell the same.
+    /// but has to give the same signals.
     #[test]
     fn signals_are_libwebrtc_s() {
         let cases = [(20, None), (22, Some(Signal::Overuse)), (17, Some(Signal::Underuse))];

@@ -208,8 +208,8 @@ mod tests {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let (noted, clock) = (Box::new(Noted(Arc::clone(&calls))), Clock::start());
         let mut priority = CappedPriority::begin(noted, clock).expect("granted");
-        // A shared processor needs some windows.
-        let until = clock.now() + Duration::from_secs(5);
+        // A shared processor needs some windows, and a busy one many.
+        let until = clock.now() + Duration::from_secs(60);
         while calls.lock().expect("not poisoned").len() < 3 && clock.now() < until {
             priority.account();
         }

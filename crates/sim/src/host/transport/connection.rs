@@ -64,7 +64,7 @@ impl<M: Metering> Connection<M> {
     }
 
     /// Gives the receiver the frames and the timestamp echo of a data packet that arrives. Returns
-    /// whether it is no copy of an earlier one.
+    /// false for a copy of an earlier one.
     #[inline(never)]
     pub(crate) fn pass_extras(&mut self, now: Instant, packet: &Packet, data: &Data) -> bool {
         if let Some(seen) = &mut self.seen
