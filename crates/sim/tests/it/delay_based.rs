@@ -191,6 +191,8 @@ fn rfc_6817_yields_to_reno_and_cubic() {
         let part = goodput(&summary, 1) / goodput(&alone, 0);
         println!("{other}: {part}, at least {worst}");
         assert!(part > worst, "{other} has {part} of what it has alone");
+        // A regression from the 0.95 and 0.93 of this implementation.
+        assert!(part > 0.9, "{other} has {part} of what it has alone");
     }
 }
 
@@ -236,6 +238,7 @@ fn swift_keeps_its_target_and_scales_with_flows() {
     let (p50, p99, used, fair) = swift(100);
     println!("100 flows: {p50} {p99} us, {used}, {fair}");
     assert!(p50 > 40.0 && p99 < 25.0 * 6.0 + 121.0, "{p50} {p99}");
-    // A sawtooth that falls to half (`max_mdf`) of the capacity without a queue has a mean of 3/4.
-    assert!(used > 0.75 && fair > 0.9, "{used} {fair}");
+    // A sawtooth that falls to half (`max_mdf`) of the capacity without a queue has a mean of 3/4. The
+    // limit is closer: a regression from the 0.915 of this implementation.
+    assert!(used > 0.9 && fair > 0.9, "{used} {fair}");
 }
