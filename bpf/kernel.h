@@ -62,7 +62,7 @@ struct inet_connection_sock {
 	struct {
 		u8 pending;
 	} icsk_ack;
-	/* The controller's own memory in the socket; zero before `init`. */
+	/* The controller's own memory in the socket. Calls before `init` may write to it, too. */
 	u64 icsk_ca_priv[13];
 } CORE;
 

@@ -16,6 +16,14 @@ struct flow {
 
 #include "window_flows.h"
 
+/*
+ * The last sample waits in the socket for `cong_avoid`, which follows most acknowledgements, so that
+ * these search for the flow's state only once.
+ */
+#define SAMPLE icsk_ca_priv[0]
+#define SAMPLED_AT icsk_ca_priv[1]
+#define NO_SAMPLE 0
+
 SEC("struct_ops")
 void sojourn_init(u64 *args)
 {
@@ -26,20 +34,14 @@ void sojourn_init(u64 *args)
 
 	if (!flow)
 		return;
+	/* `pkts_acked` comes before this for the SYN, whose round trip is shorter than those of data. */
+	tp->inet_conn.SAMPLE = NO_SAMPLE;
 	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
 	flow->ca_state = TCP_CA_OPEN;
 	open_socket(flow, tp);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
-
-/*
- * The last sample waits in the socket for `cong_avoid`, which follows most acknowledgements, so that
- * these search for the flow's state only once.
- */
-#define SAMPLE icsk_ca_priv[0]
-#define SAMPLED_AT icsk_ca_priv[1]
-#define NO_SAMPLE 0
 
 /* Takes the sample that waits. The phases rest while the stack recovers. */
 INLINE void measure(struct flow *flow, struct tcp_sock *tp)
