@@ -188,6 +188,11 @@ def dropped(*_):
     time.sleep(60)
 cli._command = dropped
 """,
+    # As in a module that loads and has dataclasses; `python -m` would then end by SIGINT itself.
+    "exec": """
+from sojourn.cli import commands
+commands.parse = lambda argv: exec("kill()")
+""",
 }
 
 
@@ -206,7 +211,8 @@ def kill():
 sys.argv = ["sojourn", "check", "missing.toml"]
 sys.exit(cli.main())
 """
-    process = begun([sys.executable, "-c", body], tmp_path)
+    (tmp_path / "late.py").write_text(body)
+    process = begun([sys.executable, "-m", "late"], tmp_path)
     _, stderr = process.communicate(timeout=60)
     assert stderr == "sojourn: interrupted; nothing was written\n"
     assert process.returncode == 128 + number

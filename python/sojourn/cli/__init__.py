@@ -24,7 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Without `argv`, the command owns the process, including its signals.
     """
     with terminal.streams():
-        return _main(argv)
+        status = _main(argv)
+    if argv is None and interrupts.received():
+        interrupts.end(status)
+    return status
 
 
 def _main(argv: Sequence[str] | None) -> int:

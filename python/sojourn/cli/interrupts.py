@@ -5,12 +5,14 @@ effect. If Python cannot run the handler, because a library or the user's own co
 thread without Python ends the process (crates/py/src/interrupt.rs).
 """
 
+import atexit
 import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 # Time for the usual end. After it, the guard ends the process.
 _GRACE_S = 0.5
@@ -101,6 +103,19 @@ def received() -> KeyboardInterrupt | None:
 def status(interrupt: KeyboardInterrupt) -> int:
     """Return the exit status, as in shells: 128 plus the number of the signal."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+
+
+def end(status: int) -> NoReturn:
+    """End this interrupted process with its status.
+
+    `python -m` would end by SIGINT if the interrupt met the `exec` of a text, as in a module that
+    loads and has dataclasses: CPython notes it (`run_eval_code_obj` in Python/pythonrun.c).
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
