@@ -104,8 +104,9 @@ impl SpikeTracker {
         }
     }
 
-    /// A packet that arrived after the change, at `enqueued_at`, leaves the queue at `leaves_at`,
-    /// after `dropped` drops of the queue.
+    /// A packet that arrived at `enqueued_at` leaves the queue at `leaves_at`, after `dropped` drops of
+    /// the queue. One that waited at the change counts as one that arrived then: the peak is that of
+    /// the virtual waiting time from the change on, also if the queue drops everything that arrives.
     pub(crate) fn on_wait(
         &mut self,
         leaves_at: Instant,

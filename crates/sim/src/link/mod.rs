@@ -270,14 +270,18 @@ impl<M: Metering> Link<M> {
         M::enter(Part::Engine);
     }
 
-    /// Adds a wait to the spike of the last change before the packet arrived, and to the record of
-    /// waits since the last change of all.
+    /// Adds a wait to the spike of the last change before the packet arrived, its part since each
+    /// later change to that one's, and the wait to the record of waits since the last change of all.
     #[inline(never)]
     fn track(&mut self, leaves_at: Instant, enqueued_at: Instant, wait: Duration) {
         let count_before = self.trackers.partition_point(|tracker| tracker.from <= enqueued_at);
         if let Some(tracker) = count_before.checked_sub(1).and_then(|at| self.trackers.get_mut(at))
         {
             tracker.on_wait(leaves_at, enqueued_at, wait, self.counts.dropped);
+        }
+        for tracker in &mut self.trackers[count_before..] {
+            let since = leaves_at.since(tracker.from);
+            tracker.on_wait(leaves_at, tracker.from, since, self.counts.dropped);
         }
         if let Some(last) = self.trackers.last_mut() {
             last.extend(leaves_at, wait);

@@ -317,6 +317,29 @@ source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
     assert_eq!(found.duration_s, Some(2.0));
 }
 
+/// Datagrams fill 200 ms of 20 Mbit/s, which take 400 ms at half of the rate. The buffer has half of
+/// its bytes from then on, so that what arrives waits 200 ms at most: the peak is that of the packets
+/// that waited at the change.
+#[test]
+fn packets_that_waited_at_the_change_count() {
+    let found = run_exact(
+        "3s",
+        r#"
+[link.a]
+rate = { start = "20Mbit", steps = [{ at = "1s", rate = "10Mbit" }] }
+buffer = "200ms"
+[flow.video]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "28960kbit", on = "3s", off = "1s" }
+"#,
+    )
+    .spikes
+    .remove(0);
+    assert_near(found.spike_s.unwrap(), 0.400, 12e3 / 10e6, "spike");
+    assert_near(found.peak_at_s, 1.400, 12e3 / 10e6, "peak");
+}
+
 /// A drop that delays no packet has no spike and no duration.
 #[test]
 fn no_spike_no_duration() {
