@@ -16,7 +16,7 @@ _KNOWN = {
     "bbr3": "#3d1fe0",
     "copa": "#4c7a34",
     "dctcp": "#009e73",
-    "prague": "#00798c",
+    "prague": "#b87900",
     "vegas": "#7a6a00",
     "ledbat": "#b5651d",
     "ledbat++": "#8a5a44",
@@ -28,7 +28,7 @@ _KNOWN = {
     "none": "#7a7a7a",
 }
 _OTHERS = (
-    *("#b87900", "#2f8fc4", "#5b6abf", "#b0446e"),
+    *("#00798c", "#2f8fc4", "#5b6abf", "#b0446e"),
     *("#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b", "#50788f"),
 )
 

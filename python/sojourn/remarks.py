@@ -1,7 +1,15 @@
-"""Remarks below the summary table: repeats, spikes below their bound, timing of live runs."""
+"""Remarks below the summary table: repeats, spikes below their bound, ECN, timing of live runs."""
 
 from sojourn.formatting import change_text, counted
-from sojourn.run_summary import Item, LiveSummary, Summary, entries, value_of, worst_spike
+from sojourn.run_summary import (
+    FlowSummary,
+    Item,
+    LiveSummary,
+    Summary,
+    entries,
+    value_of,
+    worst_spike,
+)
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8
@@ -115,6 +123,29 @@ def _lost(live: LiveSummary) -> list[str]:
     if _is_veth(live):
         remedy += ", or raise the sysctls net.core.rmem_max and net.core.wmem_max"
     return [f"{counted(lost, 'packet')} lost outside the links; {remedy}"] if lost else []
+
+
+# Controllers that are made for marks, by name; `prague g=0.1` is one.
+_MARK_BASED = ("dctcp", "prague")
+
+
+def ecn(summary: Summary) -> list[str]:
+    """List flows whose ECN failed, and flows made for marks that met losses and not one mark."""
+    lines = {}
+    for run in summary["runs"]:
+        for flow in run["flows"]:
+            who = f"{flow['name']} ({flow['control']})"
+            if failure := flow.get("ecn_failure"):
+                lines[who] = f"its ECN failed ({failure}); it continued without (docs/damage.md)"
+            elif _is_unmarked(flow):
+                lines[who] = "no queue marked its packets, so it responded to losses alone"
+    return _shortened([f"{who}: {text}" for who, text in lines.items()])
+
+
+def _is_unmarked(flow: FlowSummary) -> bool:
+    named = flow["control"].split(" ")[0] in _MARK_BASED
+    # Records of other programs may lack either.
+    return named and flow.get("marked_packets") == 0 and bool(flow.get("dropped_packets"))
 
 
 def below_bound(summary: Summary, worst: bool) -> list[str]:

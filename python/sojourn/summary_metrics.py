@@ -183,7 +183,10 @@ NOTES: list[list[tuple[Metric, str]]] = [
     [
         (LATE, "late: frames that were complete after their playout time"),
         (FROZEN, "frozen: intervals between frames of three mean ones and 150 ms more (W3C)"),
-        (QUALITY, "MOS: estimated quality from 1 to 5 (docs/media.md)"),
+        (
+            QUALITY,
+            "MOS: estimated quality from 1 to 5, whatever the delay (docs/media.md)",
+        ),
     ],
     [
         (

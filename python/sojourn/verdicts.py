@@ -301,7 +301,7 @@ def _added(one: ControllerVerdict) -> str:
 def _reason(one: ControllerVerdict, is_one: bool) -> str:
     used = "it used" if is_one else "they used"
     if one["cause"] == "load":
-        return f" because {used} {_percent(one['load'])} of the link"
+        return f" because {used} {_percent(one['load'])} of the link just before it"
     if one["cause"] == "drops":
         return " because the queue dropped packets"
     if one["cause"] == "slower":

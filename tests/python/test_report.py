@@ -13,6 +13,7 @@ from sojourn import legend
 from sojourn.cli import main
 from sojourn.errors import UsageError
 from sojourn.report import dark, series
+from support import ROOT
 
 LOT = {
     "duration": "2s",
@@ -165,6 +166,8 @@ def test_response_times_have_a_row() -> None:
     link = {"neck": {"rate": "20Mbit", "delay": "10ms"}}
     document = {"duration": "2s", "controls": ["cubic"], "link": link, "flow": {"web": flow}}
     assert "Response time" in sojourn.run(document).plot().svg
+    call = sojourn.Scenario.load(ROOT / "scenarios" / "video-call.toml").set("duration=4s")
+    assert "Frame delay" in sojourn.run(call).plot().svg
 
 
 def test_the_legend_has_columns_that_fit(small: Path) -> None:

@@ -230,3 +230,17 @@ def test_links_have_rows_of_their_own_where_flows_share_them() -> None:
     )
     assert single is not None
     assert [(name.control, name.detail) for name in single.names] == [("", "bottleneck")]
+
+
+def test_flows_whose_ecn_has_no_effect_are_named(small: Path) -> None:
+    scenario = sojourn.Scenario.load(ROOT / "scenarios" / "damaged-ecn.toml")
+    said = summary_table.build(sojourn.run(scenario).summary).remarks
+    assert "validated_bleached (prague): its ECN failed (bleached)" in "\n".join(said)
+    queue = 'queue = { kind = "codel", ecn = true }'
+    unmarked = "no queue marked its packets, so it responded to losses alone"
+    small.write_text(SMALL.replace(queue, 'buffer = "30kB"'))
+    said = summary_table.build(sojourn.run(small, control="prague").summary).remarks
+    assert f"upload (prague): {unmarked}" in said
+    small.write_text(SMALL)
+    said = summary_table.build(sojourn.run(small, control="prague").summary).remarks
+    assert unmarked not in "\n".join(said)

@@ -57,7 +57,7 @@ def test_one_sentence_has_the_fall_the_bound_and_each_response() -> None:
     assert text_of(bbr=late, cubic=low, ideal=spike()) == (
         "At 30 s neck fell from 60 to 20 Mbit/s. 100 ms of queueing delay was unavoidable; bbr "
         "added 156 ms by reacting late, and took 900 ms to recover; ideal met the bound; cubic "
-        "stayed below the bound because it used 86 % of the link."
+        "stayed below the bound because it used 86 % of the link just before it."
     )
 
 
@@ -94,7 +94,7 @@ def test_the_largest_part_of_an_excess_is_its_cause(
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
-        ({"carried_loop_bps": 30e6}, "because it used 50 % of the link"),
+        ({"carried_loop_bps": 30e6}, "because it used 50 % of the link just before it"),
         ({"dropped_to_peak_packets": 7}, "because the queue dropped packets"),
         ({"offered_loop_bps": 40e6}, "because senders slowed before they could know"),
         # A drop before the change slowed the senders; one after it saves 0.6 ms.

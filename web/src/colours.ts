@@ -10,7 +10,7 @@ const KNOWN: Record<string, string> = {
   bbr3: "#3d1fe0",
   copa: "#4c7a34",
   dctcp: "#009e73",
-  prague: "#00798c",
+  prague: "#b87900",
   vegas: "#7a6a00",
   ledbat: "#b5651d",
   "ledbat++": "#8a5a44",
@@ -20,7 +20,7 @@ const KNOWN: Record<string, string> = {
   rapid: "#a23b3b",
   ideal: "#222222",
 };
-const OTHERS = ["#b87900", "#2f8fc4", "#5b6abf", "#b0446e", "#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b"];
+const OTHERS = ["#00798c", "#2f8fc4", "#5b6abf", "#b0446e", "#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b"];
 
 /** Whether the page is dark now. */
 export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;

@@ -227,7 +227,7 @@ function reasonText(one: Response, isOne: boolean): string {
   const used = isOne ? "it used" : "they used";
   switch (one.cause) {
     case "load":
-      return ` because ${used} ${percent(one.load)} of the link`;
+      return ` because ${used} ${percent(one.load)} of the link just before it`;
     case "drops":
       return " because the queue dropped packets";
     case "slower":

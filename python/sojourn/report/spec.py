@@ -219,8 +219,12 @@ class _Rows:
 
     def response(self) -> None:
         """Draw response times, if a flow waits for responses."""
-        one = Panel("response", "Response time, greatest in each interval", "ms", 120)
-        self._of_flows(one, 1e-3)
+        flows = self.run.summary["runs"][0]["flows"]
+        is_media = any("media" in flow for flow in flows)
+        waits = any("media" not in flow and flow["response_p50_s"] is not None for flow in flows)
+        title = "Frame delay" if is_media else "Response time"
+        title += " and response time" if is_media and waits else ""
+        self._of_flows(Panel("response", f"{title}, greatest in each interval", "ms", 120), 1e-3)
 
     def rtt(self) -> None:
         """Draw round-trip times, unless the flows recorded none, as a receiver's qlog."""
