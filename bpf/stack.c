@@ -16,7 +16,10 @@ enum step_kind {
 	HANDSHAKE,
 	ACKNOWLEDGEMENT,
 	RETRANSMISSION_TIMEOUT,
-	/* A smaller path MTU: the state of a timeout without `ssthresh` (`tcp_simple_retransmit`). */
+	/*
+	 * A smaller path MTU: the state of a timeout without `ssthresh` (`tcp_simple_retransmit`). The
+	 * stack derives a threshold from the window before it, which is left out.
+	 */
 	SMALLER_MTU,
 	/* A packet leaves after an idle time, for controllers without `cong_control`, and for others. */
 	RESTART,
@@ -221,7 +224,6 @@ static void make(const struct step *step)
 	case RETRANSMISSION_TIMEOUT:
 		return expire(step);
 	case SMALLER_MTU:
-		tp.snd_ssthresh = step->snd_ssthresh;
 		return set_state(TCP_CA_LOSS);
 	case RESTART:
 		return restart_slowly(step);

@@ -97,9 +97,16 @@ struct Sender {
     random: Xoshiro256PlusPlus,
     now_us: u64,
     recovery: Recovery,
+    /// How many of a thousand steps make the path MTU smaller.
+    shrinks: u64,
 }
 
 impl Sender {
+    fn new(seed: u64, shrinks: u64) -> Sender {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Sender { random, now_us: 1_000, recovery: Recovery::Open, shrinks }
+    }
+
     fn below(&mut self, bound: u64) -> u64 {
         self.random.next_u64() % bound
     }
@@ -108,11 +115,9 @@ impl Sender {
         self.below(count) == 0
     }
 
-    fn steps(seed: u64, count: usize) -> Vec<Step> {
-        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut sender = Sender { random, now_us: 1_000, recovery: Recovery::Open };
-        let mut steps = vec![sender.handshake()];
-        steps.resize_with(count, || sender.step());
+    fn steps(mut self, count: usize) -> Vec<Step> {
+        let mut steps = vec![self.handshake()];
+        steps.resize_with(count, || self.step());
         steps
     }
 
@@ -127,8 +132,8 @@ impl Sender {
         self.now_us += gaps_us[self.below(longest) as usize];
         let kind = match self.below(1_000) {
             0..4 => Kind::Timeout,
-            4 => Kind::SmallerMtu,
-            5..9 if self.recovery == Recovery::Open => Kind::Restart,
+            4..8 if self.recovery == Recovery::Open => Kind::Restart,
+            place if place >= 1_000 - self.shrinks => Kind::SmallerMtu,
             _ => Kind::Acknowledgement,
         };
         let mut step = Step::new(kind, self.now_us);
@@ -176,8 +181,10 @@ fn lola_in_the_kernel_is_the_algorithm_in_any_order_of_calls() {
     let declared = sojourn_cc::find("lola").expect("a controller").info.params;
     let mut forgetful = defaults("lola");
     forgetful.set(declared, "base_timeout", Value::Integer(2)).expect("a value");
-    for (seed, params) in [(1, defaults("lola")), (2, forgetful)] {
-        let (params, steps) = (words("lola", &params), Sender::steps(seed, 20_000));
+    for (seed, params, shrinks) in
+        [(1, defaults("lola"), 1), (2, forgetful, 1), (3, defaults("lola"), 40)]
+    {
+        let (params, steps) = (words("lola", &params), Sender::new(seed, shrinks).steps(20_000));
         let found = states(&kernel, &params, &steps);
         let wanted = states(&at_once, &params, &steps);
         assert_eq!((found.len(), wanted.len()), (steps.len(), steps.len()));
@@ -195,8 +202,7 @@ fn lola_in_the_kernel_is_the_algorithm_in_any_order_of_calls() {
 
 /// A sender with marks and losses, whose stack reduces its window at once.
 fn marks_and_losses(count: usize) -> Vec<Step> {
-    let random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut sender = Sender { random, now_us: 1_000, recovery: Recovery::Open };
+    let mut sender = Sender::new(1, 0);
     let mut steps = vec![Step::new(Kind::Handshake, sender.now_us)];
     steps.resize_with(count, || {
         sender.now_us += 1_000;
