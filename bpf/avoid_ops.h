@@ -9,10 +9,7 @@
 
 #include "window_flows.h"
 
-/*
- * A loss or a mark. The stack reduces the window to the result, in packets. The program then keeps
- * its fraction of a packet. Otherwise each mark would cut a whole packet, however small alpha is.
- */
+/* A loss or a mark. */
 SEC("struct_ops")
 u32 sojourn_ssthresh(u64 *args)
 {
@@ -23,9 +20,7 @@ u32 sojourn_ssthresh(u64 *args)
 		return greatest(tp->snd_cwnd / 2, 2);
 	read_socket(flow, tp);
 	reduce(flow, tp);
-	flow->known.snd_ssthresh = ssthresh_packets(&flow->CONTROLLER.window);
-	flow->known.snd_cwnd = flow->known.snd_ssthresh;
-	return flow->known.snd_ssthresh;
+	return reduction(flow);
 }
 
 SEC("struct_ops")

@@ -73,12 +73,12 @@ INLINE void control_set_state(struct control *c, u64 state)
 	c->ca_state = state;
 }
 
-/* Whether a packet leaves after an idle period of a retransmission timeout. */
-INLINE u64 is_after_idle(struct tcp_sock *tp, u32 event)
+/* Whether the packet that leaves follows an idle period of a retransmission timeout. */
+INLINE u64 is_after_idle(struct tcp_sock *tp)
 {
 	u32 idle = (u32)bpf_jiffies64() - tp->lsndtime;
 
-	return event == CA_EVENT_TX_START && idle > tp->inet_conn.icsk_rto;
+	return idle > tp->inet_conn.icsk_rto;
 }
 
 /* Paces so many bytes in a time in microseconds. */

@@ -93,21 +93,28 @@ INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 	window_reduce_to(w, dctcp_reduced(&flow->dctcp, settings()));
 }
 
-/* Section 3.5: a loss halves the window, even after a mark in the same round trip. */
+/* Section 3.5: a loss halves the window before it. */
 INLINE void react_to_loss(struct flow *flow, struct tcp_sock *tp)
 {
 	struct window *w = &flow->dctcp.window;
 
-	read_socket(flow, tp);
-	window_save(w);
-	w->acked = 0;
-	tp->snd_ssthresh = greatest(packets(w->cwnd / 2, w->mss), 2);
+	window_reduce_to(w, w->saved_cwnd / 2);
+	tp->snd_ssthresh = reduction(flow);
 }
 
+/*
+ * The stack calls `ssthresh` before, unless it reduces the window already for a mark in the same
+ * round trip. A loss then halves that window.
+ */
 INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
 {
-	if (state == TCP_CA_RECOVERY && flow->ca_state != TCP_CA_RECOVERY)
-		react_to_loss(flow, tp);
+	if (state != TCP_CA_RECOVERY || flow->ca_state == TCP_CA_RECOVERY)
+		return;
+	if (flow->ca_state == TCP_CA_CWR) {
+		read_socket(flow, tp);
+		window_save(&flow->dctcp.window);
+	}
+	react_to_loss(flow, tp);
 }
 
 INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)

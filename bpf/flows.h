@@ -31,8 +31,8 @@ INLINE struct flow *new_flow(struct tcp_sock *tp)
 }
 
 /*
- * Switches to Reno, which sends without ECN, if the peer did not negotiate one of these modes: marks
- * would have no effect (RFC 3168 section 6.1.1; Linux, `dctcp_init`). Returns whether it did.
+ * Switches to Reno if the peer has none of these modes: marks would have no effect (RFC 3168 section
+ * 6.1.1; Linux, `dctcp_init`). Reno answers classic ECN, if negotiated. Returns whether it did.
  */
 INLINE u64 falls_back(struct tcp_sock *tp, u32 modes)
 {

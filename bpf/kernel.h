@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The parts of the kernel that the programs use: types with only the fields that they read or
- * write, which the loader finds in the running kernel (CO-RE), and the helpers by number
- * (linux/bpf.h).
+ * write, which the loader finds in the running kernel (CO-RE).
  */
 #ifndef SOJOURN_KERNEL_H
 #define SOJOURN_KERNEL_H
 
-#include "fixed.h"
+#include "helpers.h"
 
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef int s32;
 typedef long long s64;
 
+#ifdef __bpf__
 #define SEC(name) __attribute__((section(name), used))
 #define CORE __attribute__((preserve_access_index))
+#define SETTING const volatile
+#else
+/* A native program (stack.c), which writes the parameters itself. */
+#define SEC(name)
+#define CORE
+#define SETTING
+#endif
 
 #define BPF_MAP_TYPE_ARRAY 2
 #define BPF_MAP_TYPE_SK_STORAGE 24
@@ -27,25 +34,6 @@ typedef long long s64;
 #define MAP_UINT(name, value) int (*name)[value]
 #define MAP_TYPE(name, value) value *name
 
-static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
-static long (*const bpf_skb_store_bytes)(void *skb, u32 at, const void *from, u32 length,
-					 u64 flags) = (void *)9;
-static long (*const bpf_l3_csum_replace)(void *skb, u32 at, u64 from, u64 to,
-					 u64 size) = (void *)10;
-static long (*const bpf_skb_load_bytes)(const void *skb, u32 at, void *to,
-					u32 length) = (void *)26;
-static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value,
-					 u64 flags) = (void *)107;
-static long (*const bpf_setsockopt)(void *sk, int level, int name, void *value,
-				    int length) = (void *)49;
-static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
-static u64 (*const bpf_jiffies64)(void) = (void *)118;
-static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
-static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
-static long (*const bpf_loop)(u32 steps, void *step, void *context, u64 flags) = (void *)181;
-
-extern void *bpf_cast_to_kern_ctx(void *context) __attribute__((section(".ksyms")));
-
 struct sock {
 	u32 sk_pacing_status;
 	unsigned long sk_pacing_rate;
@@ -56,7 +44,12 @@ struct sock {
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
 
+struct inet_sock {
+	struct sock sk;
+} CORE;
+
 struct inet_connection_sock {
+	struct inet_sock icsk_inet;
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	u32 icsk_rto;
 	struct {
@@ -148,6 +141,8 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
+	/* CA_EVENT_TX_START since Linux 7.1 (commit d1e59a469737), instead of a call of `cwnd_event`. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
@@ -166,12 +161,16 @@ struct tcp_congestion_ops {
 /* A bit's place differs from kernel to kernel. The kernel declares this one in a byte. */
 INLINE u64 is_cwnd_limited_bit(struct tcp_sock *tp)
 {
+#ifdef __bpf__
 	const void *at = (const void *)tp +
 			 __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_BYTE_OFFSET);
 	u64 byte = *(const u8 *)at;
 
 	byte <<= __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_LSHIFT_U64);
 	return byte >> __builtin_preserve_field_info(tp->is_cwnd_limited, FIELD_RSHIFT_U64);
+#else
+	return tp->is_cwnd_limited;
+#endif
 }
 
 /* Linux, `tcp_is_cwnd_limited`. */

@@ -17,12 +17,12 @@ struct flow {
 #include "window_flows.h"
 
 /*
- * The last sample waits in the socket for `cong_avoid`, which follows most acknowledgements, so that
- * these search for the flow's state only once.
+ * The last acknowledgement waits in the socket for `cong_avoid`, which follows most of them, so that
+ * these search for the flow's state only once. Its round-trip time is `NONE` without a sample.
  */
-#define SAMPLE icsk_ca_priv[0]
-#define SAMPLED_AT icsk_ca_priv[1]
-#define NO_SAMPLE 0
+#define ACK_RTT icsk_ca_priv[0]
+#define ACK_AT icsk_ca_priv[1]
+#define NO_ACK 0
 
 SEC("struct_ops")
 void sojourn_init(u64 *args)
@@ -35,7 +35,7 @@ void sojourn_init(u64 *args)
 	if (!flow)
 		return;
 	/* `pkts_acked` comes before this for the SYN, whose round trip is shorter than those of data. */
-	tp->inet_conn.SAMPLE = NO_SAMPLE;
+	tp->inet_conn.ACK_RTT = NO_ACK;
 	lola_init(&flow->lola, settings(), mss, tp->snd_cwnd * mss);
 	flow->ca_state = TCP_CA_OPEN;
 	open_socket(flow, tp);
@@ -43,23 +43,22 @@ void sojourn_init(u64 *args)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Takes the sample that waits. The phases rest while the stack recovers. */
+/* Takes the acknowledgement that waits. The phases rest while the stack recovers. */
 INLINE void measure(struct flow *flow, struct tcp_sock *tp)
 {
 	const struct lola_params *p = settings();
-	u64 rtt = tp->inet_conn.SAMPLE;
-	u64 at = tp->inet_conn.SAMPLED_AT;
+	u64 rtt = tp->inet_conn.ACK_RTT;
+	u64 at = tp->inet_conn.ACK_AT;
 
-	if (rtt == NO_SAMPLE)
-		return;
-	tp->inet_conn.SAMPLE = NO_SAMPLE;
-	lola_sample(&flow->lola, p, at, rtt);
+	tp->inet_conn.ACK_RTT = NO_ACK;
+	if (rtt != NONE)
+		lola_sample(&flow->lola, p, at, rtt);
 	if (flow->ca_state <= TCP_CA_DISORDER)
 		lola_advance(&flow->lola, p, at, rtt);
 }
 
-/* The same, if no `cong_avoid` has followed the sample. The window is the stack's during recovery. */
-INLINE void measure_late(struct flow *flow, struct tcp_sock *tp)
+/* The same without `cong_avoid`, which is rare. The window is the stack's during recovery. */
+static __attribute__((noinline)) void measure_late(struct flow *flow, struct tcp_sock *tp)
 {
 	u64 may_change = flow->ca_state <= TCP_CA_DISORDER;
 
@@ -70,7 +69,28 @@ INLINE void measure_late(struct flow *flow, struct tcp_sock *tp)
 		write_socket(flow, tp);
 }
 
-/* Every acknowledgement of data. */
+/* Before other calls, which timers make too: an earlier acknowledgement. */
+INLINE void measure_earlier(struct flow *flow, struct tcp_sock *tp)
+{
+	if (tp->inet_conn.ACK_RTT != NO_ACK && tp->inet_conn.ACK_AT != now_of(tp))
+		measure_late(flow, tp);
+}
+
+/*
+ * The sample of this acknowledgement precedes its loss or its restored window, and the phases follow
+ * (`lola_on_feedback`). `measure` repeats the sample without effect.
+ */
+INLINE void measure_first(struct flow *flow, struct tcp_sock *tp)
+{
+	u64 rtt;
+
+	measure_earlier(flow, tp);
+	rtt = tp->inet_conn.ACK_RTT;
+	if (rtt != NO_ACK && rtt != NONE)
+		lola_sample(&flow->lola, settings(), now_of(tp), rtt);
+}
+
+/* Every acknowledgement. */
 SEC("struct_ops")
 void sojourn_pkts_acked(u64 *args)
 {
@@ -78,19 +98,17 @@ void sojourn_pkts_acked(u64 *args)
 	const struct ack_sample *sample = (void *)args[1];
 	s64 rtt_us = sample->rtt_us;
 
-	if (rtt_us < 0)
-		return;
-	if (tp->inet_conn.SAMPLE != NO_SAMPLE) {
+	if (tp->inet_conn.ACK_RTT != NO_ACK) {
 		struct flow *flow = flow_of(tp);
 
 		if (flow)
 			measure_late(flow, tp);
 	}
-	tp->inet_conn.SAMPLE = greatest((u64)rtt_us * 1000, 1);
-	tp->inet_conn.SAMPLED_AT = now_of(tp);
+	tp->inet_conn.ACK_RTT = rtt_us < 0 ? NONE : greatest((u64)rtt_us * 1000, 1);
+	tp->inet_conn.ACK_AT = now_of(tp);
 }
 
-/* Every acknowledgement outside recovery. */
+/* Every acknowledgement of data in order outside recovery, after `pkts_acked`. */
 SEC("struct_ops")
 void sojourn_cong_avoid(u64 *args)
 {
@@ -103,10 +121,8 @@ void sojourn_cong_avoid(u64 *args)
 	if (!flow)
 		return;
 	read_socket(flow, tp);
-	if (tp->inet_conn.SAMPLE != NO_SAMPLE)
+	if (tp->inet_conn.ACK_RTT != NO_ACK)
 		measure(flow, tp);
-	else if (flow->ca_state <= TCP_CA_DISORDER)
-		lola_advance(&flow->lola, p, now, NONE);
 	if (is_cwnd_limited(tp))
 		lola_grow(&flow->lola, p, now, acked * flow->lola.window.mss);
 	else if (flow->lola.phase == LOLA_CUBIC_INCREASE)
@@ -117,13 +133,15 @@ void sojourn_cong_avoid(u64 *args)
 /* A loss, or the echo of a mark by another controller's negotiation. */
 INLINE void reduce(struct flow *flow, struct tcp_sock *tp)
 {
-	measure(flow, tp);
+	measure_first(flow, tp);
+	tp->inet_conn.ACK_RTT = NO_ACK;
 	lola_on_loss(&flow->lola, settings(), now_of(tp));
 }
 
 /* Section III-A. The stack has set the window, and calls `ssthresh` before. */
 INLINE void enter_state(struct flow *flow, struct tcp_sock *tp, u64 state)
 {
+	measure_earlier(flow, tp);
 	if (state == TCP_CA_LOSS)
 		lola_begin_slow_start(&flow->lola);
 }
@@ -135,6 +153,7 @@ INLINE u64 restore(struct flow *flow, struct tcp_sock *tp)
 
 	if (!w->undo.is_saved)
 		return 0;
+	measure_first(flow, tp);
 	read_socket(flow, tp);
 	lola_restore(&flow->lola, settings(), now_of(tp));
 	w->undo.is_saved = 0;
@@ -152,6 +171,7 @@ void sojourn_cwnd_event(u64 *args)
 
 	if (!flow || event != CA_EVENT_CWND_RESTART)
 		return;
+	measure_earlier(flow, tp);
 	read_socket(flow, tp);
 	/* The stack reduces the window itself, after this. */
 	if (window_in_slow_start(&flow->lola.window))

@@ -36,10 +36,12 @@ enum lola_phase {
 	LOLA_CWND_HOLD,
 };
 
+/* Ordered so that most acknowledgements touch few cache lines: the rare fields come first. */
 struct lola {
 	struct window window;
-	/* The window before the last reduction. */
+	/* The window before the last reduction, and before the one that may be undone. */
 	u64 cwnd_max;
+	u64 saved_cwnd_max;
 	u64 phase;
 	/* Slow start: extremes of the samples; `NONE` before the first. */
 	u64 rtt_least;
@@ -57,11 +59,10 @@ struct lola {
 	u64 rtt_min;
 	/* Tailored decreases since a sample was near the minimum. */
 	u64 decreases;
-	u64 saved_cwnd_max;
 	/* Bytes that fair flow balancing added, and that measurements do not show yet. */
 	u64 added_sum;
-	struct ring added;
 	struct ring recent;
+	struct ring added;
 };
 
 INLINE void lola_begin_slow_start(struct lola *s)

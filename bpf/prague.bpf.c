@@ -75,14 +75,11 @@ INLINE void time_out(struct flow *flow, struct tcp_sock *tp)
 #include "control_ops.h"
 
 /* The stack restarts idle connections itself only without `cong_control`. */
-SEC("struct_ops")
-void sojourn_cwnd_event(u64 *args)
+INLINE void restart(struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (void *)args[0];
-	u32 event = args[1];
 	struct flow *flow = flow_of(tp);
 
-	if (!flow || !is_after_idle(tp, event))
+	if (!flow || !is_after_idle(tp))
 		return;
 	read_socket(flow, tp);
 	window_on_idle(&flow->prague.window, 0);
@@ -90,11 +87,28 @@ void sojourn_cwnd_event(u64 *args)
 	set_pacing(flow, tp);
 }
 
+SEC("struct_ops")
+void sojourn_cwnd_event_tx_start(u64 *args)
+{
+	restart((void *)args[0]);
+}
+
+/* Before Linux 7.1. The loader registers one of both. */
+SEC("struct_ops")
+void sojourn_cwnd_event(u64 *args)
+{
+	u32 event = args[1];
+
+	if (event == CA_EVENT_TX_START)
+		restart((void *)args[0]);
+}
+
 SEC(".struct_ops.link")
 struct tcp_congestion_ops sojourn_prague = {
 	.ssthresh = (void *)sojourn_ssthresh,
 	.set_state = (void *)sojourn_set_state,
 	.cwnd_event = (void *)sojourn_cwnd_event,
+	.cwnd_event_tx_start = (void *)sojourn_cwnd_event_tx_start,
 	.cong_control = (void *)sojourn_cong_control,
 	.undo_cwnd = (void *)sojourn_undo_cwnd,
 	.init = (void *)sojourn_init,

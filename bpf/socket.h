@@ -11,7 +11,7 @@
 char gpl[] SEC("license") = "GPL";
 
 /* Written by the loader. */
-const volatile struct PARAMS params SEC(".rodata.params") = {};
+SETTING struct PARAMS params SEC(".rodata.params") = {};
 
 /* Sockets that use the controller. */
 u64 sockets SEC(".bss.sockets") = 0;
@@ -39,6 +39,12 @@ INLINE u64 now_of(struct tcp_sock *tp)
 INLINE u64 packets(u64 bytes, u64 mss)
 {
 	return bytes / greatest(mss, 1);
+}
+
+/* The same without a division if the number of packets is that of before. */
+INLINE u64 packets_since(u64 bytes, u64 mss, u64 before)
+{
+	return bytes - before * mss < mss ? before : packets(bytes, mss);
 }
 
 #endif

@@ -181,7 +181,7 @@ def test_loads_and_unloads_leave_nothing_while_flows_run() -> None:
     assert figures["choices"] > 0
 
 
-# In a network namespace: sends data over the loopback device with Prague at both ends, and prints
+# In a network namespace: sends data over the loopback device with Prague at the sender, and prints
 # the ECN fields of the packets with data.
 ECN_FIELDS = """
 import socket, subprocess, sys, threading
@@ -196,8 +196,8 @@ packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800
 packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
 packets.bind(("lo", 0))
 listener, sender = socket.socket(), socket.socket()
-for one in (listener, sender):
-    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"sojourn_prague")
+for one, name in ((sender, b"sojourn_prague"), (listener, sys.argv[1].encode())):
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 listener.bind(("127.0.0.1", 0))
 listener.listen()
 sender.connect(listener.getsockname())
@@ -220,14 +220,30 @@ print(sorted(fields))
 """
 
 
-def test_prague_sends_ect1_through_a_device() -> None:
+# A receiver with Reno negotiates classic ECN, and the sender changes to Reno.
+@pytest.mark.parametrize(("receiver", "fields"), [("sojourn_prague", [1]), ("reno", [2])])
+def test_prague_sends_ect1_through_a_device(receiver: str, fields: list[int]) -> None:
     require(["unshare", "--net"])
-    line = ["unshare", "--net", sys.executable, "-c", ECN_FIELDS]
+    line = ["unshare", "--net", sys.executable, "-c", ECN_FIELDS, receiver]
     done = subprocess.run(line, env=environment(), capture_output=True, text=True)
     if done.returncode == 2 and "lacks" in done.stderr:
         pytest.skip(done.stderr.strip())
-    assert done.stdout == "[1]\n", done.stderr
+    assert done.stdout == f"{fields}\n", done.stderr
     assert gone("prague")
+
+
+# Chooses LoLa as a user without privilege, who may read this machine's Python.
+CHOICE = """
+import os, socket
+os.seteuid(65534)
+socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"sojourn_lola")
+"""
+
+
+def test_users_without_privilege_choose_allowed_controllers_only() -> None:
+    with loaded():
+        done = subprocess.run([sys.executable, "-c", CHOICE], capture_output=True, text=True)
+        assert "PermissionError" in done.stderr
 
 
 # A file system of BPF that only this shell and its children see, and that ends with them.

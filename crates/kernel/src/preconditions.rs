@@ -36,8 +36,8 @@ pub(crate) fn require_privilege() -> Result<(), Error> {
     if has_all { Ok(()) } else { Err(Error::NotRoot) }
 }
 
-/// Refuses a kernel that lacks a feature.
-pub(crate) fn require_features() -> Result<(), Error> {
+/// Refuses a kernel that lacks a feature; returns its types.
+pub(crate) fn require_features() -> Result<Btf<'static>, Error> {
     let no_types = Error::Kernel {
         feature: "its types (/sys/kernel/btf/vmlinux)",
         remedy: "use a kernel with CONFIG_DEBUG_INFO_BTF=y",
@@ -51,5 +51,5 @@ pub(crate) fn require_features() -> Result<(), Error> {
             return Err(Error::Kernel { feature, remedy });
         }
     }
-    Ok(())
+    Ok(types)
 }

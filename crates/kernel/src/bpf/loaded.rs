@@ -2,10 +2,12 @@
 
 use std::io;
 
+use libbpf_rs::btf::Btf;
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder};
+use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder, OpenMapMut};
 use sojourn_params::Params;
 
+use super::calls::clear_uncalled;
 use super::{PARAMS, PINS, log};
 use crate::objects::{ABSENT, declared, kernel_name, object};
 use crate::preconditions::{require_features, require_privilege};
@@ -84,10 +86,16 @@ fn require_effect(name: &str, params: &Params) -> Result<(), Error> {
 pub(super) fn open(name: &str, params: &Params) -> Result<Object, Error> {
     let bytes = object(name)?;
     require_privilege()?;
-    require_features()?;
+    let kernel = require_features()?;
     log::start();
     let load = || {
         let mut open = ObjectBuilder::default().open_memory(bytes)?;
+        if let Some(types) = Btf::from_raw(name, bytes)? {
+            let table = |map: &OpenMapMut<'_>| map.name().to_str() == Some(&kernel_name(name));
+            open.maps_mut()
+                .filter(table)
+                .for_each(|mut map| clear_uncalled(&mut map, &types, &kernel));
+        }
         for mut map in open.maps_mut().filter(|map| map.name().to_str() == Some(PARAMS)) {
             let words = words(declared(name), params);
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -108,7 +116,7 @@ fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
     if error.kind() == ErrorKind::InvalidInput && NEED_ACCURATE_ECN.contains(&name) {
         return Error::Kernel {
             feature: "controllers with accurate ECN (TCP_CONG_NEEDS_ACCECN)",
-            remedy: "use Linux 6.18.44 or later",
+            remedy: "use Linux 7.0 or later, or 6.18 from 6.18.14 on",
         };
     }
     let reason = log::reason().unwrap_or_else(|| error.to_string());

@@ -1,5 +1,6 @@
 //! Controllers in the kernel, by libbpf.
 
+mod calls;
 mod ect1;
 mod loaded;
 mod log;

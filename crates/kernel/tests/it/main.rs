@@ -9,3 +9,4 @@ mod record;
 mod registration;
 mod replay;
 mod scenarios;
+mod stack;

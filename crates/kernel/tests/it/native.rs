@@ -1,4 +1,5 @@
-//! The headers of the controllers as a native program, and the lines of it that ran.
+//! The controllers as native programs: their headers, and the lines of them that ran; their programs
+//! for the kernel, with the calls of Linux.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::{env, fs, io, thread};
 
 use crate::record::Trace;
 
-/// The native program of a controller, in a folder of its own.
+/// A native program, in a folder of its own.
 pub(crate) struct Native {
     folder: PathBuf,
 }
@@ -16,16 +17,27 @@ pub(crate) struct Native {
 impl Native {
     /// Compiles a controller's header; `None` without a compiler.
     pub(crate) fn new(name: &str) -> Option<Native> {
+        let header = sources().join(format!("{name}.h"));
+        let header = header.to_str().expect("UTF-8");
+        Native::build("native.c", &[&format!("-DCONTROLLER={name}"), "-include", header])
+    }
+
+    /// Compiles a program for the kernel with the calls of Linux; `None` without a compiler.
+    pub(crate) fn with_stack(program: &str) -> Option<Native> {
+        Native::build("stack.c", &[&format!("-DPROGRAM=\"{program}\"")])
+    }
+
+    fn build(main: &str, options: &[&str]) -> Option<Native> {
         static BUILT: AtomicU32 = AtomicU32::new(0);
         let number = BUILT.fetch_add(1, Ordering::Relaxed);
         let id = std::process::id();
         let folder = env::temp_dir().join(format!("sojourn-native-{id}-{number}"));
         fs::create_dir(&folder).expect("a folder");
         let native = Native { folder };
-        match native.compile(name, &["--coverage"]) {
+        match native.compile(main, &[options, &["--coverage"]].concat()) {
             Ok(true) => {}
             // Clang may lack its library for coverage.
-            Ok(false) => assert!(native.compile(name, &[]).is_ok_and(|is_built| is_built)),
+            Ok(false) => assert!(native.compile(main, options).is_ok_and(|is_built| is_built)),
             Err(error) => {
                 println!("left out: cc: {error}");
                 return None;
@@ -35,14 +47,11 @@ impl Native {
     }
 
     /// Runs the compiler; returns whether it succeeded.
-    fn compile(&self, name: &str, options: &[&str]) -> io::Result<bool> {
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
+    fn compile(&self, main: &str, options: &[&str]) -> io::Result<bool> {
         let status = Command::new("cc")
-            .args(["-O0", &format!("-DCONTROLLER={name}"), "-include"])
-            .arg(sources.join(format!("{name}.h")))
-            .args(["-o", "replay"])
+            .args(["-O0", "-o", "program"])
             .args(options)
-            .arg(sources.join("native.c"))
+            .arg(sources().join(main))
             .current_dir(&self.folder)
             .status()?;
         Ok(status.success())
@@ -52,8 +61,16 @@ impl Native {
     pub(crate) fn run(&self, params: &[u64], trace: &Trace) -> Vec<[u64; 3]> {
         let start = [trace.mss, trace.initial_window];
         let words = params.iter().chain(&start).chain(trace.events.iter().flatten());
+        self.results(words)
+    }
+
+    /// What the program writes to its output for these words.
+    pub(crate) fn results<'a, const N: usize>(
+        &self,
+        words: impl Iterator<Item = &'a u64>,
+    ) -> Vec<[u64; N]> {
         let input: Vec<u8> = words.flat_map(|word| word.to_ne_bytes()).collect();
-        let mut child = Command::new(self.folder.join("replay"))
+        let mut child = Command::new(self.folder.join("program"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -64,12 +81,12 @@ impl Native {
         writing.join().expect("no panic").expect("written");
         assert!(output.status.success());
         let words = output.stdout.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
-        words.collect::<Vec<_>>().as_chunks::<3>().0.to_vec()
+        words.collect::<Vec<_>>().as_chunks::<N>().0.to_vec()
     }
 
-    /// The lines of the headers that no run has executed; `None` if gcov cannot tell.
-    pub(crate) fn unexecuted(&self) -> Option<Vec<String>> {
-        let found = self.report().and_then(|report| unexecuted(&report));
+    /// The lines of the files with this ending that no run has executed; `None` if gcov cannot tell.
+    pub(crate) fn unexecuted(&self, ending: &str) -> Option<Vec<String>> {
+        let found = self.report().and_then(|report| unexecuted(&report, ending));
         found.inspect_err(|reason| println!("left out: the coverage: {reason}")).ok()
     }
 
@@ -93,29 +110,35 @@ impl Native {
     }
 }
 
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf")
+}
+
 impl Drop for Native {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The lines `COUNT:LINE:TEXT` of gcov's report on the headers with the count `#####`.
-fn unexecuted(report: &str) -> Result<Vec<String>, String> {
-    let (mut header, mut executed) = (None, 0);
+/// The lines `COUNT:LINE:TEXT` of gcov's report on these files of `bpf` with the count `#####`.
+fn unexecuted(report: &str, ending: &str) -> Result<Vec<String>, String> {
+    let (mut file, mut executed) = (None, 0);
     let mut found = Vec::new();
     for line in report.lines().map(str::trim_start) {
-        if let Some((_, file)) = line.split_once(":Source:") {
-            header =
-                file.rsplit_once("/bpf/").map(|(_, name)| name).filter(|name| name.ends_with(".h"));
-        } else if let Some(header) = header {
+        if let Some((_, path)) = line.split_once(":Source:") {
+            file = path
+                .rsplit_once("/bpf/")
+                .map(|(_, name)| name)
+                .filter(|name| name.ends_with(ending));
+        } else if let Some(file) = file {
             if line.starts_with("#####") {
-                found.push(format!("{header}: {line}"));
+                found.push(format!("{file}: {line}"));
             }
             executed += u32::from(line.starts_with(|first: char| first.is_ascii_digit()));
         }
     }
     if executed == 0 && found.is_empty() {
-        return Err("gcov reads no line of the headers; is `cc` another compiler than GCC?".into());
+        return Err("gcov reads no line of the programs; is `cc` another compiler than GCC?".into());
     }
     Ok(found)
 }

@@ -27,11 +27,16 @@ fn connection(name: &str) -> (TcpStream, TcpStream) {
 /// A connection with a controller, by the kernel's name, at both ends: some need ECN, which the
 /// handshake negotiates.
 fn connection_of(name: &str) -> (TcpStream, TcpStream) {
+    connection_between([name, name])
+}
+
+/// A connection with these controllers at its sender and its receiver.
+fn connection_between(names: [&str; 2]) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (kind, flags) = (SockType::Stream, SockFlag::SOCK_CLOEXEC);
     let sender = socket(AddressFamily::Inet, kind, flags, None).expect("a socket");
-    for end in [listener.as_fd(), sender.as_fd()] {
-        set_controller(&end, name);
+    for (end, name) in [sender.as_fd(), listener.as_fd()].iter().zip(names) {
+        set_controller(end, name);
     }
     let to = SockaddrStorage::from(listener.local_addr().expect("an address"));
     connect(sender.as_raw_fd(), &to).expect("a peer");
@@ -76,9 +81,15 @@ fn release() -> [u32; 3] {
     [(); 3].map(|()| numbers.next().unwrap_or(0))
 }
 
-/// The first release of the stable series 6.18 with TCP_CONG_NEEDS_ACCECN, of February 2026 (commit
-/// 100f946b8d44, which is in Linux 7.0).
-const FIRST_WITH_ACCURATE_ECN: [u32; 3] = [6, 18, 14];
+/// Whether a release has TCP_CONG_NEEDS_ACCECN (commit 100f946b8d44, which is in Linux 7.0). Stable
+/// releases of 6.18 and 6.19 have it since February 2026; `None` for 6.19, whose first ones lack it.
+fn has_accurate_ecn(release: [u32; 3]) -> Option<bool> {
+    match release {
+        [6, 18, patch] => Some(patch >= 14),
+        [6, 19, _] => None,
+        _ => Some(release >= [7, 0, 0]),
+    }
+}
 
 /// A kernel that loads LoLa refuses Prague if it lacks the flag, and only then.
 #[test]
@@ -86,11 +97,12 @@ fn prague_is_refused_by_kernels_without_accurate_ecn() {
     let _alone = alone();
     let Some(lola) = try_load("lola") else { return };
     drop(lola);
+    let (has_flag, release) = (has_accurate_ecn(release()), release());
     match load("prague", &defaults("prague")) {
-        Ok(_) => assert!(release() >= FIRST_WITH_ACCURATE_ECN, "{:?}", release()),
+        Ok(_) => assert_ne!(has_flag, Some(false), "{release:?}"),
         Err(error) => {
             println!("{error}");
-            assert!(release() < FIRST_WITH_ACCURATE_ECN, "{:?}", release());
+            assert_ne!(has_flag, Some(true), "{release:?}");
             assert!(error.to_string().contains("accurate ECN (TCP_CONG_NEEDS_ACCECN); use Linux"));
             assert!(matches!(error, Error::Kernel { .. }));
         }
@@ -111,6 +123,49 @@ fn a_controller_that_needs_ecn_leaves_connections_without_it_to_reno() {
         assert!(all.iter().any(|one| one.name == name && one.sockets == 0));
         transfer((sender, receiver));
     }
+}
+
+/// The peer echoes each mark until the sender answers (RFC 3168), which Prague cannot count.
+#[test]
+fn prague_leaves_connections_with_classic_ecn_to_reno() {
+    let _alone = alone();
+    let Some(_loaded) = try_load("prague") else { return };
+    let (sender, receiver) = connection_between([&kernel_name("prague"), "reno"]);
+    let found = getsockopt(&sender, sockopt::TcpCongestion).expect("a controller");
+    assert_eq!(found.to_str().map(|name| name.trim_end_matches('\0')), Some("reno"));
+    transfer((sender, receiver));
+}
+
+/// The window of a socket in packets, as the kernel reports it.
+fn window(socket: &TcpStream) -> u64 {
+    let port = socket.local_addr().expect("an address").port();
+    let all = fs::read_to_string("/proc/net/tcp").expect("sockets");
+    let rows = all.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let is_wanted = |row: &Vec<&str>| row[1].ends_with(&format!(":{port:04X}")) && row[3] == "01";
+    let row = rows.into_iter().find(is_wanted).expect("an established connection");
+    row[row.len() - 2].parse().expect("a window")
+}
+
+/// The kernel has a call of its own for this since Linux 7.1.
+#[test]
+fn prague_restarts_after_an_idle_time() {
+    const INITIAL_PACKETS: u64 = 10;
+    let _alone = alone();
+    let Some(_loaded) = try_load("prague") else { return };
+    let (mut sender, receiver) = connection("prague");
+    let mut send = |bytes: usize| {
+        let mut receiver = receiver.try_clone().expect("a socket");
+        let reading = thread::spawn(move || receiver.read_exact(&mut vec![0; bytes]));
+        sender.write_all(&vec![7; bytes]).expect("sent");
+        reading.join().expect("no panic").expect("received");
+        window(&sender)
+    };
+    let grown = send(32 << 20);
+    assert!(grown > 2 * INITIAL_PACKETS, "{grown} packets");
+    // The retransmission timeout is at most 300 ms here: 200 ms, and a deviation.
+    thread::sleep(std::time::Duration::from_secs(1));
+    let restarted = send(1);
+    assert!(restarted <= INITIAL_PACKETS + 1, "{restarted} after {grown} packets");
 }
 
 /// A program at the device's egress, which sees every packet of a device.
