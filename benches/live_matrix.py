@@ -36,9 +36,9 @@ QUEUES: Mapping[str, object] = {
     "dualpi2": "dualpi2",
 }
 TRANSPORTS: Mapping[Stack, object] = {
-    # As Linux 6.18 sends and acknowledges (docs/bursts.md), with the memory that live runs give to the
-    # kernel's sockets: 1 MiB at first, half of which is the window, up to 64 MiB, of which 160/256 are
-    # payload. These settings have no effect on the kernel itself.
+    # As Linux 6.18 sends and acknowledges (docs/bursts.md), with the memory that live runs give to
+    # the kernel's sockets: 1 MiB at first, half of which is the window, up to 64 MiB, of which
+    # 160/256 are payload. These settings have no effect on the kernel itself.
     "kernel": {
         "profile": "tcp",
         "initial_receive_window": "512KiB",
