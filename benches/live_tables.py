@@ -23,7 +23,8 @@ def tables(rows: Sequence[Row]) -> str:
 
 
 _MISSES = """The others. Values are medians, and in brackets the least and the greatest of all runs.
-A live median in bold is outside the target; "in the range" is between the simulated extremes."""
+A live median in bold is outside the target; "in the range": it is between the least and the
+greatest simulated run."""
 
 
 def counts(rows: Sequence[Row]) -> str:

@@ -1,6 +1,7 @@
 """The selection of figures in the table, and of the capacity change."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sojourn
@@ -182,6 +183,24 @@ def test_a_negative_excess_is_explained_where_it_is_shown(tmp_path: Path) -> Non
     (remark,) = summary_table.build(run.summary).remarks
     assert f"dropped {spike['dropped_to_peak_packets']:,} packets" in remark
     assert "below the corrected bound" in (run.save(tmp_path / "out") / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("flow_drops", "said"),
+    [
+        ("counted", "whose delays are estimates;"),
+        # The kernel's links copied packets of several flows.
+        ("estimated", "whose delays are estimates, as are the drops of each flow;"),
+    ],
+)
+def test_estimated_drops_of_flows_are_marked(small: Path, flow_drops: str, said: str) -> None:
+    run: Any = sojourn.run(small, control="cubic").summary
+    late = {f"lateness_{name}_s": 1e-6 for name in ("p50", "p99", "p999", "max")}
+    lost = {"overflowed_packets": 0, "refused_packets": 0}
+    live = {"bottleneck": "tc", "flow_drops": flow_drops, "warning": None, **late, **lost}
+    run["runs"][0]["live"] = live
+    (remark,) = remarks.timing(run)
+    assert said in remark
 
 
 def test_each_flow_has_its_own_controller_s_name() -> None:

@@ -232,9 +232,16 @@ fn check_ack_frequency(checker: &mut Checker, flow: &Fields) {
     }
 }
 
-/// Refuses a first receive window that leaves no room to grow.
+/// Refuses a first receive window that leaves no room to grow, and a rule of growth without one.
 fn check_windows(checker: &mut Checker, flow: &Fields) {
     let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
+    if fields.data("initial_receive_window") == Some(Bytes::MAX)
+        && let Some(given) = fields.get("window_tuning").filter(|given| given.given)
+    {
+        let message = "`window_tuning` has no effect without `initial_receive_window`";
+        let help = "add `initial_receive_window`, or remove `window_tuning`";
+        checker.report(&given.at, message, help);
+    }
     let windows = ["initial_receive_window", "receive_window"].map(|name| fields.data(name));
     let ([Some(first), Some(most)], Some(given)) = (windows, fields.get("initial_receive_window"))
     else {

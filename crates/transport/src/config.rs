@@ -75,6 +75,15 @@ choices! {
         Linux = "linux",
     }
 
+    /// How TCP's receiver raises its window.
+    WindowTuning {
+        /// Linux up to 6.15: by two bytes for each byte that an acknowledgement covers.
+        Linux615 = "linux-6.15",
+        /// Linux 6.18: by two packets for each one that arrives, which is then acknowledged at once
+        /// (`tcp_grow_window`).
+        Linux618 = "linux-6.18",
+    }
+
     /// The receiver's echo of ECN marks.
     EcnFeedback {
         /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
@@ -180,6 +189,21 @@ settings! {
         ),
     };
 
+    /// How the receiver raises its window from [`Config::initial_receive_window`]; TCP only.
+    window_tuning: WindowTuning = Declared {
+        doc: "how the receiver raises `initial_receive_window`: with `linux-6.18` each packet opens \
+              the window by two, as long as the receive buffer has room, and is then acknowledged at \
+              once; the buffer at first has the memory of two windows, of which a packet's headers \
+              and bookkeeping take a part",
+        kind: choice::<WindowTuning>(),
+        tcp: Key(
+            "linux-6.15",
+            "Linux 6.15 and 6.18: tcp_rcv_space_adjust, tcp_grow_window; with the latter, 64KiB up \
+             to 20MiB by default",
+        ),
+        quic: Fixed("linux-6.15"),
+    };
+
     /// The use of a window that the sender has not filled, for controllers with RFC 5681's window.
     cwnd_validation: CwndValidation = Declared {
         doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
@@ -207,8 +231,8 @@ settings! {
         kind: integer(0, 1_000_000_000),
         tcp: Key(
             "0",
-            "16 in Linux, TCP_MAX_QUICKACKS, and more while its receive window grows: 62 in \
-             Linux 6.18; 1 in ns-3",
+            "16 in Linux, TCP_MAX_QUICKACKS, and more while its receive window grows \
+             (`window_tuning`); 1 in ns-3",
         ),
         quic: Key("0", "RFC 9000 section 13.2.2 has one acknowledgement for two packets"),
     };

@@ -22,6 +22,7 @@ mod pacer;
 mod prr;
 mod ranges;
 mod reassembly;
+mod receive_buffer;
 mod receiver;
 mod recovery;
 mod rtp;
@@ -40,7 +41,7 @@ mod wire;
 pub use ack_frequency::{AckFrames, AckRequest};
 pub use config::{
     Config, CwndValidation, EcnAcks, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod,
-    TsoDefer,
+    TsoDefer, WindowTuning,
 };
 pub use delivery::{Delivery, Stamp};
 pub use ecn_path::EcnFailure;

@@ -27,7 +27,8 @@ pub struct Receiver {
     receive_times: bool,
     /// Whether each acknowledgement has details: receive times or a window.
     has_details: bool,
-    /// Whether `gro`, `receive_times`, `ecn_acks` or a responder has work for each packet.
+    /// Whether `gro`, `receive_times`, `ecn_acks`, `window_tuning` or a responder has work for each
+    /// packet.
     has_options: bool,
     /// The window, if the receiver raises it.
     tuner: Option<Box<Tuner>>,
@@ -85,7 +86,10 @@ impl Receiver {
             },
             receive_times,
             has_details: receive_times || tuner.is_some(),
-            has_options: receive_times || gro.is_some() || config.ecn_acks == EcnAcks::Linux,
+            has_options: receive_times
+                || gro.is_some()
+                || config.ecn_acks == EcnAcks::Linux
+                || tuner.as_ref().is_some_and(|tuner| tuner.is_by_packets()),
             tuner,
             gro,
             responder: None,
@@ -133,6 +137,14 @@ impl Receiver {
         if let Some(responder) = &self.responder {
             let request = responder.request();
             (self.ack_every, self.ack_delay) = (request.threshold + 1, request.max_delay);
+        }
+    }
+
+    /// The client's confirmation of the handshake arrives, this time after the answer left. A window
+    /// that the receiver raises by packets measures the first round trips by both.
+    pub fn on_established(&mut self, now: Instant, rtt: Duration) {
+        if let Some(tuner) = &mut self.tuner {
+            tuner.on_established(now, rtt);
         }
     }
 
@@ -187,7 +199,7 @@ impl Receiver {
             (self.newest, self.newest_at) = (data.number, now);
         }
         if OPTIONS {
-            self.note_by_options(now, data);
+            self.note_by_options(now, data, arrival);
         }
         match arrival {
             // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. QUIC need not acknowledge
@@ -212,7 +224,13 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn note_by_options(&mut self, now: Instant, data: &Data) {
+    fn note_by_options(&mut self, now: Instant, data: &Data, arrival: Arrival) {
+        if let Some(tuner) = &mut self.tuner
+            && tuner.on_data(now, data, arrival, &self.reassembly)
+        {
+            // `tcp_grow_window`: `icsk_ack.quick |= 1`.
+            self.quick_acks |= 1;
+        }
         if self.receive_times {
             self.received.push((data.number, now));
         }

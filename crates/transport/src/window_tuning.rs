@@ -1,14 +1,17 @@
 //! Receive windows that the receiver raises (setting `initial_receive_window`).
 //!
-//! TCP follows Linux up to 6.15 (`tcp_rcv_space_adjust`, dynamic right-sizing: Fisk and Feng 2001),
-//! QUIC the rule of Chromium and quic-go: RFC 9000 section 4.2 leaves the rule to the receiver.
+//! TCP follows Linux up to 6.15 (`tcp_rcv_space_adjust`, dynamic right-sizing: Fisk and Feng 2001), or
+//! 6.18 ([`crate::receive_buffer`]); QUIC the rule of Chromium and quic-go: RFC 9000 section 4.2 leaves
+//! the rule to the receiver.
 
 use std::collections::VecDeque;
 
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::config::{Config, Profile};
-use crate::wire::WindowUpdate;
+use crate::config::{Config, Profile, WindowTuning};
+use crate::reassembly::{Arrival, Reassembly};
+use crate::receive_buffer::Buffer;
+use crate::wire::{Data, WindowUpdate};
 
 /// `TCP_INIT_CWND`: packets that Linux expects in the first round trip.
 const FIRST_ROUND: u64 = 10;
@@ -19,7 +22,72 @@ const LEAST_RTT: Duration = Duration::from_micros(1);
 
 /// The receiver's window.
 #[derive(Debug)]
-pub(crate) struct Tuner {
+pub(crate) enum Tuner {
+    /// It grows when acknowledgements leave.
+    ByAcks(ByAcks),
+    /// It grows when packets arrive.
+    ByPackets(Buffer),
+}
+
+impl Tuner {
+    /// The state of a receiver that raises its window; `None` if the window is fixed.
+    pub(crate) fn new(config: &Config) -> Option<Box<Tuner>> {
+        let window = config.tuned_window()?.0;
+        Some(Box::new(match (config.profile, config.window_tuning) {
+            (Profile::Tcp, WindowTuning::Linux618) => Tuner::ByPackets(Buffer::new(config, window)),
+            _ => Tuner::ByAcks(ByAcks::new(config, window)),
+        }))
+    }
+
+    /// Whether [`Tuner::on_data`] has work for each packet.
+    pub(crate) fn is_by_packets(&self) -> bool {
+        matches!(self, Tuner::ByPackets(_))
+    }
+
+    /// See [`crate::Receiver::on_established`].
+    pub(crate) fn on_established(&mut self, now: Instant, rtt: Duration) {
+        if let Tuner::ByPackets(buffer) = self {
+            buffer.on_established(now, rtt);
+        }
+    }
+
+    /// A packet arrives whose sender had last received an acknowledgement that left at `echo`.
+    pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
+        match self {
+            Tuner::ByAcks(window) => window.on_echo(now, echo, len),
+            Tuner::ByPackets(buffer) => buffer.on_echo(now, echo, len),
+        }
+    }
+
+    /// `data` arrive, and `all` has them. Returns whether they open the window, and are therefore
+    /// acknowledged at once.
+    pub(crate) fn on_data(
+        &mut self,
+        now: Instant,
+        data: &Data,
+        arrival: Arrival,
+        all: &Reassembly,
+    ) -> bool {
+        match self {
+            Tuner::ByAcks(_) => false,
+            Tuner::ByPackets(buffer) => buffer.on_data(now, data, arrival, all),
+        }
+    }
+
+    /// The window that an acknowledgement at `now` announces. `read`: bytes in order so far, which
+    /// the application has read.
+    pub(crate) fn announce(&mut self, now: Instant, read: u64) -> WindowUpdate {
+        let window = match self {
+            Tuner::ByAcks(window) => window.announce(now, read),
+            Tuner::ByPackets(buffer) => buffer.announced(),
+        };
+        WindowUpdate { window, sent_at: now }
+    }
+}
+
+/// A window that grows when acknowledgements leave.
+#[derive(Debug)]
+pub(crate) struct ByAcks {
     /// The announced window, and its maximum, in bytes.
     window: u64,
     most: u64,
@@ -58,10 +126,8 @@ struct RightSizing {
     probe: Option<(u64, Instant)>,
 }
 
-impl Tuner {
-    /// The state of a receiver that raises its window; `None` if the window is fixed.
-    pub(crate) fn new(config: &Config) -> Option<Box<Tuner>> {
-        let window = config.tuned_window()?.0;
+impl ByAcks {
+    fn new(config: &Config, window: u64) -> ByAcks {
         let mss = config.mss.0;
         let rule = match config.profile {
             // `tcp_init_buffer_space`.
@@ -74,14 +140,14 @@ impl Tuner {
             Profile::Quic => Rule::Doubling,
         };
         let most = config.window_limit();
-        Some(Box::new(Tuner { window, most, rtt: None, echo: None, epoch: None, read: 0, rule }))
+        ByAcks { window, most, rtt: None, echo: None, epoch: None, read: 0, rule }
     }
 
-    /// A packet arrives whose sender had last received an acknowledgement that left at `echo`:
-    /// TCP's timestamp echo (`tcp_rcv_rtt_measure_ts`), QUIC's acknowledgement of MAX_DATA. Only the
-    /// first packet with an echo measures a round trip: later ones may have waited for the application
-    /// or the pacer. Linux ignores packets that are not full (`rcv_mss`), too. `len`: payload in bytes.
-    pub(crate) fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
+    /// An echo: TCP's of a timestamp (`tcp_rcv_rtt_measure_ts`), QUIC's acknowledgement of MAX_DATA.
+    /// Only the first packet with an echo measures a round trip: later ones may have waited for the
+    /// application or the pacer. Linux ignores packets that are not full (`rcv_mss`), too. `len`:
+    /// payload in bytes.
+    fn on_echo(&mut self, now: Instant, echo: Instant, len: u32) {
         let is_short = matches!(&self.rule, Rule::RightSizing(rule) if u64::from(len) < rule.mss);
         if self.echo.replace(echo) == Some(echo) || is_short {
             return;
@@ -90,9 +156,7 @@ impl Tuner {
         self.rtt = Some(self.rtt.map_or(sample, |rtt| Duration((7 * rtt.0 + sample.0) / 8)));
     }
 
-    /// The window that an acknowledgement at `now` announces. `read`: bytes in order so far, which
-    /// the application has read.
-    pub(crate) fn announce(&mut self, now: Instant, read: u64) -> WindowUpdate {
+    fn announce(&mut self, now: Instant, read: u64) -> Bytes {
         let new = read - std::mem::replace(&mut self.read, read);
         if new > 0 {
             let epoch = *self.epoch.get_or_insert((now, 0));
@@ -109,7 +173,7 @@ impl Tuner {
                 Rule::Doubling => self.double(now, read, epoch),
             }
         }
-        WindowUpdate { window: Bytes(self.window), sent_at: now }
+        Bytes(self.window)
     }
 
     fn double(&mut self, now: Instant, read: u64, (began, before): (Instant, u64)) {

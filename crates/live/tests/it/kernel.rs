@@ -130,6 +130,32 @@ fn a_wire_loses_copies_and_reorders() {
         link.dropped_packets > 0 && link.duplicated_packets > 0
     };
     let Some(report) = judged_of(run, is_lossy) else { return };
+    // All copies are of one flow.
+    assert!(!report.timing.estimates_flow_drops);
+    assert_conserved(&report);
+}
+
+/// netem counts the copies of both flows together, so that the drops of each flow are estimates: each
+/// is off by the copies at most.
+#[test]
+fn drops_of_several_flows_over_a_wire_with_copies_are_estimated() {
+    let other = "[flow.other]\npath = [\"bottleneck\"]\nback = [\"back\"]\ncontrol = \"reno\"\n";
+    let run = |wire: &str| {
+        let link = format!("rate = \"20Mbit\"\nbuffer = \"50ms\"\nloss = 0.01\n{wire}");
+        let is_shared = |summary: &RunSummary| summary.flows.iter().all(|f| f.sent_packets > 100);
+        let run = || live(&one_flow(3, "cubic", &link, other), IpVersion::V4);
+        judged_of(run, is_shared)
+    };
+    let Some(report) = run("duplicate = 0.05") else { return };
+    let (link, flows) = (&report.outcome.summary.links[0], &report.outcome.summary.flows);
+    let of_flows: u64 = flows.iter().map(|flow| flow.dropped_packets).sum();
+    assert!(report.timing.estimates_flow_drops, "{link:?}");
+    assert!(
+        of_flows.abs_diff(link.dropped_packets) <= link.duplicated_packets,
+        "{link:?} {flows:?}"
+    );
+    let Some(report) = run("") else { return };
+    assert!(!report.timing.estimates_flow_drops);
     assert_conserved(&report);
 }
 

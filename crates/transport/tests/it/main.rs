@@ -11,6 +11,7 @@ mod handshake;
 mod plain;
 mod quic;
 mod rack;
+mod receive_buffer;
 mod receiver;
 mod recovery;
 mod sending;

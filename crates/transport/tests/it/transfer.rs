@@ -3,11 +3,12 @@
 use crate::common::network::{Mishaps, Network, Path};
 use crate::common::{MSS, config, ms};
 use proptest::prelude::*;
-use sojourn_transport::{Config, Profile, RecoveryPeriod};
+use sojourn_transport::{Config, Profile, RecoveryPeriod, WindowTuning};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const PROFILES: [Profile; 2] = [Profile::Tcp, Profile::Quic];
 const PERIODS: [RecoveryPeriod; 2] = [RecoveryPeriod::Rfc9002, RecoveryPeriod::Picoquic2022];
+const TUNINGS: [WindowTuning; 2] = [WindowTuning::Linux615, WindowTuning::Linux618];
 
 fn controllers() -> impl Iterator<Item = &'static str> {
     // `ideal` sends no data until a bottleneck signals.
@@ -69,14 +70,16 @@ fn configs() -> impl Strategy<Value = Config> {
     let tso = prop_oneof![Just(0), 2 * MSS..65_536].prop_map(Bytes);
     let gro = prop_oneof![Just(0), 1_u64..10_000].prop_map(Duration::from_micros);
     let acks = (1_u64..9, 0_u64..5);
-    let rules = (any::<bool>(), prop::sample::select(&PERIODS[..]));
+    let choices = (prop::sample::select(&PERIODS[..]), prop::sample::select(&TUNINGS[..]));
+    let rules = (any::<bool>(), choices);
     (prop::sample::select(&PROFILES[..]), windows, any::<bool>(), acks, tso, gro, rules).prop_map(
         |(profile, receive_window, pacing, (ack_every, sack_ranges), tso, gro, rules)| Config {
             timestamps: rules.0,
-            recovery_period: rules.1,
+            recovery_period: rules.1.0,
             receive_window,
             // The receiver raises every third window.
             initial_receive_window: receive_window.filter(|w| w.0 % 3 == 0).map(|w| w / 4),
+            window_tuning: rules.1.1,
             pacing,
             ack_every,
             sack_ranges,

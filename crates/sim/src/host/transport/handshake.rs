@@ -279,8 +279,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(crate) fn confirm(&mut self, flow: usize) {
         let now = self.net.clock.now;
         let Some(opening) = self.opening(flow) else { return };
-        let server = opening.server;
+        let (client, server) = (opening.client, opening.server);
         let rtt = opening.handshake.on_confirmation(now);
+        if let Some(Some(rtt)) = rtt {
+            self.connections[client].receiver.on_established(now, rtt);
+        }
         if let (Some(server), Some(rtt)) = (server, rtt) {
             self.establish(server, rtt);
         }
