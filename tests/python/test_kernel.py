@@ -80,6 +80,32 @@ def test_the_end_of_the_loader_unregisters(number: signal.Signals) -> None:
         assert gone()
 
 
+# Its root has all capabilities, and only inside.
+USER_NAMESPACE = ["unshare", "--user", "--map-root-user"]
+
+
+def test_root_of_a_user_namespace_is_refused(sojourn: Sojourn, tmp_path: Path) -> None:
+    require(USER_NAMESPACE)
+    scenario = tmp_path / "file.toml"
+    scenario.write_text(FINITE.format(queue='"droptail"'))
+    commands: list[list[str | Path]] = [
+        ["kernel", "status", "--json"],
+        ["kernel", "unload", "lola"],
+        ["kernel", "load", "dctcp"],
+        # It cannot read the parameters of the loaded controller.
+        ["live", scenario, "--control", "lola", "--json"],
+    ]
+    with loaded() as process:
+        for words in commands:
+            line = [*USER_NAMESPACE, *command(*words)]
+            done = subprocess.run(line, env=environment(), capture_output=True, text=True)
+            assert (done.returncode, done.stdout) == (2, ""), done.stderr
+            assert "only root, outside user namespaces, can load, list and unload" in done.stderr
+        assert process.poll() is None
+        (one,) = json.loads(sojourn("kernel", "status", "--json").stdout)
+        assert one["name"] == "lola"
+
+
 def test_wrong_names_and_values_are_refused(sojourn: Sojourn) -> None:
     unknown = sojourn("kernel", "load", "reno")
     assert unknown.returncode == 2

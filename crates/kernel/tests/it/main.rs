@@ -4,6 +4,8 @@
 mod common;
 mod native;
 mod object;
+#[cfg(feature = "libbpf")]
+mod privilege;
 mod random;
 mod record;
 mod registration;
