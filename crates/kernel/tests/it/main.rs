@@ -9,5 +9,7 @@ mod privilege;
 mod random;
 mod record;
 mod registration;
+#[cfg(feature = "libbpf")]
+mod release;
 mod replay;
 mod scenarios;
