@@ -122,10 +122,11 @@ def delays(chosen: list[matrix.Cell]) -> int:
     return 0
 
 
-def publish() -> int:
-    """Write the JSON, the tables and the picture of all measured cells into docs/."""
-    live, simulated, earlier = read(LIVE), read(SIMULATED), published()
-    rows = []
+def rows_of(
+    live: dict[str, Any], simulated: dict[str, Any], earlier: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return all cells with their verdicts; refuse a matrix with cells that were not measured."""
+    rows, missing = [], []
     for cell in matrix.cells():
         row = matrix.empty_row(cell) | earlier.get(cell.name, {})
         if cell.name in live:
@@ -134,6 +135,19 @@ def publish() -> int:
             row |= matrix.simulated_part([matrix.Figures(**one) for one in simulated[cell.name]])
         if "live" in row and "simulated" in row:
             rows.append(matrix.judged(row))
+        else:
+            missing.append(cell.name)
+    if missing:
+        raise SystemExit(
+            f"{len(missing)} cells lack a live run or a simulation, such as {missing[0]}; "
+            "`measure` and `simulate` add them"
+        )
+    return rows
+
+
+def publish() -> int:
+    """Write the JSON, the tables and the picture of all cells into docs/."""
+    rows = rows_of(read(LIVE), read(SIMULATED), published())
     lines = ",\n".join(json.dumps(row) for row in rows)
     (DOCS / "live-fidelity.json").write_text(f"[\n{lines}\n]\n")
     page = DOCS / "fidelity.md"

@@ -18,8 +18,18 @@ def agrees(row: Row) -> bool:
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """Return both tables as Markdown."""
-    return f"Cells that agree:\n\n{counts(rows)}\n{_MISSES}\n\n{misses(rows)}"
+    """Return the totals and both tables as Markdown."""
+    return f"{totals(rows)}\n\n{counts(rows)}\n{_MISSES}\n\n{misses(rows)}"
+
+
+def totals(rows: Sequence[Row]) -> str:
+    """Return the numbers of cells that agree, as sentences."""
+    goodput, delay = (sum(row[key] for row in rows) for key in ("goodput_agrees", "delay_agrees"))
+    others = [row for row in rows if row["control"] != "rapid"]
+    return (
+        f"{_share(rows)} cells agree: {goodput} in the goodput, and {delay} in the median delay.\n"
+        f"Without Rapid, {_share(others)} do. By controller and queue:"
+    )
 
 
 _MISSES = """The others. Values are medians, and in brackets the least and the greatest of all runs.

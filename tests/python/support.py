@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,13 +50,36 @@ def require(line: list[str]) -> None:
         pytest.skip(f"not allowed here: {' '.join(line)}")
 
 
+# The first words of errors about this machine, after the names of the command and of the flow: it
+# cannot run live, or has no controllers in the kernel. crates/live/tests/it/left_out.rs has the
+# errors of live runs for the tests in Rust.
+REFUSALS = re.compile(
+    r"^(sojourn: )?(flow `[^`]*`: )?("
+    r"cannot create a (network|user) namespace: "
+    rf"|cannot [^\n]*{re.escape(str(TUN))}[^\n]*, and no veth pair "
+    r"|the kernel has no congestion controller `"
+    r"|the kernel or `tc` lacks "
+    r"|`(ip|tc)` is missing; "
+    r"|this build of Sojourn cannot load controllers into the kernel"
+    r"|only root, outside user namespaces, can load"
+    r"|this kernel cannot load controllers: it lacks )",
+    re.MULTILINE,
+)
+
+
 def leave_out_live(error: object) -> NoReturn:
-    """Skip the test on a machine without live runs; fail if its TUN device opens and is unused."""
+    """Skip the test if the machine refuses what it needs; fail for any other error.
+
+    It fails also if the machine's TUN device opens and is unused.
+    """
+    said = str(error).strip()
+    if REFUSALS.search(said) is None:
+        pytest.fail(f"this is no refusal by the machine: {said}")
     # The error about devices is the only one that names the node.
-    if str(TUN) in str(error):
+    if str(TUN) in said:
         with suppress(OSError), TUN.open("rb+", buffering=0):
-            pytest.fail(f"{TUN} opens here: {error}")
-    pytest.skip(f"no live runs here: {error}")
+            pytest.fail(f"{TUN} opens here: {said}")
+    pytest.skip(f"not possible here: {said}")
 
 
 @contextmanager

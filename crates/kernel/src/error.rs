@@ -22,8 +22,11 @@ pub enum Error {
         /// The names of all programs.
         known: String,
     },
-    /// The process may not load programs.
-    #[error("only root can load and unload controllers of the kernel; run the command with sudo")]
+    /// The process may neither load programs nor list the loaded ones.
+    #[error(
+        "only root, outside user namespaces, can load, list and unload controllers of the kernel; \
+         run the command with sudo"
+    )]
     NotRoot,
     /// The kernel lacks a feature.
     #[error("this kernel cannot load controllers: it lacks {feature}; {remedy}")]

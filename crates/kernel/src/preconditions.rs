@@ -23,11 +23,12 @@ const FEATURES: &[(&str, &str, &str)] = &[
         "use Linux 6.12 or later",
     ),
 ];
-/// Capabilities for programs of the network, by number (capability(7)): CAP_NET_ADMIN,
-/// CAP_PERFMON, CAP_BPF.
-const CAPABILITIES: u64 = 1 << 12 | 1 << 38 | 1 << 39;
+/// Capabilities by number (capabilities(7)). CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF are for programs
+/// of the network, and CAP_SYS_ADMIN is for the list of the loaded ones.
+const CAPABILITIES: u64 = 1 << 12 | 1 << 21 | 1 << 38 | 1 << 39;
 
-/// Refuses a process without the capabilities.
+/// Refuses a process without the capabilities. Root of a user namespace has them too, but the kernel
+/// refuses its calls: it checks them in the initial user namespace.
 pub(crate) fn require_privilege() -> Result<(), Error> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

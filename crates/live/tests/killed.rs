@@ -8,6 +8,9 @@
 #[cfg(target_os = "linux")]
 #[path = "it/hidden_tun.rs"]
 mod hidden_tun;
+#[cfg(target_os = "linux")]
+#[path = "it/left_out.rs"]
+mod left_out;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -21,6 +24,7 @@ mod linux {
     use sojourn_scenario::Document;
 
     use crate::hidden_tun::hide_tun;
+    use crate::left_out::assert_refusal;
 
     /// Orphaned TCP sockets would hold a namespace for 118 s. The kernel removes namespaces by a
     /// thread of normal priority, which takes seconds on a busy machine (1 s on an idle one).
@@ -146,6 +150,8 @@ mod linux {
                 println!("begins");
             });
             if let Err(error) = sojourn_live::run(&scenario, None, 1, &options, &stop) {
+                // The process that kills this one sees a fault as a run that ended early.
+                assert_refusal(&error);
                 println!("not run here: {error}");
             }
         });

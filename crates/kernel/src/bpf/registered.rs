@@ -1,9 +1,11 @@
 //! The registered controllers of Sojourn, by any process.
 
 use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfo, MapInfoIter};
+use libbpf_rs::query::{LinkInfo, LinkTypeInfo, MapInfo, MapInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::loaded::query;
@@ -56,12 +58,40 @@ fn pin(name: &str) -> String {
 
 fn found() -> Result<Vec<Found>, Error> {
     require_privilege()?;
+    let links = links()?;
     let maps: Vec<MapInfo> = MapInfoIter::default().collect();
-    let links = LinkInfoIter::default().filter_map(|link| match link.info {
-        LinkTypeInfo::StructOps(ops) => Some((link.id, ops.map_id)),
-        _ => None,
-    });
-    links.filter_map(|(link, map)| describe(link, map, &maps).transpose()).collect()
+    links.into_iter().filter_map(|(link, map)| describe(link, map, &maps).transpose()).collect()
+}
+
+/// The links of controllers, with their maps. The iterator of libbpf-rs would end at a refusal as at
+/// the last link, so that "not allowed" would be "none loaded".
+fn links() -> Result<Vec<(u32, u32)>, Error> {
+    let mut found = Vec::new();
+    let mut last = 0;
+    while let Some(id) = present(sys::next_link(last))? {
+        last = id;
+        // A link may have gone in the meantime.
+        let Some(link) = present(sys::open_link(id))? else { continue };
+        // Some links of other kinds cannot be described.
+        if let Ok(LinkInfo { info: LinkTypeInfo::StructOps(ops), .. }) =
+            LinkInfo::from_fd(link.as_fd())
+        {
+            found.push((id, ops.map_id));
+        }
+    }
+    Ok(found)
+}
+
+/// A result about a link; `None` if there is no such link.
+fn present<T>(result: io::Result<T>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Ok(None),
+            ErrorKind::PermissionDenied => Err(Error::NotRoot),
+            _ => Err(Error::Query { step: "list the controllers", error }),
+        },
+    }
 }
 
 /// The controller of a link, unless it is another program's.

@@ -8,6 +8,14 @@ use std::ptr;
 
 use libbpf_rs::libbpf_sys;
 
+/// The number of the first link after this one.
+pub(super) fn next_link(id: u32) -> io::Result<u32> {
+    let mut next = 0;
+    // SAFETY: the pointer is to a number that lives until the call returns.
+    let result = unsafe { libbpf_sys::bpf_link_get_next_id(id, &mut next) };
+    if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(next) }
+}
+
 /// Opens a link by its number.
 pub(super) fn open_link(id: u32) -> io::Result<OwnedFd> {
     // SAFETY: a system call without pointers.

@@ -4,9 +4,13 @@
 mod common;
 mod native;
 mod object;
+#[cfg(feature = "libbpf")]
+mod privilege;
 mod random;
 mod record;
 mod registration;
+#[cfg(feature = "libbpf")]
+mod release;
 mod replay;
 mod scenarios;
 mod stack;

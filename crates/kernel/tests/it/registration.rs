@@ -74,7 +74,7 @@ fn a_loaded_controller_carries_data_and_goes_when_it_is_dropped() {
 }
 
 /// The release of the running kernel, such as 6.18.44.
-fn release() -> [u32; 3] {
+pub(crate) fn release() -> [u32; 3] {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
     let is_other = |one: char| !one.is_ascii_digit();
     let mut numbers = text.split(is_other).map_while(|number| number.parse().ok());

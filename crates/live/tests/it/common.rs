@@ -8,6 +8,8 @@ use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::RunSummary;
 use sojourn_units::Duration;
 
+use crate::left_out::assert_refusal;
+
 /// One run at a time: the bottlenecks of two would delay each other.
 pub(crate) static ONE: Mutex<()> = Mutex::new(());
 
@@ -29,19 +31,15 @@ pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     let stop = AtomicBool::new(false);
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
-        Err(error @ (Error::Namespace(_) | Error::NoDevice { .. } | Error::Controller { .. })) => {
-            let has_device = !matches!(error, Error::NoDevice { .. }) || !tun_opens();
-            assert!(has_device, "/dev/net/tun opens here: {error}");
-            eprintln!("not run here: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
+        Err(error) => leave_out(&error),
     }
 }
 
-/// Whether this process may open the node of TUN devices, so that a run needs no other device.
-fn tun_opens() -> bool {
-    std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").is_ok()
+/// Reports a run that this machine refuses. Any other error is a fault.
+pub(crate) fn leave_out<T>(error: &Error) -> Option<T> {
+    assert_refusal(error);
+    eprintln!("not run here: {error}");
+    None
 }
 
 /// Whether the run kept its time, so that its figures can be judged. The bottleneck's lateness does

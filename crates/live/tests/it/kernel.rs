@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use sojourn_live::{Error, IpVersion, Links, Options, Report};
+use sojourn_live::{IpVersion, Links, Options, Report};
 use sojourn_sim::RunSummary;
 
-use crate::common::{ONE, assert_marks_counted, judged_of, one_flow, scenario};
+use crate::common::{ONE, assert_marks_counted, judged_of, leave_out, one_flow, scenario};
 
 /// Runs a scenario over the kernel's queues; `None` where this machine does not allow it.
 fn live(text: &str, version: IpVersion) -> Option<Report> {
@@ -15,16 +15,7 @@ fn live(text: &str, version: IpVersion) -> Option<Report> {
     let stop = AtomicBool::new(false);
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
         Ok(report) => Some(report),
-        Err(
-            error @ (Error::Namespace(_)
-            | Error::NoIproute(_)
-            | Error::NoModule(_)
-            | Error::Controller { .. }),
-        ) => {
-            eprintln!("not run here: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
+        Err(error) => leave_out(&error),
     }
 }
 

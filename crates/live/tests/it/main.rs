@@ -6,6 +6,7 @@ mod common;
 mod hidden_tun;
 mod impairments;
 mod kernel;
+mod left_out;
 mod link;
 mod namespaces;
 mod refusals;

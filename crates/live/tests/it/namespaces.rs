@@ -5,13 +5,12 @@ use std::os::unix::fs::MetadataExt;
 
 use sojourn_live::{Error, Namespace};
 
+use crate::common::leave_out;
+
 fn namespace() -> Option<Namespace> {
     match Namespace::new() {
         Ok(namespace) => Some(namespace),
-        Err(error) => {
-            eprintln!("not run here: {error}");
-            None
-        }
+        Err(error) => leave_out(&error),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sojourn_live::{Error, Shell, ShellOptions};
 
-use crate::common::{ONE, one_flow, scenario};
+use crate::common::{ONE, leave_out, one_flow, scenario};
 
 fn shell(script: &str, options: &ShellOptions) -> Result<Shell, Error> {
     let scenario = scenario(&one_flow(1, "cubic", "rate = \"10Mbit\"", ""));
@@ -16,10 +16,8 @@ fn shell(script: &str, options: &ShellOptions) -> Result<Shell, Error> {
 fn a_program_has_a_peer_and_its_status() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let options = ShellOptions::default();
-    let mut shell = match shell("test $SOJOURN_PEER = 10.54.0.1 && exit 7", &options) {
-        Ok(shell) => shell,
-        Err(error) => return eprintln!("not run here: {error}"),
-    };
+    let shell = shell("test $SOJOURN_PEER = 10.54.0.1 && exit 7", &options);
+    let Some(mut shell) = shell.map_or_else(|error| leave_out(&error), Some) else { return };
     let mut status = None;
     while status.is_none() {
         status = shell.wait(Duration::from_millis(20)).expect("the links run");
