@@ -140,8 +140,10 @@ sdist: page target/shipped $(VENV)/.made  ## build the source package, in target
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
-reference: $(VENV)/.installed  ## write docs/scenario.md anew, from the schema
+reference: $(VENV)/.installed  ## write docs/scenario.md and the lists in docs/reference anew
 	$(BIN)/sojourn schema --markdown > docs/scenario.md
+	$(BIN)/sojourn controllers --markdown > docs/reference/controllers.md
+	$(BIN)/sojourn queues --markdown > docs/reference/queues.md
 
 matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
 	$(BIN)/sojourn matrix --quic noq --markdown > docs/matrix.md.new

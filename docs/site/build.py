@@ -76,7 +76,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Papers": ("papers.md",),
 }
-_TRY = re.compile(r"<!-- try(: open)? -->")
+_TRY = re.compile(r"<!-- try(: begin -->.*?<!-- try: end)? -->", re.DOTALL)
 # The open simulator has its charts beside its controls if the page has no columns of links.
 _WIDE = "---\nhide:\n  - navigation\n  - toc\n---\n"
 _REST = "How-to guides"
@@ -156,14 +156,14 @@ def _assets(pages: Path) -> None:
 
 
 def _embed(pages: Path) -> None:
-    """Put the simulator at the marks `try` and `try: open` of the documents."""
+    """Put the simulator at the marks `try`, and open in place of the text of `try: begin`."""
     if not (pages / "assets" / "page.html").is_file():
         return
     for file in pages.rglob("*.md"):
         text = file.read_text("utf-8")
         if _TRY.search(text):
             page = "../" * (len(file.relative_to(pages).parts) - 1) + "assets/page.html"
-            wide = _WIDE if "<!-- try: open -->" in text else ""
+            wide = _WIDE if "<!-- try: begin -->" in text else ""
             file.write_text(wide + _TRY.sub(partial(_frame, page), text), "utf-8")
 
 

@@ -1,15 +1,13 @@
-"""Writes the pages of the reference that a program can list: commands, controllers, Python."""
+"""Writes the pages of the reference that only the site has in full: commands and Python."""
 
 import inspect
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import sojourn
-from markdown.extensions.toc import slugify
 from sojourn import _core
 from sojourn.cli.commands import COMMANDS
 
@@ -33,12 +31,10 @@ _MODULES = ("theory", "captures", "qlog", "gym")
 
 
 def write(target: Path) -> None:
-    """Write all pages below a folder."""
+    """Write both pages below a folder."""
     target.mkdir(parents=True, exist_ok=True)
     pages = {
         "commands": _commands(),
-        "controllers": _catalogue("Controllers", "controller", sojourn.controllers()),
-        "queues": _catalogue("Queues", "queue", sojourn.queues()),
         "python": _python(),
     }
     for name, text in pages.items():
@@ -53,44 +49,6 @@ def _commands() -> str:
         done = subprocess.run(line, capture_output=True, text=True, check=True, env=given)
         parts += [f"## `sojourn {command.name}`", f"```text\n{done.stdout.rstrip()}\n```"]
     return "\n\n".join(parts) + "\n"
-
-
-def _catalogue(title: str, kind: str, entries: Sequence[Mapping[str, Any]]) -> str:
-    parts = [
-        f"# {title}",
-        f"Written from `sojourn {kind}s --json`. Ranges include both ends.",
-        _table(
-            (kind, "description", "source"),
-            [(_linked(one["name"]), one["title"], one["source"]) for one in entries],
-        ),
-    ]
-    for one in entries:
-        parts += [f"## {one['name']}", f"{one['title']}. Source: {one['source']}."]
-        rows = [_parameter(param) for param in (*one["params"], *one.get("inner", ()))]
-        if rows:
-            parts.append(_table(("parameter", "default", "range", "meaning", "source"), rows))
-    return "\n\n".join(parts) + "\n"
-
-
-def _linked(name: str) -> str:
-    """Return a link to the part of this page that describes the name."""
-    return f"[{name}](#{slugify(name, '-')})"
-
-
-def _parameter(param: Mapping[str, Any]) -> tuple[str, ...]:
-    return (
-        f"`{param['name']}`",
-        _text(param.get("default")),
-        _text(param.get("range")),
-        _text(param["doc"]),
-        _text(param.get("source")),
-    )
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return str(value)
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

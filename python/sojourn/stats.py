@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from math import atan, comb, cos, pi, sin, sqrt
+from math import atan, cos, pi, sin, sqrt
 
 from sojourn.run_summary import Item, Medians, RunSummary, Spread
 
@@ -17,6 +17,7 @@ def quantile(ordered: Sequence[float], p: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
+@cache
 def interval_ranks(n: int) -> tuple[int, int] | None:
     """Return the ranks (from 1) of the values that bound the median with 95 % confidence.
 
@@ -25,13 +26,20 @@ def interval_ranks(n: int) -> tuple[int, int] | None:
     2 P(B < j) (David and Nagaraja, Order Statistics, 7.1). Return None below six values: even the
     whole range then holds the median with less than 95 %.
     """
-    missed, rank = 0.0, 0
+    missed, ways, rank = 0, 1, 0
     while rank < n // 2:
-        missed += 2 * comb(n, rank) / 2**n
-        if missed > 1 - CONFIDENCE:
+        missed += 2 * ways
+        if missed / 2**n > 1 - CONFIDENCE:
             break
+        ways = ways * (n - rank) // (rank + 1)
         rank += 1
     return (rank, n + 1 - rank) if rank > 0 else None
+
+
+def median_interval(ordered: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % confidence interval of the median of ordered values; None below six."""
+    ranks = interval_ranks(len(ordered))
+    return (ordered[ranks[0] - 1], ordered[ranks[1] - 1]) if ranks else None
 
 
 def mean(values: Sequence[float]) -> float:
@@ -81,14 +89,14 @@ def _student_within(t: float, degrees: int) -> float:
 def spread(values: Sequence[float]) -> Spread:
     """Compute median and mean with 95 % confidence intervals, and 5th and 95th percentiles."""
     ordered = sorted(values)
-    ranks = interval_ranks(len(ordered))
+    interval = median_interval(ordered)
     around = mean_interval(ordered)
     return {
         "n": len(ordered),
         "distinct": len(set(ordered)),
         "median": quantile(ordered, 0.5),
-        "low": ordered[ranks[0] - 1] if ranks else None,
-        "high": ordered[ranks[1] - 1] if ranks else None,
+        "low": interval[0] if interval else None,
+        "high": interval[1] if interval else None,
         "p5": quantile(ordered, 0.05),
         "p95": quantile(ordered, 0.95),
         "mean": mean(ordered),

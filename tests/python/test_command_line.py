@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sojourn import _core
 from support import SMALL, environment
 from support import Sojourn as Command
 
@@ -85,6 +86,13 @@ def test_every_output_is_named(sojourn: Command, small: Path, tmp_path: Path) ->
     spike = ["theory", "spike", "--from", "60Mbit", "--to", "20Mbit", "--delay", "50ms"]
     done = sojourn(*spike, "--plot", figure)
     assert done.stderr.splitlines() == [f"wrote {figure}"]
+
+
+@pytest.mark.skipif(not hasattr(_core, "kernel_names"), reason="built without the kernel's part")
+def test_the_list_says_that_controllers_of_the_kernel_are_not_loaded(sojourn: Command) -> None:
+    lines = sojourn("kernel", "list").stdout.splitlines()
+    assert "lola: can be loaded as sojourn_lola" in lines
+    assert all(": can be loaded as sojourn_" in line for line in lines)
 
 
 def test_a_scenario_may_come_from_standard_input(tmp_path: Path) -> None:

@@ -113,6 +113,17 @@ def test_reference_is_what_the_schema_says(sojourn: Sojourn) -> None:
     assert sojourn("schema", "--markdown").stdout == written, "write it anew: make reference"
 
 
+@pytest.mark.parametrize("kind", ["controllers", "queues"])
+def test_lists_are_what_the_catalogue_says(kind: str, sojourn: Sojourn) -> None:
+    written = (ROOT / "docs" / "reference" / f"{kind}.md").read_text("utf-8")
+    assert sojourn(kind, "--markdown").stdout == written, "write it anew: make reference"
+    for entry in json.loads(sojourn(kind, "--json").stdout):
+        section = written.partition(f"\n## {entry['name']}\n")[2].partition("\n## ")[0]
+        assert entry["title"] in section
+        for param in (*entry["params"], *entry.get("inner", ())):
+            assert f"\n| `{param['name']}` | " in section
+
+
 def test_reference_has_every_key(sojourn: Sojourn) -> None:
     written = sojourn("schema", "--markdown").stdout
     schema = json.loads(sojourn("schema").stdout)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import build
 import links
 import pytest
 import staging
@@ -33,6 +34,37 @@ def test_links_lead_somewhere(file: Path) -> None:
         if part and goal.suffix == ".md":
             known = {one.replace("--", "-") for one in slugs(goal.read_text("utf-8"))}
             assert part.replace("--", "-") in known, f"{link} names no part of {goal.name}"
+
+
+def test_links_lead_from_the_readme_to_every_document() -> None:
+    reached, left = set(), [ROOT / "README.md"]
+    while left:
+        file = left.pop()
+        if file in reached or not file.is_file():
+            continue
+        reached.add(file)
+        if file.suffix == ".md":
+            found = _LINK.findall(_FENCED.sub("", file.read_text("utf-8")))
+            paths = (link.partition("#")[0] for link in found)
+            left += [(file.parent / path).resolve() for path in paths if path]
+    outer = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff")
+    every = {*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in outer)}
+    assert sorted(file.relative_to(ROOT).as_posix() for file in every - reached) == []
+
+
+def test_the_simulator_replaces_the_ways_to_it(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "try.md").read_text("utf-8")
+    (tmp_path / "try.md").write_text(text, "utf-8")
+    build._embed(tmp_path)
+    assert (tmp_path / "try.md").read_text("utf-8") == text, "a site without the page keeps them"
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "page.html").touch()
+    build._embed(tmp_path)
+    embedded = (tmp_path / "try.md").read_text("utf-8")
+    assert embedded.count('<iframe class="try-page"') == 1
+    assert "make page" in text
+    assert "make page" not in embedded
+    assert "sojourn view runs" in embedded
 
 
 def test_twelve_questions_are_answered_within_two_clicks() -> None:

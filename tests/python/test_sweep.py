@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 import sojourn
 from polars.testing import assert_frame_equal
+from sojourn import stats
 from sojourn.cli import main
 from sojourn.errors import UsageError
 from sojourn.sweeps import axes, batch, expressions, figures, plan
@@ -368,6 +369,37 @@ def test_three_kills_leave_the_same_dataset(small: Path, tmp_path: Path) -> None
     assert subprocess.run([*line, str(whole)], stdout=subprocess.DEVNULL).returncode == 0
     for name, frame in tables_of(whole).items():
         assert_frame_equal(tables_of(out)[name], frame)
+
+
+def test_medians_have_their_intervals(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, goodput = small.parent / "out", ["--metric", "flows.goodput_bps"]
+    line = ["sweep", str(small), "--control", "cubic", "--vary", f"{QUEUE}=droptail,codel"]
+    line += ["--out", str(out), "--jobs", "1", "--runs"]
+    shown = ["sweep", "show", str(out), *goodput]
+    assert main([*line, "5"]) == 0
+    assert main([*shown, "--json"]) == 0
+    text = capsys.readouterr().out
+    assert "from 6 runs of a point on, with confidence intervals" in text
+    assert json.loads(text[text.index("[\n") :])[0]["flows.goodput_low_bps"] is None
+    assert main([*line, "7"]) == 0
+    capsys.readouterr()
+    assert main([*shown, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    flows = sojourn.Dataset(out).flows
+    for row in rows:
+        values = flows.filter(pl.col("queue") == row["queue"])["goodput_bps"].to_list()
+        expected = stats.spread(values)
+        assert (row["n"], len(set(values))) == (7, 7)
+        assert row["flows.goodput_bps"] == expected["median"]
+        # The interval of seven values is their whole range: the second to the sixth hold the
+        # median with 87.5 % only.
+        assert row["flows.goodput_low_bps"] == expected["low"] == min(values)
+        assert row["flows.goodput_high_bps"] == expected["high"] == max(values)
+    assert main(shown) == 0
+    table = capsys.readouterr().out
+    assert "medians over the seeds, with their 95 % confidence intervals" in table
+    low, high = (f"{rows[0][f'flows.goodput_{end}_bps'] / 1e6:,.4g}" for end in ("low", "high"))
+    assert low == high or f"{low}–{high}" in table
 
 
 def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

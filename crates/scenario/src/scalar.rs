@@ -224,6 +224,19 @@ fn unitless(number: &str, unit: &Unit) -> Fault {
 /// The valid forms of a buffer's size.
 pub(crate) const BUFFER: &str = "\"300kB\", \"100packets\", \"50ms\" or \"unlimited\"";
 
+const PACKETS: Unit = Unit {
+    expected: BUFFER,
+    names: &["packets"],
+    slips: &[("pkt", "packets"), ("pkts", "packets")],
+};
+
+/// The size that a wrong spelling means; `None` if it may mean several, as the `m` of "5m" may mean
+/// megabytes or minutes.
+fn repaired_buffer(text: &str) -> Option<String> {
+    let mut rights = [DATA, TIME, PACKETS].into_iter().filter_map(|unit| unit.repair(text));
+    rights.next().filter(|_| rights.next().is_none())
+}
+
 /// Reads the size of a buffer.
 pub(crate) fn buffer(node: &Node) -> Result<Buffer, Fault> {
     let Value::Text(text) = &node.value else {
@@ -239,7 +252,11 @@ pub(crate) fn buffer(node: &Node) -> Result<Buffer, Fault> {
     };
     let write = format!("write {BUFFER}");
     match buffer {
-        None => Err(Fault::new(format!("is `{text}`, not a size of a buffer"), write)),
+        None => {
+            let help =
+                repaired_buffer(text).map_or(write, |right| format!("did you mean \"{right}\"?"));
+            Err(Fault::new(format!("is `{text}`, not a size of a buffer"), help))
+        }
         Some(Buffer::Bytes(Bytes(0)) | Buffer::Packets(0) | Buffer::Time(Duration(0))) => {
             Err(Fault::new(format!("is `{text}`: every packet would be dropped"), write))
         }

@@ -148,7 +148,10 @@ static LINK: Form = Form {
             "buffer",
             Shape::Buffer,
             "size of the buffer: \"300kB\", \"100packets\", \"50ms\" (the link's capacity in that \
-             time) or \"unlimited\"; the discipline's default if absent",
+             time) or \"unlimited\"; the discipline's default if absent. A time becomes bytes at \
+             the start, by the first rate or a trace's mean, and again at each change of `rate`, \
+             except to 0. If the buffer shrinks, the waiting packets stay, and from the next \
+             arrival on the queue drops packets as if full; a size in bytes does not shrink",
         ),
         Field::optional(
             "ring",

@@ -105,7 +105,7 @@ def _check_devices(args: argparse.Namespace) -> None:
 
 def _list(_: argparse.Namespace) -> int:
     for name in kernel.names():
-        _print(f"{name}: in the kernel sojourn_{name}")
+        _print(f"{name}: can be loaded as sojourn_{name}")
     return 0
 
 

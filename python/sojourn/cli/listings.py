@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api
+from sojourn import api, catalogue_reference
 from sojourn.cli.console import console, name
 from sojourn.cli.options import add_controller_option
 from sojourn.cli.scenarios import load_controllers
@@ -34,7 +35,9 @@ def declare_queues(parser: argparse.ArgumentParser) -> None:
 
 def _declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print everything as JSON")
+    form.add_argument("--markdown", action="store_true", help="print everything as Markdown")
 
 
 def controllers(args: argparse.Namespace) -> int:
@@ -54,6 +57,8 @@ def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
         entries = [_find(args.name, entries, kind)]
     if args.json:
         print(json.dumps(entries, indent=1))
+    elif args.markdown:
+        sys.stdout.write(catalogue_reference.markdown(entries, kind))
     elif args.name is not None:
         _show_one(entries[0])
     else:

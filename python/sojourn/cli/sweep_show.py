@@ -3,13 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
-from sojourn import memory
+from sojourn import memory, stats
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name, name_list
 from sojourn.cli.pictures import free_picture, write_picture
@@ -28,8 +29,9 @@ _MOST_ROWS = 60
 def declare_show(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep show`."""
     parser.description = (
-        "Print medians over the seeds for each point of a sweep, and draw one figure over its "
-        "axes: a heat map over --x and --y, or lines over --x (docs/sweeps.md)."
+        "Print medians over the seeds for each point of a sweep, with 95 % confidence intervals "
+        "from 6 seeds on, and draw one figure over its axes: a heat map over --x and --y, or lines "
+        "over --x (docs/sweeps.md)."
     )
     add = parser.add_argument
     add("directory", metavar="DIR", type=file_name, help="the folder of the dataset")
@@ -97,11 +99,13 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     for metric in shown:
         table.add_column(f"{figures.words(metric.column)}\n{metric.unit[0]}", justify="right")
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
-        cells = [_number(row[_label(metric)], metric) for metric in shown]
+        cells = [_cell(row, metric) for metric in shown]
         texts = [name(figures.axis_text(axis, row[axis])) for axis in axes]
         table.add_row(*texts, f"{row['n']:,}", *cells)
     out = console()
     out.print(table)
+    if said := _about_seeds(rows["n"].max()):
+        out.print(said, style="dim")
     subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
     said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
     if said:
@@ -115,24 +119,43 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
 
 
 def _rows(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str]) -> "pl.DataFrame":
-    """Return one row for each point with the median of each figure."""
+    """Return one row for each point, with the median of each figure and its interval."""
     memory.require_polars()
     axes = figures.axes_of(dataset)
     rows = dataset.points.group_by(axes, maintain_order=True).len("n")
     for metric in metrics:
-        found = figures.by(dataset, metric, axes, names)
+        found = figures.medians(dataset, metric, axes, names)
         if not found.is_empty():
-            own = found.select(*axes, found["median"].alias(_label(metric)))
+            ends = [found[end].alias(_label(metric, f"_{end}")) for end in ("low", "high")]
+            own = found.select(*axes, found["median"].alias(_label(metric)), *ends)
             rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
     return rows
 
 
-def _label(metric: Metric) -> str:
-    return f"{metric.table}.{metric.column}"
+def _label(metric: Metric, end: str = "") -> str:
+    """Return the key of a figure; `end` precedes its unit."""
+    unit = next((unit for unit in figures.UNITS if metric.column.endswith(unit)), "")
+    return f"{metric.table}.{metric.column.removesuffix(unit)}{end}{unit}"
+
+
+def _cell(row: Mapping[str, Any], metric: Metric) -> Text:
+    """Format a median, with its interval below as in the table of `run`."""
+    median, low, high = (_number(row[_label(metric, end)], metric) for end in ("", "_low", "_high"))
+    text = Text(median)
+    return text if low == high else text.append(f"\n{low}–{high}", style="dim")
 
 
 def _number(value: float | None, metric: Metric) -> str:
     return "–" if value is None else f"{value * metric.unit[1]:,.4g}"
+
+
+def _about_seeds(most: int) -> str:
+    """Say what the table has for points of up to `most` runs."""
+    if most < 2:
+        return ""
+    if stats.interval_ranks(most) is None:
+        return "medians over the seeds; from 6 runs of a point on, with confidence intervals"
+    return "medians over the seeds, with their 95 % confidence intervals"
 
 
 def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace) -> int:

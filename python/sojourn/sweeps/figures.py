@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast, get_args
 
-from sojourn import _core
+from sojourn import _core, stats
 from sojourn.errors import UsageError, require_known
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.tables import Table, columns
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 CONTROL = "control"
+UNITS = ("_bps", "_s", "_bytes")
+"""The ends of columns that name their unit."""
 # The column with the name of a flow or link.
 _NAMED: dict[Table, str] = {"flows": "name", "links": "name", "spikes": "link"}
 
@@ -73,8 +75,8 @@ def numbers_of(table: Table) -> list[str]:
 
 def words(column: str) -> str:
     """Return the name of a column without its unit, in words."""
-    for suffix in ("_bps", "_s", "_bytes"):
-        column = column.removesuffix(suffix)
+    for unit in UNITS:
+        column = column.removesuffix(unit)
     return column.replace("_", " ")
 
 
@@ -89,6 +91,47 @@ def by(
     """
     import polars as pl
 
+    each = _of_runs(dataset, metric, axes, names)
+    if each.is_empty():
+        return each
+    return each.group_by(axes, maintain_order=True).agg(
+        pl.col(metric.column).median().alias("median"),
+        pl.col(metric.column).quantile(0.05, "linear").alias("p5"),
+        pl.col(metric.column).quantile(0.95, "linear").alias("p95"),
+        pl.len().alias("n"),
+    )
+
+
+def medians(
+    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+) -> "pl.DataFrame":
+    """Return the median at each point of the axes, with its 95 % confidence interval.
+
+    `low` and `high` are null below six values. `names` as in `by`.
+    """
+    import polars as pl
+
+    each = _of_runs(dataset, metric, axes, names)
+    if each.is_empty():
+        return each
+    value = pl.col(metric.column)
+    rows = each.group_by(axes, maintain_order=True).agg(
+        value.median().alias("median"), value.drop_nulls().sort().alias("ordered")
+    )
+    intervals = [stats.median_interval(values) for values in rows["ordered"]]
+    ends = {
+        end: pl.Series([one[place] if one else None for one in intervals], dtype=pl.Float64)
+        for place, end in enumerate(("low", "high"))
+    }
+    return rows.with_columns(**ends).drop("ordered")
+
+
+def _of_runs(
+    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
+) -> "pl.DataFrame":
+    """Return one value for each run; an empty frame if the table has no such flow or link."""
+    import polars as pl
+
     known = {name for table in _NAMED for name in _names(dataset, table)}
     for name in names:
         require_known("flow or link", name, sorted(known))
@@ -96,14 +139,8 @@ def by(
     if frame.is_empty():
         return pl.DataFrame()
     value = pl.col(metric.column).cast(pl.Float64)
-    each = frame.group_by([*axes, "run"], maintain_order=True).agg(
+    return frame.group_by([*axes, "run"], maintain_order=True).agg(
         value.sum() if metric.column == "goodput_bps" else value.max()
-    )
-    return each.group_by(axes, maintain_order=True).agg(
-        pl.col(metric.column).median().alias("median"),
-        pl.col(metric.column).quantile(0.05, "linear").alias("p5"),
-        pl.col(metric.column).quantile(0.95, "linear").alias("p95"),
-        pl.len().alias("n"),
     )
 
 
