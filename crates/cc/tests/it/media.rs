@@ -232,6 +232,45 @@ fn scream_tolerates_rare_losses_if_told() {
     assert!(bench.ref_wnd() < before * 0.7, "{} {before}", bench.ref_wnd());
 }
 
+/// Draft section 4.5.2: a tolerated loss has no effect later. Marks and delays count as without it,
+/// and the window grows as without it. Both public implementations forget it: `setLossEvent` of
+/// EricssonResearch/scream, and `is_loss` of libwebrtc's scream_v2.cc.
+#[test]
+fn scream_forgets_a_tolerated_loss() {
+    let after = |lost: u64| {
+        let mut bench = scream(&[("conditional_loss", Value::Switch(true))]);
+        // Both have the same bytes in flight: they count as newly acknowledged.
+        bench.report(bench.rtt, Told { packets: 40 - lost, lost, ce: 0 });
+        for _ in 0..25 {
+            bench.report(bench.rtt, Told { packets: 40, ..Told::default() });
+        }
+        bench
+    };
+    let (mut sound, mut lossy) = (after(0), after(1));
+    assert_eq!(lossy.ref_wnd(), sound.ref_wnd(), "growth");
+    let [marked, delayed] = [20, 0].map(|ce| Told { packets: 40, lost: 0, ce });
+    for (told, queue_ms) in [(marked, 0), (delayed, 55)] {
+        let before = lossy.ref_wnd();
+        for bench in [&mut sound, &mut lossy] {
+            bench.queue = Duration::from_millis(queue_ms);
+            (0..10).for_each(|_| bench.report(bench.rtt, told));
+        }
+        assert!(lossy.ref_wnd() < before, "{queue_ms} ms: {} {before}", lossy.ref_wnd());
+        assert_eq!(lossy.ref_wnd(), sound.ref_wnd(), "{queue_ms} ms");
+    }
+}
+
+/// RFC 8888 section 5: the sender has to reduce its rate after several lost reports. A timeout counts
+/// with `conditional_loss` too.
+#[test]
+fn scream_counts_a_timeout_as_a_loss() {
+    let mut bench = scream(&[("conditional_loss", Value::Switch(true))]);
+    let before = bench.ref_wnd();
+    bench.now += Duration::from_secs(1);
+    bench.cc.on_timeout(bench.now, Bytes(40 * MSS));
+    assert!((bench.ref_wnd() / before - 0.7).abs() < 0.01, "{} {before}", bench.ref_wnd());
+}
+
 /// Draft section 4.5.4: beside a standing queue of 150 ms, the target of the delay rises from 60 ms to
 /// it, so that a queue of 90 ms costs less.
 #[test]
