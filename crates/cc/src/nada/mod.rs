@@ -25,7 +25,8 @@ const TAPS: usize = 15;
 const MOST_CHANGE: f64 = 0.05;
 /// Greatest rate in bit/s: faster than every link.
 const MOST: f64 = 1e15;
-/// Greatest congestion signal in seconds: above it, the rate falls to its minimum anyway.
+/// Greatest congestion signal in seconds, against the rebound of equation 7 after heavy losses. RFC 8698
+/// has no bound, and its authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms.
 const MOST_SIGNAL: f64 = 10.0;
 
 /// Packets of one feedback, as the observation window keeps them.
