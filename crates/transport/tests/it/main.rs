@@ -13,6 +13,7 @@ mod quic;
 mod rack;
 mod receiver;
 mod recovery;
+mod rtp;
 mod sending;
 mod spurious;
 mod timers;
