@@ -116,6 +116,12 @@ impl Bench {
         self.cc.on_feedback(self.now, &feedback);
     }
 
+    /// The report of these packets is lost.
+    fn lose_report(&mut self, after: Duration, packets: u64) {
+        self.number += packets;
+        self.now += after;
+    }
+
     fn target(&self) -> f64 {
         self.cc.target().expect("it has a rate").as_f64()
     }
@@ -308,6 +314,29 @@ fn nada_ramps_up_from_the_receiving_rate() {
     let bench = nada(20, Told { packets: 10, ..Told::default() }, Duration::ZERO);
     assert_eq!(bench.cc.probe().phase, "accelerated_ramp_up");
     let expected = 800e3 * (1.0 + 50.0 / 320.0);
+    let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
+    assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
+}
+
+/// RFC 8698 section 5.1.4: the receiver counts its rate, so that lost reports do not lower it. The rate
+/// ramps up as without their loss.
+#[test]
+fn nada_counts_the_packets_of_lost_reports_in_the_receiving_rate() {
+    let mut bench = nada(1, Told { packets: 10, ..Told::default() }, Duration::ZERO);
+    for _ in 0..20 {
+        bench.lose_report(Duration::from_millis(100), 10);
+        bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() });
+    }
+    let expected = 800e3 * (1.0 + 50.0 / 320.0);
+    let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
+    assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
+    // Those before a timeout are lost, and do not count.
+    let mut bench = nada(1, Told { packets: 10, ..Told::default() }, Duration::ZERO);
+    bench.lose_report(Duration::from_millis(100), 1000);
+    bench.cc.on_timeout(bench.now, Bytes(1000 * MSS));
+    (0..20).for_each(|_| {
+        bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() })
+    });
     let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
 }
