@@ -124,8 +124,12 @@ CARRIERS = {
 }
 # GCC takes a minute from its own start rate.
 STARTS = {"gcc": '{ kind = "gcc", start_rate = "8Mbit" }'}
-# Start-ups of a controller that have a column of their own.
-VARIANTS = {"cubic": {"cubic, search": '{ kind = "cubic", slow_start = "search" }'}}
+# Parameters of a controller that have a column of their own. BBR v3 ignores marks if the least
+# round trip is above `ecn_max_rtt`, and that of this path is 20 ms.
+VARIANTS = {
+    "cubic": {"cubic, search": '{ kind = "cubic", slow_start = "search" }'},
+    "bbr3": {"bbr3, ecn": '{ kind = "bbr3", ecn = true, ecn_max_rtt = "50ms" }'},
+}
 
 
 def columns() -> dict[str, dict[str, str]]:

@@ -200,6 +200,14 @@ pub struct Received {
     pub bytes: Bytes,
 }
 
+impl Received {
+    /// The one-way delay in nanoseconds, with the offset of the two clocks: it may be negative, and
+    /// only differences have a meaning.
+    pub(crate) fn one_way_delay(&self) -> i128 {
+        i128::from(self.received_at.0) - i128::from(self.sent_at.0)
+    }
+}
+
 /// Delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation-02).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {

@@ -1,4 +1,5 @@
-//! The delay filters of RFC 6817, for LEDBAT's one-way delays and LEDBAT++'s round-trip times.
+//! The delay filters of RFC 6817, for LEDBAT's one-way delays and LEDBAT++'s round-trip times, in
+//! nanoseconds. A one-way delay is negative if the receiver's clock is behind.
 
 use std::collections::VecDeque;
 
@@ -22,10 +23,10 @@ pub(crate) const BASE_HISTORY: Param = Param {
 #[derive(Clone, Debug)]
 pub(crate) struct Delays {
     /// The newest samples (`CURRENT_FILTER`) and their times.
-    current: VecDeque<(Instant, Duration)>,
+    current: VecDeque<(Instant, i128)>,
     current_filter: usize,
     /// The minimum of each minute (`BASE_HISTORY`), the newest last.
-    base: VecDeque<Duration>,
+    base: VecDeque<i128>,
     base_history: usize,
     minute: Instant,
 }
@@ -50,7 +51,7 @@ impl Delays {
     }
 
     /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
-    pub(crate) fn sample(&mut self, now: Instant, delay: Duration) {
+    pub(crate) fn sample(&mut self, now: Instant, delay: i128) {
         if self.current.len() == self.current_filter {
             self.current.pop_front();
         }
@@ -68,13 +69,14 @@ impl Delays {
     }
 
     /// The base delay, if there is a sample.
-    pub(crate) fn base(&self) -> Option<Duration> {
+    pub(crate) fn base(&self) -> Option<i128> {
         self.base.iter().min().copied()
     }
 
     /// The queueing delay, if there is a sample that is not too old.
     pub(crate) fn queueing(&self) -> Option<Duration> {
         let current = self.current.iter().map(|(_, delay)| *delay).min()?;
-        Some(current.saturating_sub(self.base()?))
+        // A current sample may be older than the history of the base.
+        Some(Duration((current - self.base()?).max(0) as u64))
     }
 }

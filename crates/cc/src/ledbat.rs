@@ -109,15 +109,15 @@ impl Ledbat {
     }
 
     /// Section 2.4.2: `update_base_delay` and `update_current_delay` for every sample. The offset
-    /// of the clocks cancels out, but a receive time before the send time would be negative.
+    /// of the clocks cancels out.
     fn sample(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.delays.forget_older(now, feedback.srtt);
         if self.is_one_way {
             for packet in feedback.received {
-                self.delays.sample(now, packet.received_at.since(packet.sent_at));
+                self.delays.sample(now, packet.one_way_delay());
             }
         } else if let Some(rtt) = feedback.rtt {
-            self.delays.sample(now, rtt);
+            self.delays.sample(now, i128::from(rtt.0));
         }
     }
 

@@ -118,7 +118,7 @@ impl LedbatPlusPlus {
 
     /// Section 4.2: `GAIN = 1 / min(16, ceil(2 TARGET / base))`.
     fn gain(&self) -> f64 {
-        let base = self.delays.base().unwrap_or(Duration::ZERO).0.max(1);
+        let base = self.delays.base().map_or(0, |base| base as u64).max(1);
         let divisor = (self.target * 2).0.div_ceil(base);
         1.0 / divisor.clamp(1, self.gain_constant) as f64
     }
@@ -243,7 +243,7 @@ impl Controller for LedbatPlusPlus {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         if let Some(rtt) = feedback.rtt {
-            self.delays.sample(now, rtt);
+            self.delays.sample(now, i128::from(rtt.0));
         }
         if let Some((window, state)) = self.undo.on_feedback(feedback) {
             self.window.restore(window);

@@ -21,7 +21,7 @@ pub(crate) struct OneWay {
 impl OneWay {
     /// The queueing delay of a packet, in seconds.
     pub(crate) fn queueing(&mut self, now: Instant, packet: &Received) -> f64 {
-        let delay = i128::from(packet.received_at.0) - i128::from(packet.sent_at.0);
+        let delay = packet.one_way_delay();
         let begins = self.minute_at.is_none_or(|at| now.since(at) >= MINUTE);
         match self.base.last_mut() {
             Some(least) if !begins => *least = delay.min(*least),

@@ -25,7 +25,8 @@ const TAPS: usize = 15;
 const MOST_CHANGE: f64 = 0.05;
 /// Greatest rate in bit/s: faster than every link.
 const MOST: f64 = 1e15;
-/// Greatest congestion signal in seconds: above it, the rate falls to its minimum anyway.
+/// Greatest congestion signal in seconds, against the rebound of equation 7 after heavy losses. RFC 8698
+/// has no bound, and its authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms.
 const MOST_SIGNAL: f64 = 10.0;
 
 /// Packets of one feedback, as the observation window keeps them.
@@ -35,6 +36,8 @@ struct Seen {
     bytes: u64,
     received: u64,
     lost: u64,
+    /// Packets up to the newest arrival, with those that no report covers.
+    passed: u64,
     marked: u64,
     /// Greatest filtered queueing delay.
     delay: f64,
@@ -49,6 +52,9 @@ pub struct Nada {
     /// Filtered queueing delay.
     d_queue: f64,
     window: VecDeque<Seen>,
+    /// The number after the newest arrival; `None` if the fate of the packets before it is known to be
+    /// loss, or before the first arrival.
+    end: Option<u64>,
     losses: Losses,
     p_loss: f64,
     p_mark: f64,
@@ -83,6 +89,7 @@ impl Nada {
             taps: VecDeque::new(),
             d_queue: 0.0,
             window: VecDeque::new(),
+            end: None,
             losses: Losses::default(),
             p_loss: 0.0,
             p_mark: 0.0,
@@ -145,12 +152,24 @@ impl Nada {
         signal.min(MOST_SIGNAL)
     }
 
-    /// Section 5.1.4: the receiving rate in the observation window.
+    /// Section 5.1.4: the receiving rate in the observation window. The packets of lost reports count
+    /// like the others, as the receiver would count them (RFC 8888 section 5).
     fn r_recv(&self, now: Instant) -> f64 {
         let Some(first) = self.window.front() else { return 0.0 };
         let span = now.since(first.at).as_secs_f64().max(self.config.delta);
         // The window begins with the first report after its packets arrived.
-        self.window.iter().skip(1).map(|seen| seen.bytes as f64 * 8.0).sum::<f64>() / span
+        let sum = |of: fn(&Seen) -> u64| self.window.iter().skip(1).map(of).sum::<u64>() as f64;
+        let reported = sum(|seen| seen.received) + sum(|seen| seen.lost);
+        let unreported = (sum(|seen| seen.passed) / reported.max(1.0)).max(1.0);
+        sum(|seen| seen.bytes) * 8.0 * unreported / span
+    }
+
+    /// Packets between the newest arrivals of the last feedback and of this one.
+    fn passed(&mut self, feedback: &Feedback<'_>) -> u64 {
+        let end = feedback.largest_acked.saturating_add(1);
+        let before = self.end.unwrap_or(end);
+        self.end = Some(end.max(before));
+        end.saturating_sub(before)
     }
 
     /// Section 4.2: no loss and no queue in the observation window.
@@ -223,11 +242,13 @@ impl Controller for Nada {
         let delay = self.delays(now, feedback);
         let packets = feedback.acked_packets.saturating_add(feedback.lost_packets);
         self.losses.add(packets, feedback.loss_event);
+        let passed = self.passed(feedback);
         self.window.push_back(Seen {
             at: now,
             bytes: feedback.acked.0,
             received: feedback.acked_packets,
             lost: feedback.lost_packets,
+            passed,
             marked: feedback.ce_packets,
             delay,
         });
@@ -246,6 +267,7 @@ impl Controller for Nada {
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
         self.r_ref = (self.r_ref / 2.0).max(self.rmin);
         self.updated_at = Some(now);
+        self.end = None;
     }
 
     fn limits(&self) -> Limits {

@@ -75,5 +75,5 @@ impl Collector {
 /// Difference between the sender's clock and the receiver's: only comparisons are
 /// meaningful.
 fn delay(packet: &Received) -> f64 {
-    (i128::from(packet.received_at.0) - i128::from(packet.sent_at.0)) as f64
+    packet.one_way_delay() as f64
 }

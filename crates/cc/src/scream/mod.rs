@@ -51,7 +51,7 @@ pub struct Scream {
     max_bytes_in_flight: f64,
     max_bytes_in_flight_prev: f64,
     round_at: Instant,
-    /// Losses and marks since the last reaction to congestion.
+    /// Losses that count as congestion, and marks, since the last reaction to congestion.
     loss_detected: bool,
     data_units_marked: bool,
     /// Losses in the current round trip.
@@ -140,34 +140,39 @@ impl Scream {
     }
 
     /// Section 4.2.2.1: the congestion to which the window has to react now.
-    fn congestion(&mut self, now: Instant) -> Option<Reaction> {
+    fn congestion(&self, now: Instant) -> Option<Reaction> {
         if now.since(self.last_reaction).as_secs_f64() < self.span() {
             return None;
         }
-        let (average, target) = (self.delay.qdelay_avg, self.delay.target);
-        if self.loss_detected && self.counts_loss(average, target) {
+        if self.loss_detected {
             return Some(Reaction::Loss);
-        }
-        if self.loss_detected && self.config.conditional_loss {
-            return None;
         }
         if self.data_units_marked {
             return Some(Reaction::Mark);
         }
-        let half = target / 2.0;
+        let (average, half) = (self.delay.qdelay_avg, self.delay.target / 2.0);
         (average > half).then(|| Reaction::Delay(((average - half) / half).clamp(0.0, 1.0)))
     }
 
-    /// Whether a loss counts as congestion (section 4.5.2), and the detection of a policer.
-    fn counts_loss(&mut self, average: f64, target: f64) -> bool {
-        if !self.config.conditional_loss {
-            return true;
-        }
-        let has_queue = average > target / 4.0;
-        if self.loss_rate > marks::LOSS_RATE_THRESHOLD_POLICER && !has_queue {
+    /// Section 4.5.2: whether the queue shows congestion beside a loss.
+    fn has_queue(&self) -> bool {
+        self.delay.qdelay_avg > self.delay.target / 4.0
+    }
+
+    /// Section 4.5.2: whether a loss counts as congestion. A loss that does not is forgotten, so that
+    /// marks and delays count as without it (`setLossEvent` of EricssonResearch/scream).
+    fn counts_losses(&self) -> bool {
+        !self.config.conditional_loss
+            || self.loss_rate > marks::LOSS_RATE_THRESHOLD
+            || self.has_queue()
+    }
+
+    /// Section 4.5.2: many losses without a queue show a policer.
+    fn detect_policer(&mut self) {
+        let is_policed = self.loss_rate > marks::LOSS_RATE_THRESHOLD_POLICER && !self.has_queue();
+        if self.config.conditional_loss && is_policed {
             self.max_policed_ref_wnd = self.ref_wnd * BETA_LOSS_POLICER;
         }
-        self.loss_rate > marks::LOSS_RATE_THRESHOLD || has_queue
     }
 
     /// Section 4.2.2.1: reduces the window, at most once in the smaller of the virtual and the
@@ -181,7 +186,10 @@ impl Scream {
             self.ref_wnd_i = self.ref_wnd;
         }
         match reaction {
-            Reaction::Loss => self.ref_wnd *= self.config.beta_loss,
+            Reaction::Loss => {
+                self.detect_policer();
+                self.ref_wnd *= self.config.beta_loss;
+            }
             Reaction::Mark if self.config.is_l4s => self.reduce_by_marks(now, scale),
             Reaction::Mark => self.ref_wnd *= self.config.beta_ecn,
             Reaction::Delay(alpha) => {
@@ -278,11 +286,11 @@ impl Controller for Scream {
         self.delay.average(now, self.span(), &self.config);
         let (acked, ce) = (feedback.acked_packets, feedback.ce_packets);
         self.marks.add(now, self.srtt, acked, ce);
-        self.loss_detected |= feedback.lost_packets > 0;
-        self.lost_in_round |= feedback.lost_packets > 0;
-        self.data_units_marked |= ce > 0;
         let packets = (self.ref_wnd / self.config.mss).max(1.0);
         self.loss_rate = marks::loss_rate(self.loss_rate, packets, acked, feedback.lost_packets);
+        self.loss_detected |= feedback.lost_packets > 0 && self.counts_losses();
+        self.lost_in_round |= feedback.lost_packets > 0;
+        self.data_units_marked |= ce > 0;
         // Section 4.1.2: all bytes up to the highest acknowledged number, lost ones included.
         let newly = feedback.in_flight_before.saturating_sub(feedback.in_flight).as_f64();
         self.acked.add(now, feedback.acked.as_f64(), self.srtt);

@@ -134,26 +134,52 @@ fn a_longer_path_becomes_the_base_after_the_history() {
     assert!(d.packets() > 10, "{}", d.packets());
 }
 
-/// Section 2.4.1: one-way delays. A queue on the return path has no effect, nor has the offset of
-/// the receiver's clock.
+/// One acknowledgement with this one-way delay and round-trip time, from a receiver whose clock is
+/// ahead by `offset_ms`. Returns the change of the window in bytes.
+fn one_way_ack(d: &mut Driver, offset_ms: i64, one_way_ms: u64, rtt_ms: u64) -> i64 {
+    d.rtt = Duration::from_millis(rtt_ms);
+    let sent_at = d.now;
+    let arrived_at = sent_at + Duration::from_millis(one_way_ms);
+    let received_at =
+        Instant(arrived_at.0.checked_add_signed(offset_ms * 1_000_000).expect("fits"));
+    let packet = [Received { number: 0, sent_at, received_at, bytes: Bytes(MSS.0) }];
+    let packet: &'static [Received] = Box::leak(Box::new(packet));
+    let before = d.bytes();
+    d.ack(|f| f.received = packet);
+    d.bytes() as i64 - before as i64
+}
+
+/// Section 2.4.1: one-way delays. A queue on the return path has no effect.
 #[test]
 fn one_way_delays_ignore_the_return_path() {
     let mut d = Driver::new(build("ledbat", 10, &[]), Duration::from_millis(40));
-    let mut ack = |one_way_ms: u64, rtt_ms: u64| {
-        d.rtt = Duration::from_millis(rtt_ms);
-        let sent_at = d.now;
-        let received_at = sent_at + Duration::from_millis(5_000 + one_way_ms);
-        let packet = [Received { number: 0, sent_at, received_at, bytes: Bytes(MSS.0) }];
-        let packet: &'static [Received] = Box::leak(Box::new(packet));
-        let before = d.bytes();
-        d.ack(|f| f.received = packet);
-        d.bytes() as i64 - before as i64
-    };
+    let mut ack = |one_way_ms, rtt_ms| one_way_ack(&mut d, 0, one_way_ms, rtt_ms);
     (0..300).for_each(|_| assert!(ack(20, 40) > 0));
     (0..300).for_each(|_| assert!(ack(20, 900) > 0, "the queue is on the return path"));
     (0..4).for_each(|_| assert!(ack(320, 340) > -200));
     assert!(ack(320, 340) < 0);
-    assert!(d.now > Instant::ZERO);
+}
+
+/// Section 2.4.1: the offset of the receiver's clock has no effect, also if its times are before
+/// those of the sender.
+#[test]
+fn one_way_delays_ignore_the_offset_of_the_clocks() {
+    let windows = |offset_ms: i64| {
+        let mut d = Driver::new(build("ledbat", 10, &[]), Duration::from_millis(40));
+        d.now = Instant(20_000_000_000);
+        let delays = (0..300).map(|_| 20).chain((0..300).map(|_| 170));
+        let windows = delays.map(|one_way_ms| {
+            one_way_ack(&mut d, offset_ms, one_way_ms, 20 + one_way_ms);
+            d.bytes()
+        });
+        windows.collect::<Vec<u64>>()
+    };
+    let expected = windows(0);
+    // A queue of 150 ms is above the target: the window shrinks.
+    assert!(expected[599] < expected[299], "{} {}", expected[599], expected[299]);
+    for offset_ms in [-10_000, 10_000] {
+        assert_eq!(windows(offset_ms), expected, "{offset_ms} ms");
+    }
 }
 
 /// Section 2.4.2: delays older than a round trip do not count. Without a newer one, as when only

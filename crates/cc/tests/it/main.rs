@@ -19,5 +19,6 @@ mod media;
 mod prague;
 mod rapid;
 mod reno;
+mod search;
 mod swift;
 mod vegas;

@@ -116,6 +116,12 @@ impl Bench {
         self.cc.on_feedback(self.now, &feedback);
     }
 
+    /// The report of these packets is lost.
+    fn lose_report(&mut self, after: Duration, packets: u64) {
+        self.number += packets;
+        self.now += after;
+    }
+
     fn target(&self) -> f64 {
         self.cc.target().expect("it has a rate").as_f64()
     }
@@ -232,6 +238,45 @@ fn scream_tolerates_rare_losses_if_told() {
     assert!(bench.ref_wnd() < before * 0.7, "{} {before}", bench.ref_wnd());
 }
 
+/// Draft section 4.5.2: a tolerated loss has no effect later. Marks and delays count as without it,
+/// and the window grows as without it. Both public implementations forget it: `setLossEvent` of
+/// EricssonResearch/scream, and `is_loss` of libwebrtc's scream_v2.cc.
+#[test]
+fn scream_forgets_a_tolerated_loss() {
+    let after = |lost: u64| {
+        let mut bench = scream(&[("conditional_loss", Value::Switch(true))]);
+        // Both have the same bytes in flight: they count as newly acknowledged.
+        bench.report(bench.rtt, Told { packets: 40 - lost, lost, ce: 0 });
+        for _ in 0..25 {
+            bench.report(bench.rtt, Told { packets: 40, ..Told::default() });
+        }
+        bench
+    };
+    let (mut sound, mut lossy) = (after(0), after(1));
+    assert_eq!(lossy.ref_wnd(), sound.ref_wnd(), "growth");
+    let [marked, delayed] = [20, 0].map(|ce| Told { packets: 40, lost: 0, ce });
+    for (told, queue_ms) in [(marked, 0), (delayed, 55)] {
+        let before = lossy.ref_wnd();
+        for bench in [&mut sound, &mut lossy] {
+            bench.queue = Duration::from_millis(queue_ms);
+            (0..10).for_each(|_| bench.report(bench.rtt, told));
+        }
+        assert!(lossy.ref_wnd() < before, "{queue_ms} ms: {} {before}", lossy.ref_wnd());
+        assert_eq!(lossy.ref_wnd(), sound.ref_wnd(), "{queue_ms} ms");
+    }
+}
+
+/// RFC 8888 section 5: the sender has to reduce its rate after several lost reports. A timeout counts
+/// with `conditional_loss` too.
+#[test]
+fn scream_counts_a_timeout_as_a_loss() {
+    let mut bench = scream(&[("conditional_loss", Value::Switch(true))]);
+    let before = bench.ref_wnd();
+    bench.now += Duration::from_secs(1);
+    bench.cc.on_timeout(bench.now, Bytes(40 * MSS));
+    assert!((bench.ref_wnd() / before - 0.7).abs() < 0.01, "{} {before}", bench.ref_wnd());
+}
+
 /// Draft section 4.5.4: beside a standing queue of 150 ms, the target of the delay rises from 60 ms to
 /// it, so that a queue of 90 ms costs less.
 #[test]
@@ -269,6 +314,29 @@ fn nada_ramps_up_from_the_receiving_rate() {
     let bench = nada(20, Told { packets: 10, ..Told::default() }, Duration::ZERO);
     assert_eq!(bench.cc.probe().phase, "accelerated_ramp_up");
     let expected = 800e3 * (1.0 + 50.0 / 320.0);
+    let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
+    assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
+}
+
+/// RFC 8698 section 5.1.4: the receiver counts its rate, so that lost reports do not lower it. The rate
+/// ramps up as without their loss.
+#[test]
+fn nada_counts_the_packets_of_lost_reports_in_the_receiving_rate() {
+    let mut bench = nada(1, Told { packets: 10, ..Told::default() }, Duration::ZERO);
+    for _ in 0..20 {
+        bench.lose_report(Duration::from_millis(100), 10);
+        bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() });
+    }
+    let expected = 800e3 * (1.0 + 50.0 / 320.0);
+    let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
+    assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
+    // Those before a timeout are lost, and do not count.
+    let mut bench = nada(1, Told { packets: 10, ..Told::default() }, Duration::ZERO);
+    bench.lose_report(Duration::from_millis(100), 1000);
+    bench.cc.on_timeout(bench.now, Bytes(1000 * MSS));
+    (0..20).for_each(|_| {
+        bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() })
+    });
     let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} {expected}");
 }

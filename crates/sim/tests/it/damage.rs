@@ -178,3 +178,38 @@ fn the_shipped_scenario_shows_the_value_of_validation() {
     let delay = |name| link(&summary, name).queue_delay_p50_s.unwrap();
     assert!(delay("bleached_too") < delay("bleached"), "{summary:?}");
 }
+
+/// RFC 8888 section 5 keeps lost reports apart from lost media. If half of the reports are lost, a video
+/// keeps more than half of its goodput, as docs/damage.md has it.
+#[test]
+fn lost_reports_do_not_starve_a_video() {
+    let goodput = |control: &str, back: &str| {
+        let text = format!(
+            r#"
+duration = "20s"
+record = {{ interval = "0s" }}
+measure = {{ from = "5s" }}
+[link.out]
+rate = "20Mbit"
+delay = "10ms"
+buffer = "200ms"
+queue = {{ kind = "dualpi2" }}
+[link.back]
+delay = "10ms"
+{back}
+[flow.a]
+control = {{ {control} }}
+path = ["out"]
+back = ["back"]
+source = {{ kind = "media", start_rate = "8Mbit", max_rate = "16Mbit" }}
+"#
+        );
+        flow(&simulate(&as_written(&text), 1).summary, "a").goodput_bps
+    };
+    for control in
+        ["kind = \"scream\"", "kind = \"nada\"", "kind = \"gcc\", start_rate = \"8Mbit\""]
+    {
+        let (sound, lossy) = (goodput(control, ""), goodput(control, "loss = 0.5"));
+        assert!(lossy > 0.5 * sound, "{control}: {lossy} {sound}");
+    }
+}

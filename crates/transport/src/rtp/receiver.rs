@@ -20,7 +20,7 @@ pub struct FeedbackRule {
 }
 
 /// The receiver of media. Each report repeats the range of the one before, so that the loss of one
-/// report hides no arrival (RFC 8888 section 6 allows overlapping reports).
+/// report hides no arrival (RFC 8888 section 3.1 allows overlapping reports).
 #[derive(Debug)]
 pub struct RtpReceiver {
     rule: FeedbackRule,

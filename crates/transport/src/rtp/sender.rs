@@ -253,6 +253,9 @@ impl RtpSender {
     fn collect_arrivals(&mut self, now: Instant, report: &Report) -> Arrived {
         let mut arrived = Arrived::default();
         self.received.clear();
+        if let Some(last) = report.arrivals.iter().rposition(Option::is_some) {
+            self.flight.on_report(now, report.first, report.first + last as u64);
+        }
         for (place, arrival) in report.arrivals.iter().enumerate() {
             let Some(arrival) = arrival else { continue };
             let number = report.first + place as u64;

@@ -14,6 +14,7 @@ mod rack;
 mod receive_buffer;
 mod receiver;
 mod recovery;
+mod rtp;
 mod sending;
 mod spurious;
 mod timers;
