@@ -124,6 +124,8 @@ impl Controller for Reno {
         self.resume.reduces_at_once()
     }
 
+    // The sender asks after each acknowledgement.
+    #[inline]
     fn limits(&self) -> Limits {
         let Window { cwnd, mss: burst, .. } = self.window;
         Limits { cwnd, pacing: self.resume.pacing(), burst }

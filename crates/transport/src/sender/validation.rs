@@ -214,7 +214,7 @@ impl<C: Controller> Sender<C> {
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
         let next = self.new_data();
         let is_full = next > 0 && in_flight + next > cwnd;
-        let flags = (is_full || self.limited[0] || self.limited[1], self.is_open());
+        let flags = (is_full || self.is_limited(), self.is_open());
         let Some(Validation::Linux(rule)) = self.validation.as_deref_mut() else { return };
         let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
         self.set_validated(now, window);
@@ -252,7 +252,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether the window may grow.
     pub(super) fn may_grow(&mut self, now: Instant) -> bool {
-        let (cwnd, is_limited) = (self.limits.cwnd.0, self.limited[0] || self.limited[1]);
+        let (cwnd, is_limited) = (self.limits.cwnd.0, self.is_limited());
         match self.validation.as_deref_mut() {
             Some(Validation::PipeAck(rule)) => rule.is_validated(now, cwnd),
             Some(Validation::Linux(_)) | None => is_limited,
