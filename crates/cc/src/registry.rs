@@ -70,8 +70,8 @@ macro_rules! controllers {
             fn paces_initial_window(&self) -> bool {
                 match self { $(Self::$variant(c) => c.paces_initial_window(),)+ Self::User(c) => c.paces_initial_window() }
             }
-            fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
-                match self { $(Self::$variant(c) => c.on_validation(now, cwnd),)+ Self::User(c) => c.on_validation(now, cwnd) }
+            fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
+                match self { $(Self::$variant(c) => c.on_validation(now, cwnd, ends_recovery),)+ Self::User(c) => c.on_validation(now, cwnd, ends_recovery) }
             }
             fn reduces_at_once(&self) -> bool {
                 match self { $(Self::$variant(c) => c.reduces_at_once(),)+ Self::User(c) => c.reduces_at_once() }

@@ -115,8 +115,8 @@ impl Controller for Reno {
         self.window.on_timeout(ssthresh);
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
-        self.window.decay_to(cwnd);
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.window.validate(cwnd, ends_recovery);
         self.resume.on_validation();
     }
 

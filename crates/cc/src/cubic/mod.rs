@@ -391,8 +391,8 @@ impl Controller for Cubic {
         self.slow_start.on_timeout();
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
-        self.window.decay_to(cwnd);
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.window.validate(cwnd, ends_recovery);
         self.fraction = 0.0;
         self.resume.on_validation();
     }

@@ -29,6 +29,8 @@ struct Observed {
     ended: bool,
     /// It begins one.
     starts: bool,
+    /// A loss or a mark that it reports reduces the window.
+    reduces: bool,
 }
 
 impl<C: Controller> Sender<C> {
@@ -111,7 +113,8 @@ impl<C: Controller> Sender<C> {
         let mut cwnd_limited = self.is_limited();
         if self.has_observers {
             let (flight, acked) = (before.in_flight, newly.bytes);
-            let observed = Observed { flight, acked, begins_round, ended, starts };
+            let reduces = starts || ecn_event || repaired.is_some();
+            let observed = Observed { flight, acked, begins_round, ended, starts, reduces };
             cwnd_limited = self.observe_acked(now, &observed);
         }
         let unreported = std::mem::take(&mut self.unreported);
@@ -161,6 +164,7 @@ impl<C: Controller> Sender<C> {
         lost: &Lost,
     ) {
         if self.is_persistent(lost) {
+            self.validate_timeout();
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
             self.episode = Episode::None;
@@ -369,8 +373,8 @@ impl<C: Controller> Sender<C> {
     fn observe_acked(&mut self, now: Instant, observed: &Observed) -> bool {
         self.request_acks(observed.begins_round);
         self.validate_acked(now, observed.acked, observed.ended);
-        if observed.starts {
-            self.validate_loss(now, observed.flight);
+        if observed.reduces {
+            self.validate_congestion(now, observed.flight, observed.starts);
         }
         self.may_grow(now)
     }

@@ -90,7 +90,7 @@ impl<C: Controller> Sender<C> {
         let lost = self.detect(now);
         let starts = self.begin_loss_episode(&lost);
         if starts {
-            self.validate_loss(now, before.in_flight);
+            self.validate_congestion(now, before.in_flight, true);
         }
         let feedback = Feedback {
             lost: Bytes(lost.bytes),
@@ -152,6 +152,7 @@ impl<C: Controller> Sender<C> {
         }
         self.unreported.bytes += lost.bytes;
         self.unreported.packets += lost.packets;
+        self.validate_timeout();
         self.controller.on_timeout(now, outstanding);
         self.refresh(now);
         self.probes = 1;

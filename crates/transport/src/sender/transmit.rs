@@ -70,15 +70,15 @@ impl<C: Controller> Sender<C> {
             timeout.f_rto.on_new_data();
         }
         if self.has_observers {
-            self.observe_sent(now, &data, is_probe);
+            self.observe_sent(now, &data, is_probe, lost.is_some());
         }
         Poll::Packet(data)
     }
 
     #[inline(never)]
-    fn observe_sent(&mut self, now: Instant, data: &Data, is_probe: bool) {
+    fn observe_sent(&mut self, now: Instant, data: &Data, is_probe: bool, is_resent: bool) {
         self.note_ecn_sent(data);
-        self.validate_use(now);
+        self.validate_use(now, is_resent.then_some((data.segment, u64::from(data.len))));
         if let Some(requester) = &mut self.requester {
             requester.on_sent(data.number, is_probe);
             self.config.ack_delay = requester.max_ack_delay();
