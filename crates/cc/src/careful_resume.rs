@@ -8,7 +8,8 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{Feedback, Needs, Pacing, Sent, Setup};
+use crate::AnyController;
+use crate::contract::{Controller, Feedback, Limits, Needs, Pacing, Probe, Sent, Setup};
 use crate::window::Window;
 
 /// A current round-trip time above this multiple of the saved one shows another path (section 4.2.1).
@@ -56,85 +57,107 @@ pub(crate) fn needs_with(needs: Needs, params: &Params) -> Needs {
     Needs { every_packet: needs.every_packet || is_set, ..needs }
 }
 
-/// Careful Resume in a controller. It drops its state when the connection returns to normal congestion
-/// control.
-#[derive(Clone, Debug)]
-pub(crate) struct CarefulResume(Option<Box<Resume>>);
+/// A controller with RFC 5681's window, which Careful Resume can start.
+pub(crate) trait Resumable: Controller {
+    /// Its window.
+    fn window(&mut self) -> &mut Window;
 
-impl CarefulResume {
-    /// Inactive without a saved window.
-    pub(crate) fn new(setup: &Setup) -> CarefulResume {
-        CarefulResume(Resume::new(setup))
+    /// The factor of PipeSize for `ssthresh` after congestion.
+    fn beta(&self) -> f64;
+
+    /// Looks for the end of slow start anew: the controller has not seen the jump's packets.
+    fn start_anew(&mut self) {}
+}
+
+/// A controller that Careful Resume starts. It drops its state when the connection returns to normal
+/// congestion control. A type of its own, so that other connections do not check for it.
+struct Resumed<C> {
+    controller: C,
+    resume: Option<Box<Resume>>,
+}
+
+/// `controller` with Careful Resume if there is a saved window, or else as `plain` makes it.
+pub(crate) fn start<C: Resumable + 'static>(
+    setup: &Setup,
+    controller: C,
+    plain: impl FnOnce(C) -> AnyController,
+) -> AnyController {
+    match Resume::new(setup) {
+        None => plain(controller),
+        resume => AnyController::User(Box::new(Resumed { controller, resume })),
+    }
+}
+
+impl<C> Resumed<C> {
+    fn drop_if_over(&mut self) {
+        self.resume = self.resume.take().filter(|resume| resume.phase != Phase::Normal);
+    }
+}
+
+impl<C: Resumable> Controller for Resumed<C> {
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        self.controller.on_handshake(now, rtt);
     }
 
-    /// Whether it has a part in the connection. If not, the other functions need not be called.
-    #[inline]
-    pub(crate) fn is_active(&self) -> bool {
-        self.0.is_some()
+    fn paces_initial_window(&self) -> bool {
+        self.controller.paces_initial_window()
+    }
+
+    fn on_sent(&mut self, now: Instant, sent: &Sent) {
+        // The controller's own restart after an idle period takes effect first.
+        self.controller.on_sent(now, sent);
+        if let Some(resume) = &mut self.resume {
+            resume.on_sent(now, sent, self.controller.window());
+        }
+        self.drop_if_over();
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        if let Some(resume) = &mut self.resume {
+            let beta = self.controller.beta();
+            let step = resume.on_feedback(now, feedback, self.controller.window(), beta);
+            self.drop_if_over();
+            if step != Step::Normal {
+                self.controller.start_anew();
+            }
+            if step == Step::Hold {
+                return;
+            }
+        }
+        self.controller.on_feedback(now, feedback);
     }
 
     /// A timeout ends it (section 3.6).
-    pub(crate) fn end(&mut self) {
-        self.0 = None;
-    }
-
-    /// A packet has left, and the controller's own restart after an idle period has taken effect.
-    #[cold]
-    pub(crate) fn on_sent(&mut self, now: Instant, sent: &Sent, window: &mut Window) {
-        if let Some(resume) = &mut self.0 {
-            resume.on_sent(now, sent, window);
-        }
-        self.drop_if_over();
+    fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
+        self.resume = None;
+        self.controller.on_timeout(now, in_flight);
     }
 
     /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
-    pub(crate) fn on_validation(&mut self) {
-        self.0 = self.0.take().filter(|resume| !matches!(resume.phase, Phase::Unvalidated { .. }));
+    fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.controller.on_validation(now, cwnd, ends_recovery);
+        self.resume =
+            self.resume.take().filter(|resume| !matches!(resume.phase, Phase::Unvalidated { .. }));
     }
 
-    /// Processes a feedback before the controller does. `beta`: the factor of PipeSize for
-    /// `ssthresh` after congestion.
-    #[cold]
-    pub(crate) fn on_feedback(
-        &mut self,
-        now: Instant,
-        feedback: &Feedback<'_>,
-        window: &mut Window,
-        beta: f64,
-    ) -> Step {
-        let Some(resume) = &mut self.0 else { return Step::Normal };
-        let step = resume.on_feedback(now, feedback, window, beta);
-        self.drop_if_over();
-        step
+    /// Section 4.5: Proportional Rate Reduction is not appropriate after an overshoot.
+    fn reduces_at_once(&self) -> bool {
+        self.resume.as_ref().is_some_and(|resume| matches!(resume.phase, Phase::SafeRetreat { .. }))
     }
 
-    /// Whether a reduction of the window takes effect at once (section 4.5: Proportional Rate
-    /// Reduction is not appropriate after an overshoot).
-    pub(crate) fn reduces_at_once(&self) -> bool {
-        self.0.as_ref().is_some_and(|resume| matches!(resume.phase, Phase::SafeRetreat { .. }))
+    fn limits(&self) -> Limits {
+        let limits = self.controller.limits();
+        self.resume.as_ref().map_or(limits, |resume| Limits { pacing: resume.pacing(), ..limits })
     }
 
-    /// The pacing of unvalidated packets.
-    #[inline]
-    pub(crate) fn pacing(&self) -> Pacing {
-        match &self.0 {
-            None => Pacing::Unpaced,
-            Some(resume) => resume.pacing(),
-        }
-    }
-
-    /// Name of the phase in recordings; `None` while the controller's own rules apply.
-    pub(crate) fn phase(&self) -> Option<&'static str> {
-        self.0.as_ref()?.phase()
-    }
-
-    fn drop_if_over(&mut self) {
-        self.0 = self.0.take().filter(|resume| resume.phase != Phase::Normal);
+    fn probe(&self) -> Probe {
+        let probe = self.controller.probe();
+        let phase = self.resume.as_ref().and_then(|resume| resume.phase());
+        Probe { phase: phase.unwrap_or(probe.phase), ..probe }
     }
 }
 
 /// The state until the connection returns to normal congestion control.
-#[derive(Clone, Debug)]
 struct Resume {
     saved_rtt: Duration,
     /// `jump_cwnd`, half of the saved window (section 3.3).
@@ -197,7 +220,6 @@ impl Resume {
     }
 
     /// The pacing of unvalidated packets by the current round-trip time (section 4.3.2).
-    #[cold]
     fn pacing(&self) -> Pacing {
         match self.phase {
             Phase::Unvalidated { rtt, .. } => Pacing::Rate(Rate::from_transfer(self.jump, rtt)),

@@ -33,10 +33,11 @@ pub trait Controller: Send {
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes);
 
     /// Lowers an unused window to `cwnd`: the transport validates it (RFC 7661), instead of the
-    /// controller's own restart after an idle period. Controllers without RFC 5681's window ignore
-    /// it.
-    fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
-        let _ = (now, cwnd);
+    /// controller's own restart after an idle period. `ends_recovery`: a loss of packets from the
+    /// unused window is repaired, so that `ssthresh` becomes `cwnd` too (section 4.4.1). Controllers
+    /// without RFC 5681's window ignore it.
+    fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        let _ = (now, cwnd, ends_recovery);
     }
 
     /// Whether a reduction that begins now takes effect at once, without Proportional Rate Reduction,

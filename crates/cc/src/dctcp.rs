@@ -187,8 +187,8 @@ impl Controller for Dctcp {
         self.window.on_timeout(in_flight / 2);
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
-        self.window.decay_to(cwnd);
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.window.validate(cwnd, ends_recovery);
     }
 
     fn limits(&self) -> Limits {

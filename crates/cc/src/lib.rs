@@ -34,8 +34,8 @@ pub use contract::{
 };
 
 registry::controllers! {
-    Reno = hot reno: needs,
-    Cubic = hot cubic: needs,
+    Reno = hot reno: needs + start,
+    Cubic = hot cubic: needs + start,
     Bbr = boxed bbr,
     Bbr3 = boxed bbr3: needs,
     Copa = cold copa,

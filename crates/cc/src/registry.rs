@@ -3,7 +3,8 @@
 /// Declares the controllers from lines `Type = place module`: the modules, the
 /// statically dispatched `AnyController`, and the list of all controllers. `INFO` holds the
 /// transport features that a controller needs. If they depend on the parameters,
-/// `Type = place module: needs` names a function of the type that returns them.
+/// `Type = place module: needs` names a function of the type that returns them, and
+/// `Type = place module: needs + start` also one that builds it, in another controller perhaps.
 ///
 /// The place is an optimisation. Every connection reserves the size of the largest
 /// controller that is not `boxed`. The sender inlines calls to `hot` controllers; calls to
@@ -12,17 +13,21 @@
 macro_rules! controllers {
     (@needs $controller:ty) => { |_| <$controller>::INFO.needs };
     (@needs $controller:ty, $needs:ident) => { <$controller>::$needs };
+    (@build $any:ident $variant:ident $controller:ty) => {
+        |setup| $any::$variant(<$controller>::new(setup).into())
+    };
+    (@build $any:ident $variant:ident $controller:ty, $start:ident) => { <$controller>::$start };
     (@room boxed $controller:ty) => { Box<$controller> };
     (@room $place:ident $controller:ty) => { $controller };
     (@hot hot $any:ident $variant:ident $c:ident $call:expr) => {
         if let Self::$variant($c) = $any { return $call; }
     };
     (@hot $place:ident $any:ident $variant:ident $c:ident $call:expr) => {};
-    ($($variant:ident = $place:ident $module:ident $(: $needs:ident)?),+ $(,)?) => {
+    ($($variant:ident = $place:ident $module:ident $(: $needs:ident $(+ $start:ident)?)?),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Any built-in controller, with static dispatch and boxed only if large, or a
-        /// boxed user-defined controller.
+        /// Any built-in controller, with static dispatch and boxed only if large, or a boxed one:
+        /// user-defined, or one that Careful Resume starts.
         #[allow(missing_docs)]
         pub enum AnyController {
             $($variant($crate::registry::controllers!(@room $place $module::$variant)),)+
@@ -31,7 +36,9 @@ macro_rules! controllers {
 
         const ALL: &[Algorithm] = &[$(Algorithm {
             info: &$module::$variant::INFO,
-            build: |setup| AnyController::$variant($module::$variant::new(setup).into()),
+            build: $crate::registry::controllers!(
+                @build AnyController $variant $module::$variant $($(, $start)?)?
+            ),
             needs: $crate::registry::controllers!(@needs $module::$variant $(, $needs)?),
         }),+];
 
@@ -70,8 +77,8 @@ macro_rules! controllers {
             fn paces_initial_window(&self) -> bool {
                 match self { $(Self::$variant(c) => c.paces_initial_window(),)+ Self::User(c) => c.paces_initial_window() }
             }
-            fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
-                match self { $(Self::$variant(c) => c.on_validation(now, cwnd),)+ Self::User(c) => c.on_validation(now, cwnd) }
+            fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
+                match self { $(Self::$variant(c) => c.on_validation(now, cwnd, ends_recovery),)+ Self::User(c) => c.on_validation(now, cwnd, ends_recovery) }
             }
             fn reduces_at_once(&self) -> bool {
                 match self { $(Self::$variant(c) => c.reduces_at_once(),)+ Self::User(c) => c.reduces_at_once() }

@@ -3,9 +3,12 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Instant};
 
+use crate::AnyController;
 use crate::abe;
-use crate::careful_resume::{self, CarefulResume, Step};
-use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Probe, Sent, Setup};
+use crate::careful_resume::{self, Resumable};
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
@@ -17,7 +20,6 @@ pub struct Reno {
     /// Whether a reduction leaves whole packets.
     is_whole: bool,
     undo: Undo<Saved>,
-    resume: CarefulResume,
 }
 
 impl Reno {
@@ -61,8 +63,12 @@ impl Reno {
             beta_ecn: abe::mark_factor(setup),
             is_whole: setup.params.choice("arithmetic") == "linux",
             undo: Undo::default(),
-            resume: CarefulResume::new(setup),
         }
+    }
+
+    /// Builds a controller, with Careful Resume by choice.
+    pub(crate) fn start(setup: &Setup) -> AnyController {
+        careful_resume::start(setup, Reno::new(setup), AnyController::Reno)
     }
 
     /// This share of the window.
@@ -76,20 +82,22 @@ impl Reno {
     }
 }
 
-impl Controller for Reno {
-    fn on_sent(&mut self, now: Instant, sent: &Sent) {
-        self.window.on_sent(sent);
-        if self.resume.is_active() {
-            self.resume.on_sent(now, sent, &mut self.window);
-        }
+impl Resumable for Reno {
+    fn window(&mut self) -> &mut Window {
+        &mut self.window
     }
 
-    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if self.resume.is_active()
-            && self.resume.on_feedback(now, feedback, &mut self.window, self.beta) == Step::Hold
-        {
-            return;
-        }
+    fn beta(&self) -> f64 {
+        self.beta
+    }
+}
+
+impl Controller for Reno {
+    fn on_sent(&mut self, _now: Instant, sent: &Sent) {
+        self.window.on_sent(sent);
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         if let Some(before) = self.undo.on_feedback(feedback) {
             self.window.restore(before);
         }
@@ -107,7 +115,6 @@ impl Controller for Reno {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        self.resume.end();
         self.undo.on_timeout(self.window.saved());
         // Linux takes the window here too (`tcp_reno_ssthresh`), RFC 5681 equation 4 the flight size.
         let ssthresh =
@@ -115,26 +122,16 @@ impl Controller for Reno {
         self.window.on_timeout(ssthresh);
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
-        self.window.decay_to(cwnd);
-        self.resume.on_validation();
-    }
-
-    fn reduces_at_once(&self) -> bool {
-        self.resume.reduces_at_once()
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.window.validate(cwnd, ends_recovery);
     }
 
     fn limits(&self) -> Limits {
-        let Window { cwnd, mss: burst, .. } = self.window;
-        Limits { cwnd, pacing: self.resume.pacing(), burst }
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
     }
 
     fn probe(&self) -> Probe {
-        let own = if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" };
-        Probe {
-            ssthresh: self.window.known_ssthresh(),
-            phase: self.resume.phase().unwrap_or(own),
-            ..Probe::default()
-        }
+        let phase = if self.window.in_slow_start() { "slow_start" } else { "congestion_avoidance" };
+        Probe { ssthresh: self.window.known_ssthresh(), phase, ..Probe::default() }
     }
 }

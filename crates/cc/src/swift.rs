@@ -13,6 +13,7 @@
 //!   of the model have no processing delay to separate.
 //! - Algorithm 1 sets the time of the last decrease if `cwnd <= cwnd_prev`. Read literally, a delay
 //!   above the target would forbid all later decreases, so only a decrease sets it here.
+//! - The round-trip time of algorithm 1 is the latest sample; the paper does not name a filter.
 //! - `base_target` is absolute in the paper. Its default of zero is a quarter above the least
 //!   round-trip time: 25 us for the 20 us of the paper's fabric.
 

@@ -118,12 +118,13 @@ impl Window {
     }
 
     /// Lowers an unused window to `cwnd`, at least one packet. `ssthresh` remembers the old window
-    /// (RFC 7661 section 4.4.3; Linux, `tcp_current_ssthresh`).
-    pub(crate) fn decay_to(&mut self, cwnd: Bytes) {
+    /// (RFC 7661 section 4.4.3; Linux, `tcp_current_ssthresh`), or becomes the new one at the end of a
+    /// recovery (section 4.4.1).
+    pub(crate) fn validate(&mut self, cwnd: Bytes, ends_recovery: bool) {
         let cwnd = cwnd.max(self.mss);
         if cwnd < self.cwnd {
-            self.ssthresh = self.ssthresh.max(self.cwnd * 3 / 4);
-            self.cwnd = cwnd;
+            let old = self.ssthresh.max(self.cwnd * 3 / 4);
+            (self.ssthresh, self.cwnd) = (if ends_recovery { cwnd } else { old }, cwnd);
         }
     }
 

@@ -132,8 +132,8 @@ impl Controller for Marked {
     fn paces_initial_window(&self) -> bool {
         self.0.paces_initial_window()
     }
-    fn on_validation(&mut self, now: Instant, cwnd: Bytes) {
-        marked(|| self.0.on_validation(now, cwnd));
+    fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        marked(|| self.0.on_validation(now, cwnd, ends_recovery));
     }
     fn reduces_at_once(&self) -> bool {
         self.0.reduces_at_once()

@@ -7,7 +7,7 @@ use crate::config::{Config, EcnAcks, EcnFeedback, Profile};
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::window_tuning::Tuner;
-use crate::wire::{Ack, Data, EcnCounts, SegmentRange};
+use crate::wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
 
 /// Receives data and decides when to acknowledge it.
 #[derive(Debug)]
@@ -333,7 +333,7 @@ impl Receiver {
     #[inline(always)]
     pub fn take_ack(&mut self, now: Instant, ack: &mut Ack) -> bool {
         ack.clear_details();
-        if self.has_options && self.take_ack_before(now, ack) {
+        if self.has_options && self.take_ack_by_options(now, ack) {
             return true;
         }
         ack.cumulative = self.reassembly.next();
@@ -345,22 +345,21 @@ impl Receiver {
         (ack.ece, ack.counts) = (self.ece, self.counts);
         ack.duplicate = self.duplicates.take().is_some();
         (self.unacked, self.ack_now, self.ack_at) = (0, false, Instant::MAX);
-        if self.has_options
-            && let Some(responder) = &mut self.responder
-        {
-            responder.on_ack();
-        }
         false
     }
 
-    /// Writes the acknowledgement of the packets before a change of CE, if it is due.
+    /// Writes the acknowledgement of the packets before a change of CE, if it is due. If not, the one
+    /// that follows answers a request.
     #[inline(never)]
-    fn take_ack_before(&mut self, now: Instant, ack: &mut Ack) -> bool {
-        let before = self.before_change.take();
-        if let Some(before) = before {
+    fn take_ack_by_options(&mut self, now: Instant, ack: &mut Ack) -> bool {
+        if let Some(before) = self.before_change.take() {
             before.write(now, ack);
+            return true;
         }
-        before.is_some()
+        if let Some(responder) = &mut self.responder {
+            responder.on_ack();
+        }
+        false
     }
 
     #[inline(never)]
@@ -369,9 +368,15 @@ impl Receiver {
         details.ranges.extend_from_slice(self.reassembly.newest());
         details.received.append(&mut self.received);
         details.duplicates = self.duplicates;
-        if let Some(tuner) = &mut self.tuner {
-            details.window = Some(tuner.announce(now, self.reassembly.in_order_bytes()));
+        if self.tuner.is_some() {
+            self.add_window(now, details);
         }
+    }
+
+    #[inline(never)]
+    fn add_window(&mut self, now: Instant, details: &mut AckDetails) {
+        let read = self.reassembly.in_order_bytes();
+        details.window = self.tuner.as_mut().map(|tuner| tuner.announce(now, read));
     }
 
     /// The newest packet number and the first missing segment. The next packet is near them.

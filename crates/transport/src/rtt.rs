@@ -126,11 +126,14 @@ impl Rtt {
     }
 
     /// Delay of a tail loss probe (RFC 8985 section 7.2).
-    pub(crate) fn tlp(&self, one_in_flight: bool) -> Duration {
-        if self.first_sample.is_none() {
-            return INITIAL_RTO;
-        }
-        self.srtt * 2 + if one_in_flight { WORST_ACK_DELAY } else { Duration::ZERO }
+    pub(crate) fn tlp(&self) -> Duration {
+        if self.first_sample.is_some() { self.srtt * 2 } else { INITIAL_RTO }
+    }
+
+    /// The same if one packet is in flight.
+    #[cold]
+    pub(crate) fn tlp_alone(&self) -> Duration {
+        if self.first_sample.is_some() { self.srtt * 2 + WORST_ACK_DELAY } else { INITIAL_RTO }
     }
 }
 

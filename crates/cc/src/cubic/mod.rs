@@ -7,9 +7,12 @@
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
+use crate::AnyController;
 use crate::abe;
-use crate::careful_resume::{self, CarefulResume, Step};
-use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Probe, Sent, Setup};
+use crate::careful_resume::{self, Resumable};
+use crate::contract::{
+    Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+};
 use crate::hystart::{self, SlowStart};
 use crate::search;
 use crate::undo::Undo;
@@ -42,7 +45,6 @@ pub struct Cubic {
     /// Replaces `fraction`, `w_max`, `cwnd_prior` and `epoch` with `arithmetic = "linux"`.
     linux: Option<Linux>,
     undo: Undo<SavedState>,
-    resume: CarefulResume,
 }
 
 /// State that a spurious loss restores (RFC 9438 section 4.9).
@@ -183,8 +185,12 @@ impl Cubic {
             epoch: None,
             linux: (p.choice("arithmetic") == "linux").then(|| Linux::new(setup)),
             undo: Undo::default(),
-            resume: CarefulResume::new(setup),
         }
+    }
+
+    /// Builds a controller, with Careful Resume by choice.
+    pub(crate) fn start(setup: &Setup) -> AnyController {
+        careful_resume::start(setup, Cubic::new(setup), AnyController::Cubic)
     }
 
     /// The window in segments.
@@ -214,18 +220,6 @@ impl Cubic {
             // less than two. Linux has a minimum of two for both.
             self.window.cwnd = reduced.max(self.window.mss);
         }
-    }
-
-    /// Careful Resume's part in a feedback. HyStart and SEARCH start again at its end, since they
-    /// have not seen its packets.
-    #[cold]
-    fn resumes(&mut self, now: Instant, feedback: &Feedback<'_>) -> Step {
-        let step = self.resume.on_feedback(now, feedback, &mut self.window, self.beta);
-        if step != Step::Normal {
-            self.fraction = 0.0;
-            self.slow_start.on_timeout();
-        }
-        step
     }
 
     fn saved(&self) -> SavedState {
@@ -334,6 +328,21 @@ fn float(count: u64) -> f64 {
     count as i64 as f64
 }
 
+impl Resumable for Cubic {
+    fn window(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn beta(&self) -> f64 {
+        self.beta
+    }
+
+    fn start_anew(&mut self) {
+        self.fraction = 0.0;
+        self.slow_start.on_timeout();
+    }
+}
+
 impl Controller for Cubic {
     #[inline]
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
@@ -344,15 +353,9 @@ impl Controller for Cubic {
         if let Some(linux) = &mut self.linux {
             linux.exclude(now, sent.idle);
         }
-        if self.resume.is_active() {
-            self.resume.on_sent(now, sent, &mut self.window);
-        }
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if self.resume.is_active() && self.resumes(now, feedback) == Step::Hold {
-            return;
-        }
         if let Some(saved) = self.undo.on_feedback(feedback) {
             self.restore(saved);
         }
@@ -376,7 +379,6 @@ impl Controller for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
-        self.resume.end();
         self.undo.on_timeout(self.saved());
         self.end_epoch();
         // Section 4.8: the stage after a timeout begins at its own plateau.
@@ -391,26 +393,18 @@ impl Controller for Cubic {
         self.slow_start.on_timeout();
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
-        self.window.decay_to(cwnd);
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {
+        self.window.validate(cwnd, ends_recovery);
         self.fraction = 0.0;
-        self.resume.on_validation();
-    }
-
-    fn reduces_at_once(&self) -> bool {
-        self.resume.reduces_at_once()
     }
 
     fn limits(&self) -> Limits {
-        let Window { cwnd, mss: burst, .. } = self.window;
-        Limits { cwnd, pacing: self.resume.pacing(), burst }
+        Limits { cwnd: self.window.cwnd, pacing: Pacing::Unpaced, burst: self.window.mss }
     }
 
     fn probe(&self) -> Probe {
         let phase = match (&self.epoch, &self.linux) {
-            _ if self.window.in_slow_start() => {
-                self.resume.phase().unwrap_or(self.slow_start.phase())
-            }
+            _ if self.window.in_slow_start() => self.slow_start.phase(),
             (_, Some(linux)) => linux.phase(self.window.packets()),
             (None, _) => "recovery",
             (Some(epoch), _) if epoch.reno_friendly => "reno_friendly",

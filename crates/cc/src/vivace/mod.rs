@@ -278,7 +278,8 @@ impl Controller for Vivace {
         self.learn(feedback.largest_acked);
     }
 
-    /// Halves the rate, and decides anew. The paper does not define a timeout.
+    /// Halves the rate, and decides anew, as the paper does if the results of an interval are late (section
+    /// 4.3, "MI timeout").
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         if let Some(rate) = self.rate {
             self.restart(rate / 2.0);

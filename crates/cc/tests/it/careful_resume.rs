@@ -178,7 +178,7 @@ fn an_idle_restart_drops_the_jump() {
             c.ack(29, (0, 39), |_| {});
             c.now += RTO * 2;
             if transport_validates {
-                c.cc.on_validation(c.now, MSS * 10);
+                c.cc.on_validation(c.now, MSS * 10, false);
                 c.send(39, 0, Duration::ZERO);
             } else {
                 c.send(39, 0, RTO * 2);

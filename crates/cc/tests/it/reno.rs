@@ -115,3 +115,20 @@ fn linux_halves_the_window_at_a_timeout() {
     c.cc.on_timeout(c.now, MSS * 10);
     assert_eq!(c.cc.probe().ssthresh, Some(MSS * 20));
 }
+
+/// RFC 7661: an unused window that is given up leaves `ssthresh` (section 4.4.3), so that slow start returns
+/// to it. At the end of a recovery from a loss in it, `ssthresh` is the new window (section 4.4.1).
+#[test]
+fn a_validated_window_keeps_or_lowers_ssthresh() {
+    for name in ["reno", "cubic", "dctcp", "vegas"] {
+        let mut d = Driver::new(build(name, 80, &[]), RTT);
+        d.lose();
+        let before = d.cc.probe().ssthresh.expect("a loss sets it");
+        d.cc.on_validation(d.now, MSS * 20, false);
+        assert_eq!((d.packets(), d.cc.probe().ssthresh), (20, Some(before)), "{name}");
+        d.cc.on_validation(d.now, MSS * 10, true);
+        assert_eq!((d.packets(), d.cc.probe().ssthresh), (10, Some(MSS * 10)), "{name}");
+        d.cc.on_validation(d.now, MSS * 30, true);
+        assert_eq!(d.packets(), 10, "{name}: it is not raised");
+    }
+}

@@ -19,6 +19,20 @@ pub(super) struct FlightSnapshot {
     pub(super) cwnd: u64,
 }
 
+/// The effects of an acknowledgement, for [`Sender::observe_acked`].
+struct Observed {
+    /// Bytes in flight before it, and bytes that it acknowledges.
+    flight: u64,
+    acked: u64,
+    begins_round: bool,
+    /// It ends a recovery.
+    ended: bool,
+    /// It begins one.
+    starts: bool,
+    /// A loss or a mark that it reports reduces the window.
+    reduces: bool,
+}
+
 impl<C: Controller> Sender<C> {
     /// Processes an acknowledgement. Returns its sample of the round-trip time.
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
@@ -34,7 +48,7 @@ impl<C: Controller> Sender<C> {
     /// is pending.
     #[inline(always)]
     fn is_fast_path(&self, ack: &Ack) -> bool {
-        self.has_simple_acks
+        !self.has_observers
             && matches!(self.episode, Episode::None)
             && self.tail_probe.is_none()
             && self.unreported.packets == 0
@@ -75,7 +89,6 @@ impl<C: Controller> Sender<C> {
     fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let before = self.flight_snapshot();
         let newly = &mut Newly::default();
-        self.note_window(ack);
         self.acknowledge(ack, newly);
         let rtt = self.measure(now, ack, newly);
         let rate = self.deliver(now, newly);
@@ -94,18 +107,17 @@ impl<C: Controller> Sender<C> {
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
         let starts = self.begin_loss_episode(&lost);
-        if self.validation.is_some() {
-            self.validate_acked(now, newly.bytes, ended);
-        }
-        if starts {
-            self.validate_loss(now, before.in_flight);
-        }
         let repaired = if starts { None } else { self.respond_to_probe(repaired) };
         let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
-        self.request_acks();
-        self.start_round_if_due();
+        let begins_round = self.start_round_if_due();
+        let mut cwnd_limited = self.is_limited();
+        if self.has_observers {
+            let (flight, acked) = (before.in_flight, newly.bytes);
+            let reduces = starts || ecn_event || repaired.is_some();
+            let observed = Observed { flight, acked, begins_round, ended, starts, reduces };
+            cwnd_limited = self.observe_acked(now, &observed);
+        }
         let unreported = std::mem::take(&mut self.unreported);
-        let cwnd_limited = self.may_grow(now);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -152,6 +164,7 @@ impl<C: Controller> Sender<C> {
         lost: &Lost,
     ) {
         if self.is_persistent(lost) {
+            self.validate_timeout();
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
             self.episode = Episode::None;
@@ -175,17 +188,24 @@ impl<C: Controller> Sender<C> {
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
-        if self.needs.receive_times {
-            self.acknowledge_with_times(ack, newly);
-        } else if self.ecn_path.is_some() || self.requester.is_some() {
-            let (path, requester) = (&mut self.ecn_path, &mut self.requester);
-            self.scoreboard.acknowledge(ack, newly, &mut |s| {
-                path.iter_mut().for_each(|path| path.on_acked(s.number));
-                requester.iter_mut().for_each(|requester| requester.on_acked(s.number));
-            });
+        if self.has_observers {
+            self.acknowledge_observed(ack, newly);
         } else {
             self.scoreboard.acknowledge(ack, newly, &mut |_| {});
         }
+    }
+
+    #[inline(never)]
+    fn acknowledge_observed(&mut self, ack: &Ack, newly: &mut Newly) {
+        self.note_window(ack);
+        if self.needs.receive_times {
+            return self.acknowledge_with_times(ack, newly);
+        }
+        let (path, requester) = (&mut self.ecn_path, &mut self.requester);
+        self.scoreboard.acknowledge(ack, newly, &mut |s| {
+            path.iter_mut().for_each(|path| path.on_acked(s.number));
+            requester.iter_mut().for_each(|requester| requester.on_acked(s.number));
+        });
     }
 
     fn acknowledge_with_times(&mut self, ack: &Ack, newly: &mut Newly) {
@@ -348,23 +368,42 @@ impl<C: Controller> Sender<C> {
         heard && self.needs.ecn != EcnUse::None && self.config.ecn && !self.ignores_marks()
     }
 
+    /// Passes an acknowledgement to the rules that observe it. Returns whether the window may grow.
+    #[inline(never)]
+    fn observe_acked(&mut self, now: Instant, observed: &Observed) -> bool {
+        self.request_acks(observed.begins_round);
+        self.validate_acked(now, observed.acked, observed.ended);
+        if observed.reduces {
+            self.validate_congestion(now, observed.flight, observed.starts);
+        }
+        self.may_grow(now)
+    }
+
     /// Decides at the end of a round trip on a request for acknowledgements.
-    fn request_acks(&mut self) {
+    fn request_acks(&mut self, begins_round: bool) {
         let Some(requester) = &mut self.requester else { return };
         requester.on_feedback(self.largest_acked);
-        if self.largest_acked >= self.limited_until {
+        if begins_round {
             requester.on_round(self.limits.cwnd, self.config.mss, self.rtt.srtt);
         }
         self.config.ack_delay = requester.max_ack_delay();
     }
 
-    /// Starts a new round trip for `limited`.
+    /// Whether the window has limited the sender in this round trip or the last.
     #[inline(always)]
-    fn start_round_if_due(&mut self) {
-        if self.largest_acked >= self.limited_until {
+    pub(super) fn is_limited(&self) -> bool {
+        self.limited[0] || self.limited[1]
+    }
+
+    /// Starts a new round trip for `limited`, if it is due. Returns whether it is.
+    #[inline(always)]
+    fn start_round_if_due(&mut self) -> bool {
+        let is_due = self.largest_acked >= self.limited_until;
+        if is_due {
             self.limited = [false, self.limited[0]];
             self.limited_until = self.next_number;
         }
+        is_due
     }
 
     /// The fields that every feedback has.
@@ -392,7 +431,7 @@ impl<C: Controller> Sender<C> {
             delivered: Bytes(self.delivery.delivered),
             in_flight_before: Bytes(self.scoreboard.in_flight),
             in_flight: Bytes(self.scoreboard.in_flight),
-            cwnd_limited: self.limited[0] || self.limited[1],
+            cwnd_limited: self.is_limited(),
             largest_acked: self.largest_acked,
             next_number: self.next_number,
             received: &[],

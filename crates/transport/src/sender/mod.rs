@@ -75,8 +75,9 @@ pub struct Sender<C> {
     ecn_path: Option<Box<EcnPath>>,
     /// Damage to ECN that ended its use.
     ecn_failure: Option<EcnFailure>,
-    /// Whether acknowledgements may take the fast path: no receive times, no validation of ECN.
-    has_simple_acks: bool,
+    /// Whether something observes each packet, so that no acknowledgement takes the fast path: receive
+    /// times, `ecn_path`, `requester`, `announced` or `validation`.
+    has_observers: bool,
     controller: C,
     /// No rate samples, no bursts, and no pacing so far.
     is_simple: bool,
@@ -145,12 +146,12 @@ impl<C: Controller> Sender<C> {
         let ecn_path = ecn::path(&config, &needs, codepoint);
         let validation = validation::Validation::new(&config);
         let requester = Requester::new(&config);
-        let has_checks = ecn_path.is_some() || validation.is_some();
-        let has_checks = has_checks || requester.is_some() || announced.is_some();
-        let is_plain = !(needs.rate_samples || config.pacing || has_checks);
+        let has_rules = ecn_path.is_some() || validation.is_some();
+        let has_rules = has_rules || requester.is_some() || announced.is_some();
+        let is_plain = !(needs.rate_samples || config.pacing || has_rules);
         Sender {
             codepoint,
-            has_simple_acks: !(needs.receive_times || has_checks),
+            has_observers: needs.receive_times || has_rules,
             ecn_path,
             ecn_failure: None,
             is_simple: is_plain && config.tso == Bytes::ZERO,

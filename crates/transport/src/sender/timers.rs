@@ -50,10 +50,11 @@ impl<C: Controller> Sender<C> {
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
         open.then(|| {
-            let is_alone = self.scoreboard.len() == 1;
-            // Linux adds two ticks unless the packet is the only one (`tcp_schedule_loss_probe`).
-            let slack = if is_alone { Duration::ZERO } else { self.config.timer_slack };
-            let span = self.rtt.tlp(is_alone) + slack;
+            let span = match self.scoreboard.len() {
+                1 => self.rtt.tlp_alone(),
+                // Linux adds two ticks (`tcp_schedule_loss_probe`).
+                _ => self.rtt.tlp() + self.config.timer_slack,
+            };
             (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
         })
     }
@@ -89,7 +90,7 @@ impl<C: Controller> Sender<C> {
         let lost = self.detect(now);
         let starts = self.begin_loss_episode(&lost);
         if starts {
-            self.validate_loss(now, before.in_flight);
+            self.validate_congestion(now, before.in_flight, true);
         }
         let feedback = Feedback {
             lost: Bytes(lost.bytes),
@@ -151,6 +152,7 @@ impl<C: Controller> Sender<C> {
         }
         self.unreported.bytes += lost.bytes;
         self.unreported.packets += lost.packets;
+        self.validate_timeout();
         self.controller.on_timeout(now, outstanding);
         self.refresh(now);
         self.probes = 1;

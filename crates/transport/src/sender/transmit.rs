@@ -63,21 +63,26 @@ impl<C: Controller> Sender<C> {
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
         let mut data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
         data.is_burst_end = self.tso.on_sent();
-        self.note_ecn_sent(&data);
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }
         if let (None, Episode::Timeout(timeout)) = (lost, &mut self.episode) {
             timeout.f_rto.on_new_data();
         }
-        if self.validation.is_some() {
-            self.validate_use(now);
+        if self.has_observers {
+            self.observe_sent(now, &data, is_probe, lost.is_some());
         }
+        Poll::Packet(data)
+    }
+
+    #[inline(never)]
+    fn observe_sent(&mut self, now: Instant, data: &Data, is_probe: bool, is_resent: bool) {
+        self.note_ecn_sent(data);
+        self.validate_use(now, is_resent.then_some((data.segment, u64::from(data.len))));
         if let Some(requester) = &mut self.requester {
             requester.on_sent(data.number, is_probe);
             self.config.ack_delay = requester.max_ack_delay();
         }
-        Poll::Packet(data)
     }
 
     /// The segment to retransmit now, if any. F-RTO holds all retransmissions until step 3 decides;

@@ -10,7 +10,7 @@ use super::Sender;
 use crate::config::{Config, CwndValidation};
 use crate::recovery::Episode;
 
-/// Time after which an unused part of the window is given up (RFC 7661 section 4.4.3, NVP).
+/// Time after which an unused part of the window is given up, the NVP (RFC 7661 sections 4.4.3 and 5).
 const NON_VALIDATED: Duration = Duration::from_secs(300);
 /// Least period of samples of pipeACK (RFC 7661 section 4.2).
 const LEAST_PERIOD: Duration = Duration::from_secs(1);
@@ -35,20 +35,32 @@ impl Validation {
     }
 }
 
-/// RFC 7661: pipeACK, the volume of data that a round trip has recently acknowledged.
+/// RFC 7661: pipeACK, the volume of data that a round trip has recently acknowledged. A window that fills
+/// up in the non-validated phase does not grow until pipeACK validates it, as section 4.4 permits. That
+/// section's control of bursts (4.4.2, recommended) is the setting `pacing`.
 #[derive(Debug)]
 pub(super) struct PipeAck {
     initial: u64,
-    /// Bytes acknowledged in each round trip of the sampling period; `None` while undefined.
+    /// Bytes acknowledged in each round trip of the sampling period; `None` while undefined (section
+    /// 4.1).
     samples: Option<VecDeque<(Instant, u64)>>,
     /// Packet number that ends the current round trip, and the bytes acknowledged in it.
     round: Option<(u64, u64)>,
     period: Duration,
     /// Start of the non-validated phase, or of its current five minutes.
     since: Option<Instant>,
-    /// In a recovery that began in the non-validated phase: the greater of pipeACK and the flight
-    /// size at the loss, and the bytes retransmitted before it.
-    lost: Option<(u64, u64)>,
+    overshoot: Option<Overshoot>,
+}
+
+/// A recovery that began in the non-validated phase (section 4.4.1).
+#[derive(Debug)]
+struct Overshoot {
+    /// The greater of pipeACK and the flight size at the loss.
+    carried: u64,
+    /// R: bytes retransmitted in the recovery. Repeated retransmissions of a segment count once.
+    repaired: u64,
+    /// The segment after the last that counts in `repaired`. Retransmissions leave in ascending order.
+    next: u64,
 }
 
 impl PipeAck {
@@ -59,17 +71,23 @@ impl PipeAck {
             round: None,
             period: LEAST_PERIOD,
             since: None,
-            lost: None,
+            overshoot: None,
         }
     }
 
-    /// Section 4.2: counts `acked` bytes. `progress`: largest packet number acknowledged and the
-    /// next one to be sent.
+    /// Makes pipeACK undefined, which begins the validated phase.
+    fn reset(&mut self) {
+        (self.samples, self.round, self.since, self.overshoot) = (None, None, None, None);
+    }
+
+    /// Section 4.2: counts `acked` bytes outside a recovery. `progress`: largest packet number
+    /// acknowledged and the next one to be sent.
     fn on_ack(&mut self, now: Instant, acked: u64, progress: (u64, u64), srtt: Duration) {
         self.period = (srtt * 3).max(LEAST_PERIOD);
         let (largest, next) = progress;
         let Some((end, volume)) = &mut self.round else {
-            self.round = Some((next, acked));
+            // A round trip's volume counts from the acknowledgement after this one.
+            self.round = Some((next, 0));
             return;
         };
         *volume += acked;
@@ -115,21 +133,42 @@ impl PipeAck {
         (window < cwnd).then_some(window)
     }
 
-    /// Section 4.4.1: a loss in the non-validated phase. Returns the data that the path carried, to
-    /// which the controller's reduction applies. `flight`: FlightSize; `retransmitted`: bytes
-    /// retransmitted so far.
-    fn on_loss(&mut self, now: Instant, cwnd: u64, flight: u64, retransmitted: u64) -> Option<u64> {
+    /// Section 4.4.1: a loss or a mark in the non-validated phase ends it. Returns the data that the path
+    /// carried, to which the controller's reduction applies. `flight`: FlightSize; `recovers`: whether a
+    /// recovery begins.
+    fn on_congestion(
+        &mut self,
+        now: Instant,
+        cwnd: u64,
+        flight: u64,
+        recovers: bool,
+    ) -> Option<u64> {
         let is_validated = self.is_validated(now, cwnd);
         let carried = self.volume(now).unwrap_or(0).max(flight);
-        self.lost = (!is_validated).then_some((carried, retransmitted));
-        self.lost.map(|(carried, _)| carried)
+        if is_validated {
+            self.overshoot = None;
+            return None;
+        }
+        self.reset();
+        self.overshoot = recovers.then_some(Overshoot { carried, repaired: 0, next: 0 });
+        Some(carried)
     }
 
-    /// Section 4.4.1: the window at the end of that recovery. pipeACK becomes undefined.
-    fn on_recovery_end(&mut self, retransmitted: u64) -> Option<u64> {
-        let (carried, before) = self.lost.take()?;
-        (self.samples, self.round, self.since) = (None, None, None);
-        Some(carried.saturating_sub(retransmitted - before) / 2)
+    /// Segment `place` of `len` bytes is retransmitted.
+    fn on_retransmission(&mut self, place: u64, len: u64) {
+        if let Some(overshoot) = self.overshoot.as_mut().filter(|overshoot| place >= overshoot.next)
+        {
+            overshoot.repaired += len;
+            overshoot.next = place + 1;
+        }
+    }
+
+    /// A recovery ends: pipeACK becomes undefined (sections 4.2 and 4.4.1). Returns the window if it began
+    /// in the non-validated phase (section 4.4.1).
+    fn on_recovery_end(&mut self) -> Option<u64> {
+        let overshoot = self.overshoot.take();
+        self.reset();
+        overshoot.map(|o| o.carried.saturating_sub(o.repaired) / 2)
     }
 }
 
@@ -204,21 +243,28 @@ impl<C: Controller> Sender<C> {
             }
             Some(Validation::Linux(_)) | None => None,
         };
-        self.set_validated(now, window);
+        self.set_validated(now, window, false);
         self.controller.on_sent(now, &Sent { rto: Duration::MAX, ..*sent });
         self.limits = self.controller.limits();
     }
 
-    /// A packet has left.
-    pub(super) fn validate_use(&mut self, now: Instant) {
+    /// A packet has left. `resent`: the segment that it retransmits, and its length.
+    pub(super) fn validate_use(&mut self, now: Instant, resent: Option<(u64, u64)>) {
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
         let next = self.new_data();
         let is_full = next > 0 && in_flight + next > cwnd;
-        let flags = (is_full || self.limited[0] || self.limited[1], self.is_open());
-        let Some(Validation::Linux(rule)) = self.validation.as_deref_mut() else { return };
-        let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
-        self.set_validated(now, window);
-        self.limits = self.controller.limits();
+        let flags = (is_full || self.is_limited(), self.is_open());
+        match self.validation.as_deref_mut() {
+            Some(Validation::Linux(rule)) => {
+                let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
+                self.set_validated(now, window, false);
+                self.limits = self.controller.limits();
+            }
+            Some(Validation::PipeAck(rule)) => {
+                resent.iter().for_each(|(place, len)| rule.on_retransmission(*place, *len));
+            }
+            None => {}
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -228,40 +274,47 @@ impl<C: Controller> Sender<C> {
     /// An acknowledgement of `acked` bytes was processed. `ended`: it ended a recovery.
     pub(super) fn validate_acked(&mut self, now: Instant, acked: u64, ended: bool) {
         let (progress, srtt) = ((self.largest_acked, self.next_number), self.rtt.srtt);
-        let (retransmitted, cwnd) =
-            (self.stats.retransmitted * self.config.mss.0, self.limits.cwnd.0);
+        let (cwnd, recovers) = (self.limits.cwnd.0, self.episode.is_recovery());
         let Some(Validation::PipeAck(rule)) = self.validation.as_deref_mut() else { return };
-        if acked > 0 {
-            rule.on_ack(now, acked, progress, srtt);
-        }
-        let window = match ended {
-            true => rule.on_recovery_end(retransmitted),
-            false => rule.decayed(now, cwnd),
+        let window = if ended {
+            rule.on_recovery_end()
+        } else {
+            // Section 4.2: pipeACK must not be updated during fast recovery.
+            if acked > 0 && !recovers {
+                rule.on_ack(now, acked, progress, srtt);
+            }
+            rule.decayed(now, cwnd)
         };
-        self.set_validated(now, window);
+        self.set_validated(now, window, ended);
     }
 
-    /// A loss begins a recovery, before the controller reduces its window.
-    pub(super) fn validate_loss(&mut self, now: Instant, flight: u64) {
-        let (retransmitted, cwnd) =
-            (self.stats.retransmitted * self.config.mss.0, self.limits.cwnd.0);
+    /// A loss or a mark is about to reduce the controller's window. `recovers`: a recovery begins.
+    pub(super) fn validate_congestion(&mut self, now: Instant, flight: u64, recovers: bool) {
+        let cwnd = self.limits.cwnd.0;
         let Some(Validation::PipeAck(rule)) = self.validation.as_deref_mut() else { return };
-        let window = rule.on_loss(now, cwnd, flight, retransmitted);
-        self.set_validated(now, window);
+        let window = rule.on_congestion(now, cwnd, flight, recovers);
+        self.set_validated(now, window, false);
+    }
+
+    /// A timeout ends the non-validated phase (RFC 7661 section 4.4).
+    pub(super) fn validate_timeout(&mut self) {
+        if let Some(Validation::PipeAck(rule)) = self.validation.as_deref_mut() {
+            rule.reset();
+        }
     }
 
     /// Whether the window may grow.
     pub(super) fn may_grow(&mut self, now: Instant) -> bool {
-        let (cwnd, is_limited) = (self.limits.cwnd.0, self.limited[0] || self.limited[1]);
+        let (cwnd, is_limited) = (self.limits.cwnd.0, self.is_limited());
         match self.validation.as_deref_mut() {
             Some(Validation::PipeAck(rule)) => rule.is_validated(now, cwnd),
             Some(Validation::Linux(_)) | None => is_limited,
         }
     }
 
-    fn set_validated(&mut self, now: Instant, window: Option<u64>) {
+    fn set_validated(&mut self, now: Instant, window: Option<u64>, ends_recovery: bool) {
         if let Some(window) = window {
-            self.controller.on_validation(now, Bytes(window));
+            self.controller.on_validation(now, Bytes(window), ends_recovery);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Validation of the congestion window: RFC 7661, and Linux's decay.
 
-use crate::common::desk::Desk;
+use crate::common::desk::{Desk, needs};
 use crate::common::{MSS, at, config, ms};
+use sojourn_cc::EcnUse;
 use sojourn_transport::{Config, CwndValidation, Profile};
 use sojourn_units::Instant;
 
@@ -123,4 +124,77 @@ fn rfc_7661_reduces_the_used_window_after_a_loss() {
     let first = sent[0].segment;
     full.ack(now + ms(RTT), first, &[(first + 1, first + 16)], sent[15].number);
     assert_eq!(window(&full), 40);
+}
+
+/// A sender in the non-validated phase, with 16 packets in flight of a window of 80, of which the first is
+/// lost. Returns it after that acknowledgement, its time, and the segment.
+fn overshoot() -> (Desk, Instant, u64) {
+    let mut desk = desk(CwndValidation::Rfc7661, 80);
+    let now = exchanges(&mut desk, at(0), 20, 16);
+    desk.write(16);
+    let sent = desk.send(now);
+    let (now, first) = (now + ms(RTT), sent[0].segment);
+    desk.ack(now, first, &[(first + 1, first + 16)], sent[15].number);
+    assert_eq!(window(&desk), 8);
+    (desk, now, first)
+}
+
+/// Section 4.4.1: R does not include the additional cost of multiple retransmissions of the same data.
+#[test]
+fn rfc_7661_counts_a_repeated_retransmission_once() {
+    let (mut desk, now, first) = overshoot();
+    assert_eq!(desk.segments(now), [first]);
+    // Packets that leave after the retransmission arrive, and the retransmission does not.
+    desk.write(7);
+    let later = desk.send(now + ms(1));
+    assert_eq!(later.len(), 7);
+    let now = now + ms(2 * RTT);
+    desk.ack(now, first, &[(first + 1, first + 23)], later[6].number);
+    let again = desk.send(now);
+    assert_eq!(again[0].segment, first);
+    desk.ack(now + ms(RTT), first + 23, &[], again[0].number);
+    assert_eq!(desk.cc().cwnd.0, 15 * MSS / 2, "(16 - 1) / 2");
+}
+
+/// Sections 4.2 and 4.4.1: pipeACK does not count during a recovery, and is undefined after it, so that
+/// the sender is in the validated phase until the next sample.
+#[test]
+fn rfc_7661_forgets_its_samples_in_a_recovery() {
+    let (mut desk, now, first) = overshoot();
+    let repair = desk.send(now);
+    let now = now + ms(RTT);
+    desk.ack(now, first + 16, &[], repair[0].number);
+    assert!(desk.cc().last.cwnd_limited, "undefined");
+    // Two packets of a window of seven: the second round trip is the first sample.
+    let now = exchange(&mut desk, now, 2);
+    assert!(desk.cc().last.cwnd_limited, "no round trip is complete");
+    exchange(&mut desk, now, 2);
+    assert!(!desk.cc().last.cwnd_limited);
+}
+
+/// Section 4.4: a timeout ends the non-validated phase, and the recovery that it interrupts. The window
+/// is not that of section 4.4.1.
+#[test]
+fn rfc_7661_leaves_a_timeout_to_the_controller() {
+    let (mut desk, now, first) = overshoot();
+    assert_eq!(desk.segments(now), [first]);
+    let (now, repair) = desk.fire();
+    assert_eq!(desk.cc().timeouts.len(), 1);
+    assert_eq!(repair[0].segment, first);
+    desk.ack(now + ms(RTT), first + 16, &[], repair[0].number);
+    assert_eq!(window(&desk), 1);
+}
+
+/// Section 4.4.1: a mark in the non-validated phase reduces the data that the path has carried.
+#[test]
+fn rfc_7661_reduces_the_used_window_after_a_mark() {
+    let rule = CwndValidation::Rfc7661;
+    let config = Config { cwnd_validation: rule, ecn: true, ..config(Profile::Tcp) };
+    let mut desk = Desk::with_needs(config, 80, needs(EcnUse::Classic));
+    let now = exchanges(&mut desk, at(0), 20, 16);
+    desk.write(16);
+    let sent = desk.send(now);
+    desk.ack.ece = true;
+    desk.ack(now + ms(RTT), sent[15].segment + 1, &[], sent[15].number);
+    assert_eq!((desk.cc().ecn_events, window(&desk)), (1, 8), "half of 16");
 }

@@ -86,7 +86,7 @@ impl Controller for Halving {
         self.at_once
     }
 
-    fn on_validation(&mut self, _now: Instant, cwnd: Bytes) {
+    fn on_validation(&mut self, _now: Instant, cwnd: Bytes, _ends_recovery: bool) {
         self.cwnd = cwnd;
     }
 
