@@ -13,7 +13,8 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::tc::TcMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
@@ -115,8 +116,14 @@ impl Netlink {
             .map_err(failed(&format!("add the address {address}")))
     }
 
-    /// Adds a route to a network through an interface.
-    pub(crate) fn add_route(&self, index: u32, network: IpAddr, prefix: u8) -> Result<(), Error> {
+    /// Adds a route to a network through an interface. TCP connections over it use this congestion
+    /// controller, if one is given.
+    pub(crate) fn add_route(
+        &self,
+        index: u32,
+        (network, prefix): (IpAddr, u8),
+        controller: Option<&str>,
+    ) -> Result<(), Error> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
             address_family: family(network),
@@ -133,6 +140,8 @@ impl Netlink {
         };
         message.attributes =
             vec![RouteAttribute::Destination(destination), RouteAttribute::Oif(index)];
+        let metric = controller.map(|name| RouteMetric::CcAlgo(name.to_owned()));
+        message.attributes.extend(metric.map(|metric| RouteAttribute::Metrics(vec![metric])));
         self.change(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
             .map_err(failed(&format!("add a route to {network}/{prefix}")))
     }

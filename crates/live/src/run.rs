@@ -297,8 +297,7 @@ fn devices(
         for flow in 0..scenario.flows.len() {
             device.add_address(side.of_flow(version, flow))?;
         }
-        let (network, prefix) = side.other().network(version);
-        device.add_route(network, prefix)?;
+        device.add_route(side.other().network(version), None)?;
     }
     Ok(devices)
 }
