@@ -281,6 +281,11 @@ def test_the_commands_of_the_kernels_queues_are_printed(place: Path, sojourn: So
     assert any("htb rate 10000000bit" in line for line in lines)
     assert any(line.endswith("netem limit 10000000 delay 10000us") for line in lines)
     assert not (place / "dry").exists()
+    # Pasted into a shell, the text leaves the links in place.
+    undo = lines.index("# The links stay. These commands undo everything:")
+    places = [f"sojourn-{one}" for one in ("senders", "router", "receivers")]
+    assert lines[undo + 1 :] == [f"# ip netns delete {one}" for one in places]
+    assert not any(" delete " in line for line in lines[:undo])
 
 
 def test_a_dry_run_without_tc_is_refused(place: Path, sojourn: Sojourn) -> None:
