@@ -149,7 +149,9 @@ fn lateness(late: &Histogram) -> Value {
 
 /// The entry `live` of a run's summary.
 pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
-    let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let of = |times: &Histogram, share: f64| times.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let late = |share: f64| of(&timing.lateness, share);
+    let begun = |share: f64| of(&timing.departure, share);
     let (bottleneck, queue_delays) =
         if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
     let device = match (timing.is_kernel, &timing.no_tun) {
@@ -167,6 +169,9 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
         "lateness_p99_s": late(0.99),
         "lateness_p999_s": late(0.999),
         "lateness_max_s": late(1.0),
+        "departure_p50_s": begun(0.5),
+        "departure_p99_s": begun(0.99),
+        "departure_p999_s": begun(0.999),
         "realtime": timing.is_realtime,
         "locked": timing.is_locked,
         "spun_s": timing.spun.as_secs_f64(),
