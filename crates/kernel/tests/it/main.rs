@@ -4,6 +4,7 @@
 mod common;
 mod native;
 mod object;
+mod probe;
 mod random;
 mod record;
 mod registration;
