@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_live::{Accounts, Error, LinkState, Options, Readings, Report, Timing, WATCHED_FLOWS};
+use sojourn_live::{
+    Accounts, Acks, Error, LinkState, Options, Readings, Report, Stack, Timing, WATCHED_FLOWS,
+};
 use sojourn_scenario::Scenario;
 use sojourn_trace::Histogram;
 use sojourn_units::Duration as Span;
@@ -35,6 +37,8 @@ pub(crate) struct LiveRun {
     thread: Background<Report, Error>,
     readings: Option<Readings>,
     flows: Vec<String>,
+    /// Keeper of the departure times of flows over UDP, if Sojourn's transport carries them.
+    paced_by: Option<&'static str>,
 }
 
 impl LiveRun {
@@ -45,6 +49,7 @@ impl LiveRun {
         label: Option<String>,
         seed: u64,
         options: Options,
+        acks: Option<String>,
     ) -> LiveRun {
         let duration_s = scenario.duration.as_secs_f64();
         let stop = Arc::new(AtomicBool::new(false));
@@ -52,15 +57,20 @@ impl LiveRun {
         let readings = options.readings.clone();
         let flows = scenario.flows.iter().take(WATCHED_FLOWS).map(|flow| flow.name.clone());
         let flows = flows.collect();
+        let paced_by = (options.stack == Stack::Udp).then(|| options.departures.name());
         let thread = Background::start(move || {
             let chosen = scenario.controls.get(control);
             let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
             if let Some(label) = label {
                 report.outcome.summary.control = label;
             }
+            if let Some((traced, prefix)) = report.acks.as_ref().zip(acks) {
+                let control = &report.outcome.summary.control;
+                traced.write(&prefix, control, seed, env!("CARGO_PKG_VERSION"))?;
+            }
             Ok(report)
         });
-        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows }
+        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows, paced_by }
     }
 }
 
@@ -108,10 +118,13 @@ impl LiveRun {
         let mut live = described(&report.timing, &report.accounts);
         live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
         live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
+        live["ack_rows"] = report.acks.as_ref().map(Acks::count).into();
+        live["missed_ack_rows"] = report.acks.as_ref().map(|acks| acks.missed).into();
         let departures = report.departures.iter();
         live["departures"] =
             departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect();
         live["transports"] = report.transports.into_iter().collect();
+        live["paced_by"] = self.paced_by.into();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use sojourn_kernel::Error as Kernel;
 use sojourn_live::{Error, IpVersion, Options, Report};
 use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::RunSummary;
@@ -29,7 +30,12 @@ pub(crate) fn live_with(text: &str, options: &Options) -> Option<Report> {
     let stop = AtomicBool::new(false);
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, options, &stop) {
         Ok(report) => Some(report),
-        Err(error @ (Error::Namespace(_) | Error::NoDevice { .. } | Error::Controller { .. })) => {
+        Err(
+            error @ (Error::Namespace(_)
+            | Error::NoDevice { .. }
+            | Error::Controller { .. }
+            | Error::Probe(Kernel::NotBuilt | Kernel::NotRoot)),
+        ) => {
             let has_device = !matches!(error, Error::NoDevice { .. }) || !tun_opens();
             assert!(has_device, "/dev/net/tun opens here: {error}");
             eprintln!("not run here: {error}");
