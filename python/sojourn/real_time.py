@@ -51,7 +51,7 @@ class LiveJob(Job):
         """Start the run in real time."""
         pcapng, _ = self.captures
         name = self.scenario.controls()[self.control]
-        acks = self.files and self.files.acks_prefix(name, self.seed)
+        acks = self.files.acks_prefix(name, self.seed) if self.files is not None else None
         is_watched = self.watcher is not None
         run = self.scenario.live(self.control, self.seed, self.live, (pcapng, acks), is_watched)
         if self.watcher is not None:

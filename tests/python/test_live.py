@@ -143,7 +143,7 @@ def test_a_trace_has_a_row_for_each_acknowledgement(place: Path, sojourn: Sojour
     assert acks["flow"].unique().to_list() == ["upload"]
     # The payload of all packets that arrived, except those under way at the end.
     packets = run["flows"][0]["sent_packets"]
-    acked: int = acks["acked_bytes"].sum()
+    acked = int(acks["acked_bytes"].sum())
     assert 0.5 * packets * 1448 < acked <= packets * 1460
     assert acks["srtt_s"].drop_nulls().min() > 0.020 - 1e-3  # type: ignore[operator]
 
