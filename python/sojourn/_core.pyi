@@ -188,13 +188,18 @@ class Scenario:
         self,
         control: int,
         seed: int,
-        network: tuple[Literal["kernel", "udp"], bool, Literal["sojourn", "tc"]],
-        pcapng: str | None,
+        network: tuple[
+            Literal["kernel", "udp"],
+            bool,
+            Literal["sojourn", "tc"],
+            Literal["timer", "kernel"],
+        ],
+        files: tuple[str | None, str | None],
         is_watched: bool,
     ) -> LiveRun: ...
     def bottleneck(self) -> str: ...
     def link_commands(self, seed: int, ipv6: bool) -> str: ...
-    def send(self, addresses: list[str], patience: str) -> Transfer: ...
+    def send(self, addresses: list[str], patience: str, departures: str) -> Transfer: ...
     def quic_serve(
         self,
         address: tuple[str | None, int],

@@ -114,22 +114,26 @@ def live(
     ipv6: bool = False,
     bottleneck: real_time.Bottleneck = "sojourn",
     pcapng: str | PathLike[str] | None = None,
+    departures: real_time.Departures = "timer",
+    tcp_probe: str | PathLike[str] | None = None,
 ) -> Run:
     """Run a scenario in real time over this machine's network stack (docs/live.md).
 
     `stack` is "kernel" for the kernel's TCP and its own controllers, or "udp" for Sojourn's
     transport over UDP with all controllers. `bottleneck` is "sojourn" for the simulator's links, or
-    "tc" for the kernel's queues. `pcapng` is a folder that receives the packets of every run. The
-    other parameters are those of `run`. The record is that of a simulation, so `compare` takes
-    both. Raises `LiveError` if the machine cannot carry it out.
+    "tc" for the kernel's queues. `pcapng` is a folder that receives the packets of every run.
+    `departures` is "timer" if Sojourn's threads pace the flows over UDP, or "kernel" for the
+    kernel's departure times. `tcp_probe` is a folder that receives a row for each acknowledgement
+    at a sender of the kernel's TCP. The other parameters are those of `run`. The record is that of
+    a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
         source.compile(), assignments=set, control=control, seed=seed, spread=spread
     )
-    captures = Captures.to(pcapng, None)
+    captures = Captures.to(pcapng, None, tcp_probe)
     captures.require_possible(core)
-    live = real_time.Live(stack, ipv6, bottleneck)
+    live = real_time.Live(stack, ipv6, bottleneck, departures)
     with captures.opened() as files:
         return record_live(core, source.origin, runs, live, files=files)
 

@@ -17,15 +17,21 @@ _MOST_FLOWS = 1 << 16
 
 @dataclass(frozen=True)
 class Captures:
-    """The folders for a run's packets and events; None for files that are not wanted."""
+    """The folders for a run's packets, events and acknowledgements; None for unwanted files."""
 
     pcapng: Path | None = None
     qlog: Path | None = None
+    acks: Path | None = None
 
     @classmethod
-    def to(cls, pcapng: str | PathLike[str] | None, qlog: str | PathLike[str] | None) -> "Captures":
+    def to(
+        cls,
+        pcapng: str | PathLike[str] | None,
+        qlog: str | PathLike[str] | None,
+        acks: str | PathLike[str] | None = None,
+    ) -> "Captures":
         """Create from the folders as the user gave them."""
-        return cls(*(None if given is None else Path(given) for given in (pcapng, qlog)))
+        return cls(*(None if given is None else Path(given) for given in (pcapng, qlog, acks)))
 
     def require_free(self) -> None:
         """Refuse folders that are not empty."""
@@ -52,7 +58,8 @@ class Captures:
             for option, target in self._folders():
                 choice = output.Choice(target, numbered=False)
                 places[target.resolve()] = stack.enter_context(choice.opened(option)).place
-            found = (one and places[one.resolve()] for one in (self.pcapng, self.qlog))
+            given = (self.pcapng, self.qlog, self.acks)
+            found = (one and places[one.resolve()] for one in given)
             yield Files(*found)
 
     def _folders(self) -> list[tuple[str, Path]]:
@@ -61,7 +68,11 @@ class Captures:
         return list(once.values())
 
     def _targets(self) -> list[tuple[str, Path]]:
-        given: Mapping[str, Path | None] = {"--pcapng": self.pcapng, "--qlog": self.qlog}
+        given: Mapping[str, Path | None] = {
+            "--pcapng": self.pcapng,
+            "--qlog": self.qlog,
+            "--tcp-probe": self.acks,
+        }
         return [(option, target) for option, target in given.items() if target is not None]
 
 
@@ -71,6 +82,11 @@ class Files:
 
     pcapng: Path | None = None
     qlog: Path | None = None
+    acks: Path | None = None
+
+    def acks_prefix(self, control: str | None, seed: int) -> str | None:
+        """Return the path prefix of one run's file of acknowledgements."""
+        return str(self.acks / name_of(control, seed)) if self.acks else None
 
     def prefixes(self, control: str | None, seed: int) -> tuple[str | None, str | None]:
         """Return the path prefixes of one run's packet files and event files."""

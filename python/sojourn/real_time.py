@@ -14,6 +14,9 @@ Stack = Literal["kernel", "udp"]
 Bottleneck = Literal["sojourn", "tc"]
 """The links: those of the simulator in real time, or the kernel's queue disciplines."""
 
+Departures = Literal["timer", "kernel"]
+"""Keeper of departure times over UDP: Sojourn's thread, or the kernel (`SO_TXTIME`)."""
+
 
 class Live(NamedTuple):
     """The settings of live runs that a scenario does not have."""
@@ -21,6 +24,7 @@ class Live(NamedTuple):
     stack: Stack = "kernel"
     ipv6: bool = False
     bottleneck: Bottleneck = "sojourn"
+    departures: Departures = "timer"
 
 
 DEFAULTS = Live()
@@ -41,14 +45,17 @@ class LiveJob(Job):
 
     live: Live = DEFAULTS
     watcher: Watcher | None = None
+    files: Files | None = None
 
     def start(self) -> Running:
         """Start the run in real time."""
         pcapng, _ = self.captures
+        name = self.scenario.controls()[self.control]
+        acks = self.files.acks_prefix(name, self.seed) if self.files is not None else None
         is_watched = self.watcher is not None
-        run = self.scenario.live(self.control, self.seed, self.live, pcapng, is_watched)
+        run = self.scenario.live(self.control, self.seed, self.live, (pcapng, acks), is_watched)
         if self.watcher is not None:
-            self.watcher.begin(run, self.scenario.controls()[self.control], self.seed)
+            self.watcher.begin(run, name, self.seed)
         return run
 
 
@@ -62,9 +69,15 @@ def run(
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
     require_linux(scenario)
+    if live.departures != "timer" and live.stack != "udp":
+        raise UsageError(
+            "the kernel's TCP paces by itself; add --stack udp, or leave out --departures kernel"
+        )
+    if files is not None and files.acks is not None and live.stack != "kernel":
+        raise UsageError("--tcp-probe traces the kernel's TCP; leave out --stack udp")
     require_privilege()
     jobs = [
-        LiveJob(job.scenario, job.control, job.seed, job.captures, live, watcher)
+        LiveJob(job.scenario, job.control, job.seed, job.captures, live, watcher, files)
         for job in jobs_of(scenario, runs, files)
     ]
     return simulate(jobs, 1, lambda outcome: outcome, progress)

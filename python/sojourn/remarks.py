@@ -97,6 +97,8 @@ def _lateness(live: LiveSummary) -> str:
         )
     missed = live.get("uncaptured_packets")
     gaps = f"; the capture lacks {counted(missed, 'packet')}: use a faster disk" if missed else ""
+    unread = live.get("missed_ack_rows")
+    gaps += f"; the trace lacks {counted(unread, 'acknowledgement')}" if unread else ""
     over = " over veth pairs" if _is_veth(live) else ""
     return f"live{carried}{over}; packets left late by {late}{trust}{gaps}"
 

@@ -164,19 +164,24 @@ class Departures(TypedDict):
 class LiveSummary(TypedDict):
     """The timing of a live run, and the packets that no link counts.
 
-    Lateness is the time by which the bottleneck wrote a packet after its ideal time of arrival. If
-    the links are the kernel's (`bottleneck` is `tc`), it is the time by which a reading of their
-    counters or a change came late, and queueing delays are estimates (`queue_delays`).
+    Lateness is the time from a packet's ideal arrival until its write by the bottleneck has
+    returned. If the links are the kernel's (`bottleneck` is `tc`), it is the time by which a
+    reading of their counters came late, or a change took effect late, and queueing delays are
+    estimates (`queue_delays`). `departure` is the time until the write began, without the work of
+    the receiving host; null if the links are the kernel's.
     The packets that flows lost are estimates too (`flow_drops`) if the kernel's links copied
     packets of several flows.
     `device` is the kind of the hosts' devices, `tun` or `veth`; null if the links are the kernel's.
     `timing_note` says why the timing is not guaranteed; null if the machine has all that it needs.
     `warning` says why the timing was bad; null if it was good. A hypervisor gave `stolen_s` of the
     processor's time to other machines. A capture has the captured packets and lacks the
-    uncaptured ones; both are null without a capture. `departures` has the lateness of the paced
+    uncaptured ones; both are null without a capture. So are `ack_rows` without a trace of the
+    acknowledgements, which lacks `missed_ack_rows`. `departures` has the lateness of the paced
     packets of each flow that a QUIC stack carries. `transports` has that of each flow: the name of
     its stack, `tcp` of the kernel, `udp` for Sojourn's transport over UDP, `icmp` for echo
-    requests, `simulated` for datagrams of simulated hosts.
+    requests, `simulated` for datagrams of simulated hosts. `paced_by` is the keeper of the
+    departure times of Sojourn's transport over UDP, `timer` or `kernel`; null if the hosts are the
+    kernel's.
     """
 
     bottleneck: str
@@ -188,6 +193,9 @@ class LiveSummary(TypedDict):
     lateness_p99_s: float | None
     lateness_p999_s: float | None
     lateness_max_s: float | None
+    departure_p50_s: float | None
+    departure_p99_s: float | None
+    departure_p999_s: float | None
     realtime: bool
     locked: bool
     spun_s: float
@@ -201,15 +209,20 @@ class LiveSummary(TypedDict):
     inside_packets: int
     captured_packets: int | None
     uncaptured_packets: int | None
+    ack_rows: int | None
+    missed_ack_rows: int | None
     departures: dict[str, Departures]
     transports: dict[str, str]
+    paced_by: str | None
 
 
 class TransferSummary(TypedDict):
     """A transfer of `sojourn send`.
 
     The server's receipt counts the `received_...` packets and bytes; they are null if it did not
-    arrive. Lateness is the time by which a paced packet left after its departure time.
+    arrive. `paced_by` is the keeper of departure times: `timer` for the sender's thread, or
+    `kernel`. Lateness is the time by which a paced packet left after its departure time; with
+    `kernel`, the time by which the kernel got it late.
     """
 
     peer: str
@@ -226,6 +239,7 @@ class TransferSummary(TypedDict):
     received_ect0_packets: int | None
     received_ect1_packets: int | None
     received_ce_packets: int | None
+    paced_by: str
     lateness_p50_s: float | None
     lateness_p99_s: float | None
     lateness_max_s: float | None

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import toml_value
+from sojourn.real_time import Departures
 from sojourn.run_summary import FORMAT, RunSummary, Summary
 
 PORT = 4433
@@ -146,11 +147,13 @@ def scenario(settings: Settings) -> _core.Scenario:
 
 
 # Another system than Linux lacks these classes, so the annotations that name them are text.
-def start(core: _core.Scenario, host: Host, patience: str) -> "_core.Transfer":
+def start(
+    core: _core.Scenario, host: Host, patience: str, departures: Departures = "timer"
+) -> "_core.Transfer":
     """Start a transfer to the first address of a host that is reachable."""
     found = addresses(host)
     try:
-        return core.send(found, patience)
+        return core.send(found, patience, departures)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import sojourn
 from sojourn import captures
@@ -67,6 +68,7 @@ def test_a_live_run_is_recorded_as_a_simulation(place: Path, sojourn: Sojourn, s
     (run,) = json.loads(done.stdout)["runs"]
     live, (flow,), links = run["live"], run["flows"], run["links"]
     assert_conserved(live, links)
+    assert live["paced_by"] == ("timer" if stack == "udp" else None)
     # The link carries at most its rate, also in a run that the machine disturbs.
     assert 0 < flow["goodput_bps"] <= 10e6
     assert flow["sent_packets"] > 100
@@ -121,6 +123,37 @@ def test_a_capture_has_the_packets_of_the_record(
     # The same packets, measured by timestamps of 1 ms here, and by acknowledgements there.
     assert data["min_s"] == pytest.approx(flow["rtt_min_s"], abs=2e-3)
     assert 0 <= found["sender"]["duration_s"] <= run["duration_s"]
+
+
+def test_a_trace_has_a_row_for_each_acknowledgement(place: Path, sojourn: Sojourn) -> None:
+    folder = place / "acks"
+    done = sojourn("live", place / "small.toml", "--tcp-probe", folder, "--json")
+    if done.returncode == 2 and "only root can load" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    (file,) = folder.iterdir()
+    assert file.name == "cubic-1.acks.parquet"
+    acks = pl.read_parquet(file)
+    live, (_, back) = run["live"], run["links"]
+    assert (len(acks), live["missed_ack_rows"]) == (live["ack_rows"], 0)
+    # The kernel does not trace the segments that open and end a connection.
+    assert 0 <= back["delivered_packets"] - len(acks) <= 3
+    assert acks["t_s"].is_sorted()
+    assert acks["flow"].unique().to_list() == ["upload"]
+    # The payload of all packets that arrived, except those under way at the end.
+    packets = run["flows"][0]["sent_packets"]
+    acked = int(acks["acked_bytes"].sum())
+    assert 0.5 * packets * 1448 < acked <= packets * 1460
+    assert acks["srtt_s"].drop_nulls().min() > 0.020 - 1e-3  # type: ignore[operator]
+
+
+def test_a_trace_is_of_the_kernel_s_tcp(place: Path, sojourn: Sojourn) -> None:
+    args = ("--stack", "udp", "--tcp-probe", place / "none")
+    done = sojourn("live", place / "small.toml", *args)
+    assert done.returncode == 2
+    assert "--tcp-probe traces the kernel's TCP" in done.stderr
+    assert not (place / "none").exists()
 
 
 LAYERS = """
@@ -204,6 +237,7 @@ def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        (["--departures", "kernel"], "the kernel's TCP paces by itself; add --stack udp"),
         (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
         (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
     ],
@@ -281,6 +315,31 @@ def test_the_commands_of_the_kernels_queues_are_printed(place: Path, sojourn: So
     assert any("htb rate 10000000bit" in line for line in lines)
     assert any(line.endswith("netem limit 10000000 delay 10000us") for line in lines)
     assert not (place / "dry").exists()
+    # Pasted into a shell, the text leaves the links in place.
+    undo = lines.index("# The links stay. These commands undo everything:")
+    places = [f"sojourn-{one}" for one in ("senders", "router", "receivers")]
+    assert lines[undo + 1 :] == [f"# ip netns delete {one}" for one in places]
+    assert not any(" delete " in line for line in lines[:undo])
+
+
+# Whether the kernel has the queue discipline that keeps departure times.
+WITH_FQ = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "fq"]
+
+
+def test_the_kernel_paces_where_it_has_fq(place: Path, sojourn: Sojourn) -> None:
+    has_fq = shutil.which("tc") and subprocess.run(WITH_FQ, capture_output=True).returncode == 0
+    args = ("--stack", "udp", "--control", "bbr", "--departures", "kernel", "--json")
+    done = sojourn("live", place / "small.toml", *args)
+    if not has_fq:
+        assert done.returncode == 2, done.stdout
+        assert "it has no queue discipline `fq`; load the module `sch_fq`" in done.stderr
+        assert done.stderr.count("\n") == 1
+        return
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["live"]["paced_by"] == "kernel"
+    assert_conserved(run["live"], run["links"])
+    assert run["flows"][0]["sent_packets"] > 100
 
 
 def test_a_dry_run_without_tc_is_refused(place: Path, sojourn: Sojourn) -> None:

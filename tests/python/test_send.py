@@ -87,6 +87,7 @@ def test_a_transfer_arrives_whole(server: Server, sojourn: Sojourn, control: str
     assert (flow["name"], flow["control"], run["control"]) == ("upload", control, control)
     assert (transfer["delivered_bytes"], transfer["received_bytes"]) == (300_000, 300_000)
     assert transfer["complete"]
+    assert transfer["paced_by"] == "timer"
     assert 0 < flow["rtt_min_s"] <= flow["rtt_p50_s"] <= flow["rtt_p99_s"]
     peer, strays = map(json.loads, server.end())
     assert (peer["bytes"], peer["ending"]) == (300_000, "closed")
@@ -258,6 +259,10 @@ def test_a_full_server_refuses(tmp_path: Path, sojourn: Sojourn) -> None:
         (["127.0.0.1", "--control", "ideal"], ["`ideal` needs signals from the bottleneck"]),
         (["127.0.0.1", "--timeout", "5"], ["5", "the unit is missing"]),
         (["127.0.0.1", "--set", "source.kind=request"], ["request"]),
+        (
+            ["127.0.0.1", "--departures", "kernel"],
+            ["interface lo has the queue discipline noqueue", "tc qdisc replace dev lo root fq"],
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -13,7 +13,7 @@ import sys
 import termios
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from support import (
     begun_in,
     command,
     environment,
+    kernel_lock,
     leave_out_live,
     require,
 )
@@ -85,6 +86,21 @@ with socket.create_connection((os.environ["SOJOURN_PEER"], 5000)) as to:
     to.shutdown(socket.SHUT_WR)
     received = to.recv(100)
 print(int(received), time.monotonic() - start)
+"""
+# Both ends show the controller of their connection.
+NAMED_SERVER = """
+import os, socket, sys
+local = os.environ["SOJOURN_LOCAL" + sys.argv[1]]
+family = socket.AF_INET6 if sys.argv[1] else socket.AF_INET
+with socket.create_server((local, 5000), family=family) as server:
+    with server.accept()[0] as one:
+        one.sendall(one.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16))
+"""
+NAMED_CLIENT = """
+import os, socket
+with socket.create_connection((os.environ["SOJOURN_PEERVERSION"], 5000)) as to:
+    own = to.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    print(own.rstrip(b"\\0").decode(), to.recv(100).rstrip(b"\\0").decode())
 """
 # Packets with ECT(0), more than the buffer holds.
 BURST = """
@@ -204,11 +220,44 @@ def test_drops_and_marks_are_counted(shell: Shell, tmp_path: Path) -> None:
     assert 0 < link["marked_packets"] < 400
 
 
-def test_tcp_has_the_requested_settings(shell: Shell) -> None:
-    read = "print(*(open(f'/proc/sys/net/ipv4/{one}').read().strip() for one in {names}))"
-    names = "('tcp_ecn', 'tcp_congestion_control')"
-    done = shell(read.replace("{names}", names), "--ecn", "--congestion", "reno")
-    assert done.stdout == "1 reno\n", done.stderr
+def test_tcp_requests_ecn(shell: Shell) -> None:
+    done = shell("print(open('/proc/sys/net/ipv4/tcp_ecn').read().strip())", "--ecn")
+    assert done.stdout == "1\n", done.stderr
+
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+@contextlib.contextmanager
+def available(controller: str) -> Iterator[None]:
+    """Load a controller of Sojourn into the kernel; skip the test if the kernel lacks another."""
+    own = controller.removeprefix("sojourn_")
+    if own == controller:
+        if controller not in AVAILABLE.read_text().split():
+            pytest.skip(f"the kernel has no {controller}")
+        yield
+        return
+    with kernel_lock(), begun_in(Path(), command("kernel", "load", own)) as loader:
+        if controller not in line(loader):
+            pytest.skip(loader.communicate(timeout=60)[1].strip())
+        yield
+        loader.send_signal(signal.SIGTERM)
+        loader.wait(60)
+
+
+# Where any user may choose only reno and bbr, the others cannot be the default of a namespace.
+@pytest.mark.parametrize("controller", ["reno", "cubic", "sojourn_lola"])
+@pytest.mark.parametrize("version", ["", "6"])
+def test_tcp_of_both_sides_has_the_requested_controller(
+    place: Path, shell: Shell, version: str, controller: str
+) -> None:
+    (place / "named.py").write_text(NAMED_SERVER)
+    server = f"exec '{sys.executable}' '{place}/named.py' '{version}'"
+    with available(controller):
+        options = ("--server", server, "--congestion", controller, "--quiet")
+        done = shell(NAMED_CLIENT.replace("VERSION", version), *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [controller, controller]
 
 
 @pytest.mark.parametrize(

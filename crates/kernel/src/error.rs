@@ -98,6 +98,15 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// The kernel refused the program at the tracepoint `tcp_probe`.
+    #[error(
+        "the kernel refuses the program at the tracepoint tcp_probe: {reason}; use Linux 5.11 or \
+         later with CONFIG_BPF_EVENTS=y and CONFIG_DEBUG_INFO_BTF=y"
+    )]
+    Probe {
+        /// The last words of libbpf or the verifier.
+        reason: String,
+    },
     /// The kernel refused a query.
     #[error("cannot {step}: {error}")]
     Query {

@@ -20,11 +20,11 @@ mod unbuilt;
 mod words;
 
 #[cfg(feature = "libbpf")]
-pub use bpf::{Attached, Ect1, Loaded, load, registered, replay, unload};
+pub use bpf::{Attached, Ect1, Loaded, Probe, load, registered, replay, unload};
 pub use error::Error;
 pub use objects::{declared, is_supported, kernel_name, names};
 #[cfg(not(feature = "libbpf"))]
-pub use unbuilt::{Attached, Ect1, Loaded, load, registered, unload};
+pub use unbuilt::{Attached, Ect1, Loaded, Probe, load, registered, unload};
 pub use words::{values, words};
 
 /// A controller that is registered in the kernel.
@@ -38,4 +38,36 @@ pub struct Registered {
     pub is_pinned: bool,
     /// Its parameters as [`words`].
     pub words: Vec<u64>,
+}
+
+/// A packet that arrived at a socket, and the socket's state before the stack processed it. Units
+/// are the kernel's: packets, bytes, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckRow {
+    /// Time of CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// The last 16 bits of the socket's own address.
+    pub address: u16,
+    /// Payload of a full packet.
+    pub mss: u32,
+    /// Congestion window.
+    pub cwnd: u32,
+    /// Slow-start threshold.
+    pub ssthresh: u32,
+    /// Smoothed round-trip time; 0 without one.
+    pub srtt_us: u32,
+    /// Pacing rate in bytes a second.
+    pub pacing_rate: u64,
+    /// Packets in flight.
+    pub in_flight: u32,
+    /// Bytes that the packet acknowledges for the first time.
+    pub acked: u32,
+    /// Packets deemed lost so far.
+    pub lost: u32,
+    /// Packets retransmitted so far.
+    pub retransmitted: u32,
+    /// Packets acknowledged so far, also selectively.
+    pub delivered: u32,
+    /// Packets acknowledged with marks so far.
+    pub delivered_ce: u32,
 }

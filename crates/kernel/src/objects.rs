@@ -8,6 +8,10 @@ const OBJECTS: &[(&str, &[u8])] = &[
     ("prague", include_bytes!("../objects/prague.bpf.o")),
 ];
 
+/// The program at the tracepoint `tcp_probe`.
+#[cfg(feature = "libbpf")]
+pub(crate) const PROBE: &[u8] = include_bytes!("../objects/tcp_probe.bpf.o");
+
 /// Names of the controllers that can be loaded, as in scenarios.
 pub fn names() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|(name, _)| *name)

@@ -2,7 +2,7 @@
 
 use sojourn_params::Params;
 
-use crate::{Error, Registered};
+use crate::{AckRow, Error, Registered};
 
 /// A controller in the kernel; there is none.
 pub enum Loaded {}
@@ -42,6 +42,39 @@ impl Ect1 {
     /// # Errors
     /// Never.
     pub fn attach(&self, _device: &str) -> Result<Attached, Error> {
+        match *self {}
+    }
+}
+
+/// The program at the tracepoint; there is none.
+pub enum Probe {}
+
+impl Probe {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn attach(_namespace: u32) -> Result<Probe, Error> {
+        Err(Error::NotBuilt)
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn follow(
+        &self,
+        _take: impl FnMut(AckRow),
+        _wait: impl FnMut() -> bool,
+    ) -> Result<(), Error> {
+        match *self {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn missed(&self) -> Result<u64, Error> {
         match *self {}
     }
 }

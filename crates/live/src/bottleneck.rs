@@ -38,9 +38,13 @@ const PRIORITY: i32 = 50;
 /// The punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// Time from each packet's ideal time of arrival to the write of its group. With the kernel's
-    /// links, the delay of each reading of their queues, and of each change.
+    /// Time from each packet's ideal time of arrival until the write of its group has returned: the
+    /// receiving host has processed the packet by then. With the kernel's links, the delay of each
+    /// reading of their queues, and the time from each change's due time until `tc` has made it.
     pub lateness: Histogram,
+    /// Time from each packet's ideal time of arrival until the write of its group has begun, without
+    /// the receiving host's work. Empty with the kernel's links.
+    pub departure: Histogram,
     /// Whether the links were the kernel's.
     pub is_kernel: bool,
     /// Whether the dropped packets of each flow are estimates: the kernel's links copied packets, of
@@ -348,23 +352,13 @@ impl Bottleneck {
             let side = if arrival.is_reply { Side::Senders } else { Side::Receivers };
             let place = self.groups[side as usize].place(arrival.flow);
             if !self.group(side, place, arrival) {
-                self.write(side, place)?;
-                now = self.clock.now();
+                now = self.write(side, place, now)?;
                 self.group(side, place, arrival);
-            }
-            self.timing.lateness.record(now.since(arrival.at).0);
-            let packet = self.simulation.tap().slab.bytes(arrival.handle);
-            self.accounts.arrived_bytes[side as usize] += packet.len() as u64;
-            if let Some(capture) = &mut self.capture {
-                capture.packet(now, arrival.flow, (side, Direction::Inbound), packet);
-            }
-            if arrival.is_reply {
-                self.measure(arrival, now);
             }
         }
         for place in 0..OPEN {
-            self.write(Side::Senders, place)?;
-            self.write(Side::Receivers, place)?;
+            now = self.write(Side::Senders, place, now)?;
+            now = self.write(Side::Receivers, place, now)?;
         }
         self.arrivals = arrivals;
         self.arrivals.clear();
@@ -374,32 +368,40 @@ impl Bottleneck {
     /// Adds a packet to a group of its side. Returns whether it continues the group.
     fn group(&mut self, side: Side, place: usize, packet: &Arrival) -> bool {
         let slab = &self.simulation.tap().slab;
-        self.groups[side as usize].add(place, packet.flow, slab, packet.handle)
+        self.groups[side as usize].add(place, packet, slab)
     }
 
-    /// Measures the round-trip time that an acknowledgement shows.
-    fn measure(&mut self, arrival: &Arrival, now: Instant) {
-        let packet = self.simulation.tap().slab.bytes(arrival.handle);
-        if let Some(rtt) = self.round_trips.answered(arrival.flow, now, packet) {
-            self.simulation.record_rtt(arrival.flow, rtt);
+    /// Writes a group of one side at `now`, the end of the previous write. Returns the end of this
+    /// one.
+    fn write(&mut self, side: Side, place: usize, now: Instant) -> io::Result<Instant> {
+        let open = self.groups[side as usize].at(place);
+        if open.group.is_empty() {
+            return Ok(now);
         }
-    }
-
-    /// Writes a group of one side.
-    fn write(&mut self, side: Side, place: usize) -> io::Result<()> {
-        let group = self.groups[side as usize].at(place);
-        if group.is_empty() {
-            return Ok(());
+        for handle in open.group.handles() {
+            let packet = self.simulation.tap().slab.bytes(*handle);
+            self.accounts.arrived_bytes[side as usize] += packet.len() as u64;
+            if let Some(capture) = &mut self.capture {
+                capture.packet(now, open.flow, (side, Direction::Inbound), packet);
+            }
+            if side == Side::Senders
+                && let Some(rtt) = self.round_trips.answered(open.flow, now, packet)
+            {
+                self.simulation.record_rtt(open.flow, rtt);
+            }
         }
+        open.due.iter().for_each(|due| self.timing.departure.record(now.since(*due).0));
         let slab = &mut self.simulation.tap().slab;
-        let packets = group.handles().len() as u64;
-        let written = self.devices[side as usize].write(group, slab)?;
-        group.handles().iter().for_each(|handle| slab.release(*handle));
-        group.clear();
+        let packets = open.group.handles().len() as u64;
+        let written = self.devices[side as usize].write(&open.group, slab)?;
+        let now = self.clock.now();
+        open.due.iter().for_each(|due| self.timing.lateness.record(now.since(*due).0));
+        open.group.handles().iter().for_each(|handle| slab.release(*handle));
+        open.clear();
         let count = if written { &mut self.accounts.delivered } else { &mut self.accounts.refused };
         *count += packets;
         self.accounts.writes += 1;
-        Ok(())
+        Ok(now)
     }
 }
 

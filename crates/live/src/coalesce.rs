@@ -2,11 +2,12 @@
 //! `net/ipv4/tcp_offload.c`, `tcp_gro_receive`), with the ECN field and all flags equal. Marked
 //! packets of TCP are not joined.
 
-use sojourn_units::Ecn;
+use sojourn_units::{Ecn, Instant};
 
 use crate::checksum;
 use crate::offload::{Kind, Offload, Segmentation};
 use crate::packet::{self, CWR, FIN, Headers, PSH, SYN, TCP, UDP};
+use crate::port::Arrival;
 use crate::slab::{Slab, Slot};
 
 /// Largest super-packet, as IP's length field limits it.
@@ -18,24 +19,42 @@ pub(crate) const MOST: usize = 44;
 /// groups of another.
 pub(crate) const OPEN: usize = 4;
 
-/// The open groups of one side, with their flows.
+/// The open groups of one side.
 pub(crate) struct Groups {
-    open: [(usize, Group); OPEN],
+    open: [Open; OPEN],
     /// Place that another flow takes next if all are open.
     next: usize,
+}
+
+/// An open group, with its flow and the ideal times of its packets.
+pub(crate) struct Open {
+    pub(crate) flow: usize,
+    pub(crate) group: Group,
+    pub(crate) due: Vec<Instant>,
+}
+
+impl Open {
+    fn new(joins_udp: bool) -> Open {
+        Open { flow: 0, group: Group::new(joins_udp), due: Vec::with_capacity(MOST) }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.group.clear();
+        self.due.clear();
+    }
 }
 
 impl Groups {
     /// Empty groups; see [`Group::new`].
     pub(crate) fn new(joins_udp: bool) -> Groups {
-        Groups { open: std::array::from_fn(|_| (0, Group::new(joins_udp))), next: 0 }
+        Groups { open: std::array::from_fn(|_| Open::new(joins_udp)), next: 0 }
     }
 
     /// The place for a flow's packets. Its group may be another flow's, and is then to be written
     /// first.
     pub(crate) fn place(&mut self, flow: usize) -> usize {
-        let own = self.open.iter().position(|(of, group)| *of == flow && !group.is_empty());
-        let free = || self.open.iter().position(|(_, group)| group.is_empty());
+        let own = self.open.iter().position(|open| open.flow == flow && !open.group.is_empty());
+        let free = || self.open.iter().position(|open| open.group.is_empty());
         if let Some(place) = own.or_else(free) {
             return place;
         }
@@ -44,18 +63,20 @@ impl Groups {
     }
 
     /// Adds a packet of a flow to the group at a place if it continues the group.
-    pub(crate) fn add(&mut self, place: usize, flow: usize, slab: &Slab, handle: u32) -> bool {
-        let (of, group) = &mut self.open[place];
-        let fits = (group.is_empty() || *of == flow) && group.add(slab, handle);
+    pub(crate) fn add(&mut self, place: usize, packet: &Arrival, slab: &Slab) -> bool {
+        let open = &mut self.open[place];
+        let may_fit = open.group.is_empty() || open.flow == packet.flow;
+        let fits = may_fit && open.group.add(slab, packet.handle);
         if fits {
-            *of = flow;
+            open.flow = packet.flow;
+            open.due.push(packet.at);
         }
         fits
     }
 
     /// The group at a place.
-    pub(crate) fn at(&mut self, place: usize) -> &mut Group {
-        &mut self.open[place].1
+    pub(crate) fn at(&mut self, place: usize) -> &mut Open {
+        &mut self.open[place]
     }
 }
 

@@ -110,9 +110,13 @@ impl Device {
         self.netlink.add_address(self.index, address)
     }
 
-    /// Adds a route to a network through the device.
-    pub(crate) fn add_route(&self, network: IpAddr, prefix: u8) -> Result<(), Error> {
-        self.netlink.add_route(self.index, network, prefix)
+    /// Adds a route to a network through the device, with a congestion controller for TCP if given.
+    pub(crate) fn add_route(
+        &self,
+        network: (IpAddr, u8),
+        controller: Option<&str>,
+    ) -> Result<(), Error> {
+        self.netlink.add_route(self.index, network, controller)
     }
 
     /// Reads the next packet, or `None` if the device is empty. A packet with an unknown header is

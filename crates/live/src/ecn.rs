@@ -5,8 +5,8 @@ use sojourn_kernel::{Attached, Ect1};
 use sojourn_scenario::{Control, Flow, Scenario};
 
 use crate::controllers::KernelControllers;
-use crate::run::Links;
-use crate::{Error, Namespace, device, kernel};
+use crate::run::{Links, hosts_device};
+use crate::{Error, Namespace};
 
 /// The use of ECN by a flow.
 pub(crate) struct Use<'a> {
@@ -56,10 +56,7 @@ pub(crate) fn set_ect1(
     let Some(first) = uses.iter().find(is_l4s) else { return Ok(Vec::new()) };
     let failed = |error| Error::Load { flow: first.flow.to_owned(), error };
     let program = Ect1::load().map_err(failed)?;
-    let device = match links {
-        Links::Sojourn => device::NAME,
-        Links::Kernel => kernel::HOST,
-    };
+    let device = hosts_device(links);
     let attach = |side: &Namespace| side.enter(|| program.attach(device))?.map_err(failed);
     sides.iter().map(attach).collect()
 }

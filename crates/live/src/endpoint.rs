@@ -61,7 +61,7 @@ impl Endpoint for Observer {
 }
 
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
-const INFINITE: u32 = 0x7fff_ffff;
+pub(crate) const INFINITE: u32 = 0x7fff_ffff;
 
 fn state(info: &TcpInfo) -> EndpointState {
     let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));

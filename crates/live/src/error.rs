@@ -60,6 +60,9 @@ pub enum Error {
         /// The reason.
         error: sojourn_kernel::Error,
     },
+    /// The kernel does not trace the acknowledgements.
+    #[error("cannot trace acknowledgements: {0}")]
+    Probe(sojourn_kernel::Error),
     /// The transport over UDP failed.
     #[error("flow `{flow}`: {error}")]
     Udp {
@@ -106,6 +109,12 @@ pub enum Error {
         /// The remedy.
         remedy: String,
     },
+    /// The kernel cannot keep departure times.
+    #[error(
+        "the kernel cannot pace: it has no queue discipline `fq`; load the module `sch_fq`, or let \
+         Sojourn pace (--departures timer)"
+    )]
+    NoFq,
     /// A program of iproute2 is missing.
     #[error("`{0}` is missing; install iproute2 (on Debian or Ubuntu: apt install iproute2)")]
     NoIproute(&'static str),

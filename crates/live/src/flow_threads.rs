@@ -175,7 +175,7 @@ impl<'scope, 'env> FlowThreads<'scope, 'env> {
 }
 
 /// Starts a thread with a name, which tools such as `top -H` show.
-fn spawn<'scope, T: Send + 'scope>(
+pub(crate) fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -11,6 +11,7 @@
 //! Only Linux has the parts. On other systems this crate is empty.
 #![cfg(target_os = "linux")]
 
+mod acks;
 mod addresses;
 mod application;
 mod bottleneck;
@@ -48,6 +49,7 @@ mod udp_requests;
 mod veth;
 mod watch;
 
+pub use acks::Acks;
 pub use bottleneck::{Accounts, Timing};
 pub use capture::Captured;
 pub use error::Error;
@@ -55,5 +57,6 @@ pub use kernel::commands;
 pub use namespace::{Namespace, enter_user_namespace, gain_privilege};
 pub use run::{IpVersion, Links, Options, Report, Stack, run};
 pub use shell::{LinkTotals, Shell, ShellOptions, ShellReport};
+pub use sojourn_udp::io::Departures;
 pub use sys::realtime::Realtime;
 pub use watch::{LinkState, Readings, WATCHED_FLOWS, bottleneck};

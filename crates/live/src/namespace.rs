@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -63,6 +64,13 @@ impl Namespace {
             Ok(act())
         });
         entered?.map_err(Error::Namespace)
+    }
+
+    /// Its number, the inode of its file.
+    pub(crate) fn number(&self) -> Result<u32, Error> {
+        let failed = |error| Error::Network { step: "number the network".to_owned(), error };
+        // The kernel numbers namespaces with 32 bits.
+        self.file.metadata().map(|file| file.ino() as u32).map_err(failed)
     }
 
     /// Sets a sysctl inside the namespace, named by its path below `/proc/sys`.

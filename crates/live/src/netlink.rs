@@ -5,17 +5,18 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
 };
-use netlink_packet_route::tc::TcMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
@@ -115,8 +116,14 @@ impl Netlink {
             .map_err(failed(&format!("add the address {address}")))
     }
 
-    /// Adds a route to a network through an interface.
-    pub(crate) fn add_route(&self, index: u32, network: IpAddr, prefix: u8) -> Result<(), Error> {
+    /// Adds a route to a network through an interface. TCP connections over it use this congestion
+    /// controller, if one is given.
+    pub(crate) fn add_route(
+        &self,
+        index: u32,
+        (network, prefix): (IpAddr, u8),
+        controller: Option<&str>,
+    ) -> Result<(), Error> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
             address_family: family(network),
@@ -133,8 +140,20 @@ impl Netlink {
         };
         message.attributes =
             vec![RouteAttribute::Destination(destination), RouteAttribute::Oif(index)];
+        let metric = controller.map(|name| RouteMetric::CcAlgo(name.to_owned()));
+        message.attributes.extend(metric.map(|metric| RouteAttribute::Metrics(vec![metric])));
         self.change(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
             .map_err(failed(&format!("add a route to {network}/{prefix}")))
+    }
+
+    /// Makes `fq` the queue discipline of an interface. The error is of kind `NotFound` if the kernel
+    /// lacks it.
+    pub(crate) fn set_fq(&self, index: u32) -> io::Result<()> {
+        let mut message = TcMessage::with_index(index as i32);
+        message.header.parent = TcHandle::ROOT;
+        message.attributes = vec![TcAttribute::Kind("fq".to_owned())];
+        let request = RouteNetlinkMessage::NewQueueDiscipline(message);
+        self.change(request, NLM_F_CREATE | NLM_F_REPLACE)
     }
 
     /// Index of an interface.

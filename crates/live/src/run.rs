@@ -1,16 +1,20 @@
 //! A live run of a scenario.
 
-use std::sync::atomic::AtomicBool;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use sojourn_kernel::Probe;
 use sojourn_params::Params;
 use sojourn_quic::host::KeyLogSink;
 use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
 use sojourn_trace::Histogram;
+use sojourn_udp::io::Departures;
 use sojourn_units::{Instant, Rate};
 
+use crate::acks::Acks;
 pub use crate::addresses::IpVersion;
 use crate::addresses::Side;
 use crate::bottleneck::{Accounts, Bottleneck, Finished, Timing};
@@ -20,9 +24,10 @@ use crate::controllers::KernelControllers;
 use crate::device::Devices;
 use crate::echo::EchoFlow;
 use crate::ecn;
-use crate::flow_threads::{Ends, FlowThreads, HEAD_START, LiveFlow, Times, Work};
+use crate::flow_threads::{Ends, FlowThreads, HEAD_START, LiveFlow, Times, Work, spawn};
 use crate::kernel;
 use crate::memory::LockedMemory;
+use crate::netlink::Netlink;
 use crate::port::Port;
 use crate::quic::QuicFlow;
 use crate::refusals::refuse;
@@ -32,7 +37,7 @@ use crate::tcp::{Plan, TcpFlow};
 use crate::udp::{self, UdpFlow};
 use crate::udp_requests::RequestFlow;
 use crate::watch::{Readings, Watch, bottleneck_of};
-use crate::{Error, Namespace};
+use crate::{Error, Namespace, device};
 
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
 /// than 60 us apart.
@@ -52,8 +57,12 @@ pub struct Options {
     pub stack: Stack,
     /// The links.
     pub links: Links,
+    /// Keeper of the departure times of the flows of [`Stack::Udp`].
+    pub departures: Departures,
     /// Prefix of the files for a capture of the packets, as a simulation's.
     pub pcapng: Option<String>,
+    /// Whether the kernel traces each acknowledgement that arrives at a sender of its TCP.
+    pub traces_acks: bool,
     /// Readings of the bottleneck link during the run; see [`bottleneck`](crate::bottleneck).
     pub readings: Option<Readings>,
 }
@@ -88,6 +97,8 @@ pub struct Report {
     pub accounts: Accounts,
     /// The packets of the capture, if there is one.
     pub captured: Option<Captured>,
+    /// The traced acknowledgements, if there are any.
+    pub acks: Option<Acks>,
     /// Departures after their time in ns, by flow, of the flows that a QUIC stack carries.
     pub departures: Vec<(String, Histogram)>,
     /// The transport of each flow, by its name.
@@ -115,12 +126,16 @@ pub fn run(
     };
     let (capture, writer) = open_capture(scenario, options)?.unzip();
     let (sides, way) = way(scenario, seed, options)?;
+    if options.stack == Stack::Udp && options.departures != Departures::Timer {
+        hold_departures(&sides, options.links)?;
+    }
     let mut _ect1 = Vec::new();
     if options.stack == Stack::Kernel {
         let uses = ecn::uses(scenario, control);
         ecn::enable(&uses, &kernel, &sides)?;
         _ect1 = ecn::set_ect1(&uses, &kernel, &sides, options.links)?;
     }
+    let probe = options.traces_acks.then(|| probe(&sides[0])).transpose()?;
     let open = |(index, control): (usize, &Option<(&str, &Params)>)| match control {
         &Some((kind, params)) => {
             let is_kernels = scenario.flows[index].stack.is_none();
@@ -152,12 +167,21 @@ pub fn run(
         }
     };
     let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
-    let (finished, writer) = thread::scope(|scope| {
+    let is_traced = &AtomicBool::new(false);
+    let (finished, writer, acks) = thread::scope(|scope| {
         let writer = writer.map(|writer| writer.start(scope)).transpose()?;
+        let tracing = probe.as_ref().map(|probe| {
+            let collect =
+                move || Acks::collect(probe, scenario, clock, is_traced).map_err(Error::Probe);
+            spawn(scope, "tracing", collect)
+        });
+        let tracing = tracing.transpose()?;
         let finished = FlowThreads::new(scope, &flows, times).run(clock, links, ends);
+        is_traced.store(true, Ordering::Release);
+        let acks = tracing.map(|thread| thread.join().map_err(|_| Error::Thread("tracing"))?);
         // Before the fault of the run: the run ends early if the capture cannot be written.
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
-        Ok((finished, writer.transpose()?))
+        Ok((finished, writer.transpose()?, acks.transpose()?))
     })?;
     let lateness = flows.iter().flatten().filter_map(|flow| flow.lateness());
     let departures = lateness.map(|(flow, lateness)| (flow.to_owned(), lateness)).collect();
@@ -165,7 +189,8 @@ pub fn run(
     let transports = each
         .map(|(flow, control)| (flow.name.clone(), transport(flow, control.is_some(), options)))
         .collect();
-    report(finished?, writer, departures, transports)
+    let report = report(finished?, writer, departures, transports)?;
+    Ok(Report { acks, ..report })
 }
 
 /// The transport of a flow: the name of its stack, `tcp` of the kernel, `udp` for Sojourn's own over
@@ -179,6 +204,11 @@ fn transport(flow: &Flow, has_control: bool, options: &Options) -> String {
         (None, Stack::Udp) => "udp",
     };
     name.to_owned()
+}
+
+/// Traces the acknowledgements that arrive at the senders.
+fn probe(senders: &Namespace) -> Result<Probe, Error> {
+    Probe::attach(senders.number()?).map_err(Error::Probe)
 }
 
 /// The controllers that the kernel has to provide: those of the flows without a stack of their own.
@@ -201,7 +231,7 @@ fn report(
     let Finished { mut simulation, timing, accounts, .. } = finished;
     simulation.collect_times();
     let outcome = simulation.finish();
-    Ok(Report { outcome, timing, accounts, captured, departures, transports })
+    Ok(Report { outcome, timing, accounts, captured, acks: None, departures, transports })
 }
 
 /// The two ends of the capture, if there is one.
@@ -248,6 +278,27 @@ fn way(scenario: &Scenario, seed: u64, options: &Options) -> Result<([Namespace;
     let sides = namespaces()?;
     let devices = devices(scenario, version, [&sides[0], &sides[1]])?;
     Ok((sides, Way::Devices(devices)))
+}
+
+/// Makes the hosts' devices hold packets until their departure times.
+fn hold_departures(sides: &[Namespace; 2], links: Links) -> Result<(), Error> {
+    let device = hosts_device(links);
+    let hold = || {
+        let netlink = Netlink::open()?;
+        netlink.set_fq(netlink.index(device)?).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::NoFq,
+            _ => Error::Network { step: format!("add `fq` to the device {device}"), error },
+        })
+    };
+    sides.iter().try_for_each(|side| side.enter(hold)?)
+}
+
+/// Name of the hosts' device in the namespace of each side.
+pub(crate) fn hosts_device(links: Links) -> &'static str {
+    match links {
+        Links::Sojourn => device::NAME,
+        Links::Kernel => kernel::HOST,
+    }
 }
 
 /// The emulated links. The hosts of flows without TCP are simulated too.
@@ -297,8 +348,7 @@ fn devices(
         for flow in 0..scenario.flows.len() {
             device.add_address(side.of_flow(version, flow))?;
         }
-        let (network, prefix) = side.other().network(version);
-        device.add_route(network, prefix)?;
+        device.add_route(side.other().network(version), None)?;
     }
     Ok(devices)
 }
@@ -333,6 +383,7 @@ fn open(
         config: flow.transport.clone(),
         end: end_of(scenario, flow),
         seed,
+        departures: options.departures,
     };
     let carrier = flow.source.carrier();
     if let Some(stack) = &flow.stack {

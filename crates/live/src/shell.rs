@@ -1,7 +1,6 @@
 //! Any program over the links of a scenario.
 
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -114,10 +113,13 @@ impl Shell {
         let flow = &scenario.flows[place];
         require_controller(options.congestion.as_deref())?;
         let sides = [Namespace::new()?, Namespace::new()?];
-        set_up(&sides, options)?;
+        if options.has_ecn {
+            sides.iter().try_for_each(|side| side.set_sysctl("net/ipv4/tcp_ecn", "1"))?;
+        }
         let devices = Devices::open([&sides[0], &sides[1]], mtu(scenario))?;
-        let has_ip6 = add_addresses(Side::Senders, &devices.sides[0])?;
-        add_addresses(Side::Receivers, &devices.sides[1])?;
+        let congestion = options.congestion.as_deref();
+        let has_ip6 = add_addresses(Side::Senders, &devices.sides[0], congestion)?;
+        add_addresses(Side::Receivers, &devices.sides[1], congestion)?;
 
         let mut server =
             options.server.as_deref().map(Kept::server(&sides, has_ip6)).transpose()?;
@@ -370,26 +372,16 @@ fn require_controller(name: Option<&str>) -> Result<(), Error> {
     Err(Error::NoController { name: name.to_owned(), available: available.join(", ") })
 }
 
-fn set_up(sides: &[Namespace; 2], options: &ShellOptions) -> Result<(), Error> {
-    for side in sides {
-        if let Some(name) = &options.congestion {
-            side.set_sysctl("net/ipv4/tcp_congestion_control", name)?;
-        }
-        if options.has_ecn {
-            side.set_sysctl("net/ipv4/tcp_ecn", "1")?;
-        }
-    }
-    Ok(())
-}
-
-/// Adds the address of its side to a device. Returns whether it has one of IPv6 too, which a kernel
-/// may lack.
-fn add_addresses(side: Side, device: &Device) -> Result<bool, Error> {
+/// Adds the address of its side to a device, and the route to the other side. Returns whether it has
+/// one of IPv6 too, which a kernel may lack.
+///
+/// The route has the congestion controller: outside the initial namespace, the kernel refuses a
+/// default controller that unprivileged users may not choose (Linux, `net/ipv4/tcp_cong.c`,
+/// `tcp_set_default_congestion_control`), such as `cubic` where `bbr` is the default.
+fn add_addresses(side: Side, device: &Device, controller: Option<&str>) -> Result<bool, Error> {
     let add = |version: IpVersion| {
-        let (address, (network, prefix)): (IpAddr, _) =
-            (side.of_flow(version, 0), side.other().network(version));
-        device.add_address(address)?;
-        device.add_route(network, prefix)
+        device.add_address(side.of_flow(version, 0))?;
+        device.add_route(side.other().network(version), controller)
     };
     add(IpVersion::V4)?;
     Ok(add(IpVersion::V6).is_ok())

@@ -12,7 +12,8 @@ use sojourn_source::{Source, Transfers};
 use sojourn_transport::{Ack, Config};
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
-    Clock as UdpClock, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver, StopHandle,
+    Clock as UdpClock, Departures, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver,
+    StopHandle, Timing as UdpTiming,
 };
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Limits, Server as Table};
@@ -43,6 +44,7 @@ pub(crate) struct Setup {
     /// The latest end of the flow.
     pub(crate) end: Instant,
     pub(crate) seed: u64,
+    pub(crate) departures: Departures,
 }
 
 /// A flow of Sojourn's transport over UDP.
@@ -59,6 +61,7 @@ pub(crate) struct Connection {
     name: String,
     to: SocketAddr,
     sockets: [UdpSocket; 2],
+    departures: Departures,
     stops: Mutex<Stops>,
 }
 
@@ -151,7 +154,13 @@ impl Connection {
             bind(from, address(from, 0), "open its sender")?,
             bind(from.other(), to, "open its receiver")?,
         ];
-        Ok(Connection { name: setup.name.clone(), to, sockets, stops: Mutex::default() })
+        let departures = match setup.departures {
+            // This thread does not see the devices of the namespaces. The run has added `fq`.
+            Departures::Kernel => Departures::KernelAssumed,
+            other => other,
+        };
+        let name = setup.name.clone();
+        Ok(Connection { name, to, sockets, departures, stops: Mutex::default() })
     }
 
     /// Transfers the data of a plan from `opens` until `end` or [`Connection::end`]. `is_ending`: whether that
@@ -199,7 +208,9 @@ impl Connection {
     }
 
     fn endpoint(&self, clock: UdpClock) -> Endpoint {
+        let timing = UdpTiming { departures: self.departures, ..UdpTiming::default() };
         let endpoint = Endpoint::new(self.to).with_clock(clock).with_opener(self.opener(0));
+        let endpoint = endpoint.with_timing(timing);
         self.register(endpoint.stop_handle());
         endpoint
     }

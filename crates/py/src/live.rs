@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_live::{Accounts, Error, LinkState, Options, Readings, Report, Timing, WATCHED_FLOWS};
+use sojourn_live::{
+    Accounts, Acks, Error, LinkState, Options, Readings, Report, Stack, Timing, WATCHED_FLOWS,
+};
 use sojourn_scenario::Scenario;
 use sojourn_trace::Histogram;
 use sojourn_units::Duration as Span;
@@ -35,6 +37,8 @@ pub(crate) struct LiveRun {
     thread: Background<Report, Error>,
     readings: Option<Readings>,
     flows: Vec<String>,
+    /// Keeper of the departure times of flows over UDP, if Sojourn's transport carries them.
+    paced_by: Option<&'static str>,
 }
 
 impl LiveRun {
@@ -45,6 +49,7 @@ impl LiveRun {
         label: Option<String>,
         seed: u64,
         options: Options,
+        acks: Option<String>,
     ) -> LiveRun {
         let duration_s = scenario.duration.as_secs_f64();
         let stop = Arc::new(AtomicBool::new(false));
@@ -52,15 +57,20 @@ impl LiveRun {
         let readings = options.readings.clone();
         let flows = scenario.flows.iter().take(WATCHED_FLOWS).map(|flow| flow.name.clone());
         let flows = flows.collect();
+        let paced_by = (options.stack == Stack::Udp).then(|| options.departures.name());
         let thread = Background::start(move || {
             let chosen = scenario.controls.get(control);
             let mut report = sojourn_live::run(&scenario, chosen, seed, &options, &stopped)?;
             if let Some(label) = label {
                 report.outcome.summary.control = label;
             }
+            if let Some((traced, prefix)) = report.acks.as_ref().zip(acks) {
+                let control = &report.outcome.summary.control;
+                traced.write(&prefix, control, seed, env!("CARGO_PKG_VERSION"))?;
+            }
             Ok(report)
         });
-        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows }
+        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows, paced_by }
     }
 }
 
@@ -108,10 +118,13 @@ impl LiveRun {
         let mut live = described(&report.timing, &report.accounts);
         live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
         live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
+        live["ack_rows"] = report.acks.as_ref().map(Acks::count).into();
+        live["missed_ack_rows"] = report.acks.as_ref().map(|acks| acks.missed).into();
         let departures = report.departures.iter();
         live["departures"] =
             departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect();
         live["transports"] = report.transports.into_iter().collect();
+        live["paced_by"] = self.paced_by.into();
         Ok(Outcome::new(report.outcome, Some(live)))
     }
 }
@@ -149,7 +162,9 @@ fn lateness(late: &Histogram) -> Value {
 
 /// The entry `live` of a run's summary.
 pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
-    let late = |share: f64| timing.lateness.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let of = |times: &Histogram, share: f64| times.quantile(share).map(|ns| ns as f64 * 1e-9);
+    let late = |share: f64| of(&timing.lateness, share);
+    let begun = |share: f64| of(&timing.departure, share);
     let (bottleneck, queue_delays) =
         if timing.is_kernel { ("tc", "estimated") } else { ("sojourn", "measured") };
     let device = match (timing.is_kernel, &timing.no_tun) {
@@ -167,6 +182,9 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
         "lateness_p99_s": late(0.99),
         "lateness_p999_s": late(0.999),
         "lateness_max_s": late(1.0),
+        "departure_p50_s": begun(0.5),
+        "departure_p99_s": begun(0.99),
+        "departure_p999_s": begun(0.999),
         "realtime": timing.is_realtime,
         "locked": timing.is_locked,
         "spun_s": timing.spun.as_secs_f64(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
-use sojourn_live::{IpVersion, Links, Options, Readings, ShellOptions, Stack};
+use sojourn_live::{Departures, IpVersion, Links, Options, Readings, ShellOptions, Stack};
 use sojourn_scenario::{Control, Document, Flow, Known, Scenario as Resolved, kept_names};
 
 #[cfg(target_os = "linux")]
@@ -281,13 +281,13 @@ impl Scenario {
         py: Python<'_>,
         control: usize,
         seed: u64,
-        network: (String, bool, String),
-        pcapng: Option<String>,
+        network: (String, bool, String, String),
+        files: (Option<String>, Option<String>),
         is_watched: bool,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
-        let (stack, ipv6, bottleneck) = network;
+        let (stack, ipv6, bottleneck, departures) = network;
         let version = ip_version(ipv6);
         let stack = match stack.as_str() {
             "kernel" => Stack::Kernel,
@@ -299,9 +299,12 @@ impl Scenario {
             "tc" => Links::Kernel,
             other => return Err(value_error(format!("`{other}` is neither `sojourn` nor `tc`"))),
         };
+        let departures = self::departures(&departures)?;
         let readings = is_watched.then(|| Readings::of_run(scenario.duration));
-        let options = Options { version, stack, links, pcapng, readings };
-        Ok(LiveRun::start(scenario, control, label, seed, options))
+        let (pcapng, acks) = files;
+        let traces_acks = acks.is_some();
+        let options = Options { version, stack, links, departures, pcapng, traces_acks, readings };
+        Ok(LiveRun::start(scenario, control, label, seed, options, acks))
     }
 
     /// Name of the link that a watched live run reads.
@@ -320,9 +323,16 @@ impl Scenario {
 
     /// Sends the data of its only flow to the first of these addresses that is reachable.
     #[cfg(target_os = "linux")]
-    fn send(&self, py: Python<'_>, addresses: Vec<String>, patience: &str) -> PyResult<Transfer> {
+    fn send(
+        &self,
+        py: Python<'_>,
+        addresses: Vec<String>,
+        patience: &str,
+        departures: &str,
+    ) -> PyResult<Transfer> {
         self.refuse_stacks(py, "`send`")?;
-        Transfer::start(self.resolve(py)?.clone(), &addresses, patience)
+        let departures = self::departures(departures)?;
+        Transfer::start(self.resolve(py)?.clone(), &addresses, patience, departures)
     }
 
     /// Serves bodies over HTTP/3 with the controller of its only flow.
@@ -402,6 +412,14 @@ impl Scenario {
         failure.raise(py)?;
         Ok(Simulation::new(simulation, calls_python.then_some(failure)))
     }
+}
+
+/// The keeper of departure times of this name.
+#[cfg(target_os = "linux")]
+fn departures(name: &str) -> PyResult<Departures> {
+    let all = [Departures::Timer, Departures::Kernel];
+    let unknown = || value_error(format!("`{name}` is neither `timer` nor `kernel`"));
+    all.into_iter().find(|one| one.name() == name).ok_or_else(unknown)
 }
 
 #[cfg(target_os = "linux")]

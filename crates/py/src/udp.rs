@@ -14,7 +14,9 @@ use sojourn_scenario::{Control, Scenario};
 use sojourn_sim::RunSummary;
 use sojourn_udp::Error;
 use sojourn_udp::client::Patience;
-use sojourn_udp::io::{Endpoint, Load, Observer, Plan, Server, ServerObserver, StopHandle};
+use sojourn_udp::io::{
+    Departures, Endpoint, Load, Observer, Plan, Server, ServerObserver, StopHandle, Timing,
+};
 use sojourn_udp::record::{Outcome, Sample};
 use sojourn_udp::server::{Ending, Limits, PeerReport, Strays};
 use sojourn_units::{Duration as Span, Instant};
@@ -53,6 +55,7 @@ impl Transfer {
         scenario: Scenario,
         addresses: &[String],
         patience: &str,
+        departures: Departures,
     ) -> PyResult<Transfer> {
         let addresses = addresses.iter().map(|one| one.parse()).collect::<Result<Vec<_>, _>>();
         let addresses: Vec<SocketAddr> = addresses.map_err(value_error)?;
@@ -67,7 +70,9 @@ impl Transfer {
         let size = flow.source.info().name == "file";
         let size = size.then(|| flow.source.params().data("size").0);
         let seed = scenario.seed;
-        let endpoints: Vec<_> = addresses.iter().map(|one| (*one, Endpoint::new(*one))).collect();
+        let timing = Timing { departures, ..Timing::default() };
+        let endpoint = |to: &SocketAddr| (*to, Endpoint::new(*to).with_timing(timing));
+        let endpoints: Vec<_> = addresses.iter().map(endpoint).collect();
         let stops = endpoints.iter().map(|(_, endpoint)| endpoint.stop_handle()).collect();
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
@@ -193,6 +198,7 @@ fn described(outcome: &Outcome, peer: &str) -> Value {
         "received_ect0_packets": receipt.map(|one| one.counts.ect0),
         "received_ect1_packets": receipt.map(|one| one.counts.ect1),
         "received_ce_packets": receipt.map(|one| one.counts.ce),
+        "paced_by": outcome.punctuality.departures.name(),
         "lateness_p50_s": late(0.5),
         "lateness_p99_s": late(0.99),
         "lateness_max_s": late(1.0),

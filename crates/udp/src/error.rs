@@ -87,6 +87,9 @@ pub enum Error {
         /// The greatest payload that fits.
         most: u64,
     },
+    /// The kernel does not hold packets until their departure times.
+    #[error("the kernel cannot pace: {0}; or let Sojourn pace (--departures timer)")]
+    Departures(String),
     /// A socket's operation failed.
     #[error(
         "cannot {action} on the UDP socket: {source}; check the limits and the privileges of this process"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _core, api, experiment, output, real_time, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_scenario_options, pictures_of
+from sojourn.cli.options import add_departures, add_scenario_options, pictures_of
 from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
@@ -43,6 +43,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="the links: Sojourn's own, as in simulations, or the kernel's queues (HTB, "
         "netem and its AQMs), made with `tc` (default: sojourn)",
     )
+    add_departures(parser, "with --stack udp: ")
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -53,6 +54,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write the packets to this folder, in two capture files a run: at the senders, and at "
         "the receivers (docs/live.md)",
+    )
+    parser.add_argument(
+        "--tcp-probe",
+        metavar="DIR",
+        help="write a row for each acknowledgement that arrives at a sender of the kernel's TCP to "
+        "this folder, in a Parquet file a run; needs root (docs/live.md)",
     )
     parser.add_argument(
         "--view",
@@ -79,7 +86,7 @@ def execute(args: argparse.Namespace) -> int:
         return _show_commands(args)
     name = "stdin" if args.file == "-" else Path(args.file).stem
     out = output.choose(args.out, Path("runs") / f"{name}-live")
-    captures = Captures.to(args.pcapng, None)
+    captures = Captures.to(args.pcapng, None, args.tcp_probe)
     captures.require_free()
     captures.require_apart_from(out.path)
     core, live = _prepared(args)
@@ -111,7 +118,7 @@ def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
         seed=args.seed,
         spread=args.spread,
     )
-    return core, Live(args.stack, args.ipv6, args.bottleneck)
+    return core, Live(args.stack, args.ipv6, args.bottleneck, args.departures)
 
 
 def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":

@@ -93,6 +93,17 @@ def add_picture_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_departures(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """Add `--departures`; `when` says with which other option it has an effect."""
+    parser.add_argument(
+        "--departures",
+        choices=("timer", "kernel"),
+        default="timer",
+        help=f"{when}who holds a paced packet until its time: Sojourn's thread, or the kernel "
+        "(SO_TXTIME), whose interface must have the queue discipline fq (default: timer)",
+    )
+
+
 def add_live_option(parser: argparse.ArgumentParser) -> None:
     """Add `--live` and `--no-live`."""
     parser.add_argument(

@@ -9,9 +9,10 @@ from rich.table import Table
 
 from sojourn import _core, output, results, transfers
 from sojourn.cli.console import console, name
-from sojourn.cli.options import whole
+from sojourn.cli.options import add_departures, whole
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
+from sojourn.real_time import Departures
 from sojourn.run_summary import RunSummary, Summary
 from sojourn.transfers import Host, Settings
 
@@ -51,6 +52,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default="10s",
         help="give up if the server is silent for this long (default: 10s)",
     )
+    add_departures(parser)
     add("--out", metavar="DIR", help="write a run directory without report to this folder")
     add("--json", action="store_true", help="print summary.json (docs/run-directory.md)")
     parser.set_defaults(execute=execute)
@@ -63,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
     core = transfers.scenario(
         Settings(args.control, args.bytes, args.duration, args.seed, args.set)
     )
-    summary, series = _sent(core, args.host, args.timeout)
+    summary, series = _sent(core, args.host, args.timeout, args.departures)
     if target is not None:
         output.write_folder(target, lambda place: _write(place, summary, series))
     if args.json:
@@ -73,9 +75,11 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sent(core: _core.Scenario, host: Host, patience: str) -> tuple[Summary, bytes]:
+def _sent(
+    core: _core.Scenario, host: Host, patience: str, departures: Departures
+) -> tuple[Summary, bytes]:
     with Bar() as bar:
-        transfer = transfers.start(core, host, patience)
+        transfer = transfers.start(core, host, patience, departures)
         size, duration_s = transfer.size_bytes, core.duration_s()
         has_ended = False
         while not has_ended:

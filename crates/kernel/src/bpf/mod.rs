@@ -4,12 +4,15 @@ mod calls;
 mod ect1;
 mod loaded;
 mod log;
+mod probe;
 mod registered;
 pub mod replay;
 mod sys;
 
 pub use ect1::{Attached, Ect1};
+use loaded::query;
 pub use loaded::{Loaded, load};
+pub use probe::Probe;
 pub use registered::{registered, unload};
 
 /// The map with the parameters.

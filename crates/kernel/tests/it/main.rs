@@ -6,6 +6,7 @@ mod native;
 mod object;
 #[cfg(feature = "libbpf")]
 mod privilege;
+mod probe;
 mod random;
 mod record;
 mod registration;

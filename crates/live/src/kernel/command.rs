@@ -1,10 +1,12 @@
 //! Executes the commands of a plan inside a run's namespaces.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::{env, fs};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::needs::Need;
 use super::plan::{Action, Place, Step};
@@ -91,13 +93,11 @@ impl Programs {
     pub(super) fn batch(&self, places: &Places<'_>) -> Result<Batch, Error> {
         let mut command = Command::new(&self.tc);
         command.args(["-batch", "-"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = places.router.enter(|| command.spawn())?;
-        let child = started.map_err(|error| Error::Command {
-            command: "tc -batch -".to_owned(),
-            said: error.to_string(),
-        })?;
-        Ok(Batch { child })
+        let mut child = started.map_err(|error| batch_failed(error.to_string()))?;
+        let answers = child.stdout.take().ok_or_else(|| batch_failed("no output".to_owned()))?;
+        Ok(Batch { child, answers })
     }
 }
 
@@ -137,17 +137,26 @@ fn first_line(bytes: &[u8]) -> String {
     text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given").to_owned()
 }
 
+fn batch_failed(said: String) -> Error {
+    Error::Command { command: "tc -batch -".to_owned(), said }
+}
+
+/// A command that prints one line, after a change that prints none: `tc` executes its commands in
+/// their order, and the loopback interface has one queue.
+const QUESTION: &str = "qdisc show dev lo";
+
 /// A `tc` that executes commands as they come. It ends with this process.
 pub(super) struct Batch {
     child: Child,
+    answers: ChildStdout,
 }
 
 impl Batch {
-    /// Passes on a command of `tc`.
+    /// Passes on a command of `tc`. An answer follows when it has been executed.
     pub(super) fn send(&mut self, step: &Step) -> Result<(), Error> {
         let Action::Tc(arguments) = &step.what else { return Ok(()) };
         let sent = match &mut self.child.stdin {
-            Some(input) => writeln!(input, "{arguments}"),
+            Some(input) => input.write_all(format!("{arguments}\n{QUESTION}\n").as_bytes()),
             None => Err(io::Error::from(ErrorKind::BrokenPipe)),
         };
         sent.map_err(|error| {
@@ -155,6 +164,27 @@ impl Batch {
                 self.end().err().map_or_else(|| error.to_string(), |error| error.to_string());
             refused(step, said)
         })
+    }
+
+    /// Number of commands that have been executed since the last call.
+    pub(super) fn answered(&mut self) -> Result<usize, Error> {
+        let mut lines = 0;
+        let mut room = [0; 4096];
+        while self.has_answered() {
+            match self.answers.read(&mut room) {
+                // `tc` ends at the first command that the kernel refuses.
+                Ok(0) => return self.end().map(|()| lines),
+                Ok(length) => lines += room[..length].iter().filter(|one| **one == b'\n').count(),
+                Err(error) => return Err(batch_failed(error.to_string())),
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Whether it has written something that was not read yet, or has ended.
+    fn has_answered(&self) -> bool {
+        let mut answers = [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)];
+        poll(&mut answers, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
     }
 
     /// Waits for the end of the last command.
@@ -168,7 +198,14 @@ impl Batch {
         if is_well {
             return Ok(());
         }
-        Err(Error::Command { command: "tc -batch -".to_owned(), said: first_line(&said) })
+        Err(batch_failed(first_line(&said)))
+    }
+}
+
+/// Readable when a command has been executed, or `tc` has ended.
+impl AsFd for Batch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.answers.as_fd()
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Hosts {
     room: Vec<u8>,
     pub(super) flows: Vec<FlowCounts>,
     pub(super) accounts: Accounts,
+    /// Packets that overflowed each socket so far, as its last message says.
+    overflowed: [u32; 2],
     round_trips: RoundTrips,
 }
 
@@ -61,8 +63,15 @@ impl Hosts {
             room: vec![0; mtu as usize],
             flows: vec![FlowCounts::default(); flows],
             accounts: Accounts::default(),
+            overflowed: [0; 2],
             round_trips: RoundTrips::new(flows),
         })
+    }
+
+    /// The counts of both sides.
+    pub(super) fn accounts(&self) -> Accounts {
+        let overflowed = self.overflowed.iter().copied().map(u64::from).sum();
+        Accounts { overflowed, ..self.accounts }
     }
 
     /// Reads all waiting packets. `measured` takes each round-trip time and its flow.
@@ -96,9 +105,7 @@ impl Hosts {
                 ControlMessageOwned::ScmTimestampns(time) => {
                     at = Instant(span(time).saturating_sub(self.origin).0);
                 }
-                ControlMessageOwned::RxqOvfl(lost) => {
-                    self.accounts.overflowed = self.accounts.overflowed.max(u64::from(lost));
-                }
+                ControlMessageOwned::RxqOvfl(lost) => self.overflowed[side as usize] = lost,
                 _ => {}
             }
         }
@@ -157,4 +164,49 @@ fn packet_socket() -> io::Result<OwnedFd> {
 
 fn span(time: TimeSpec) -> Duration {
     Duration(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::sys::packet_socket::dropped;
+
+    /// Sends datagrams over the loopback interface of a namespace.
+    fn send(namespace: &Namespace, count: usize, size: usize) {
+        let send = || {
+            let socket = UdpSocket::bind("127.0.0.1:0")?;
+            let sent = || socket.send_to(&vec![0; size], "127.0.0.1:9");
+            (0..count).try_for_each(|_| sent().map(drop))
+        };
+        namespace.enter(send).expect("it exists").expect("loopback is up");
+    }
+
+    /// Each socket counts its own packets.
+    #[test]
+    fn packets_that_overflow_on_both_sides_are_added() {
+        let made = Namespace::new().and_then(|one| Ok([one, Namespace::new()?]));
+        let [senders, receivers] = match made {
+            Ok(made) => made,
+            Err(error) => return eprintln!("not run here: {error}"),
+        };
+        let sides = [&senders, &receivers];
+        let clock = Clock::start_in(Duration::ZERO);
+        let mut hosts = Hosts::open(sides, 1, 1500, clock).expect("root may open packet sockets");
+        for (side, count) in sides.into_iter().zip([200, 300]) {
+            let socket = &hosts.sockets[usize::from(count == 300)];
+            setsockopt(socket, sockopt::RcvBuf, &4096).expect("the kernel takes any size");
+            send(side, count, 1000);
+        }
+        hosts.read(|_, _| {}).expect("the sockets are open");
+        // The kernel states the count with the next packet that has room.
+        sides.iter().for_each(|side| send(side, 1, 1));
+        hosts.read(|_, _| {}).expect("the sockets are open");
+        let lost =
+            hosts.sockets.each_ref().map(|socket| dropped(socket.as_fd()).expect("it counts"));
+        assert!(lost.iter().all(|lost| *lost > 0), "{lost:?}");
+        assert_eq!(hosts.accounts().overflowed, lost.iter().sum::<u64>());
+    }
 }

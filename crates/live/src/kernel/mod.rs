@@ -34,7 +34,7 @@ use plan::{Place, Plan};
 pub(crate) use run::Setup;
 
 /// The shell commands that make the links of a run with this seed: the namespaces, the queues, the
-/// changes at their times, and the removal. Nothing is executed.
+/// changes at their times, and the removal as comments. Nothing is executed.
 ///
 /// # Errors
 /// If the kernel's queues cannot form a link of the scenario.
@@ -59,9 +59,10 @@ pub fn commands(scenario: &Scenario, seed: u64, version: IpVersion) -> Result<St
         }
         let _ = writeln!(text, "{}", change.step);
     }
-    let _ = writeln!(text, "# To remove everything:");
+    // Comments: a shell that executes the whole text would remove the links at once.
+    let _ = writeln!(text, "# The links stay. These commands undo everything:");
     for place in Place::ALL {
-        let _ = writeln!(text, "ip netns delete {}", place.name());
+        let _ = writeln!(text, "# ip netns delete {}", place.name());
     }
     Ok(text)
 }

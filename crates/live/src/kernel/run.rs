@@ -1,9 +1,13 @@
 //! The router of a run: applies the changes of its links, and records their counters.
 
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration as WallTime;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{LinkObservation, Off, Simulation};
 use sojourn_units::{Duration, Instant};
@@ -75,6 +79,7 @@ impl Setup {
         Ok(Router {
             setup: self,
             changes,
+            sent: 0,
             done: 0,
             reader,
             hosts,
@@ -91,7 +96,9 @@ impl Setup {
 pub(crate) struct Router {
     setup: Setup,
     changes: Batch,
-    /// Number of changes that are done.
+    /// Number of changes that `tc` has been given.
+    sent: usize,
+    /// Number of changes that it has made.
     done: usize,
     reader: Reader,
     hosts: Hosts,
@@ -134,7 +141,7 @@ impl Router {
                 self.simulation.end_flows();
                 break;
             }
-            self.wait(now, end);
+            self.wait(now, end)?;
         }
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         is_over.store(true, Ordering::Release);
@@ -142,9 +149,10 @@ impl Router {
             return Err(Error::Stopped);
         }
         self.changes.end()?;
+        self.note_answers()?;
         self.settle(are_ended)?;
         Ok(Finished {
-            accounts: self.hosts.accounts,
+            accounts: self.hosts.accounts(),
             simulation: self.simulation,
             timing: self.timing,
             captured: None,
@@ -154,11 +162,21 @@ impl Router {
 
     /// Applies the changes that are due.
     fn apply(&mut self, now: Instant) -> Result<(), Error> {
-        while let Some(change) = self.setup.plan.changes.get(self.done)
+        while let Some(change) = self.setup.plan.changes.get(self.sent)
             && change.at <= now
         {
             self.changes.send(&change.step)?;
-            self.timing.lateness.record(self.clock.now().since(change.at).0);
+            self.sent += 1;
+        }
+        self.note_answers()
+    }
+
+    /// Records the lateness of the changes that `tc` has made.
+    fn note_answers(&mut self) -> Result<(), Error> {
+        let answered = self.changes.answered()?;
+        let now = self.clock.now();
+        for change in self.setup.plan.changes[self.done..self.sent].iter().take(answered) {
+            self.timing.lateness.record(now.since(change.at).0);
             self.done += 1;
         }
         Ok(())
@@ -177,15 +195,20 @@ impl Router {
         Ok(seen)
     }
 
-    /// Waits for the next reading or change.
-    fn wait(&mut self, now: Instant, end: Instant) {
+    /// Waits for the next reading or change, or until `tc` has made one.
+    fn wait(&mut self, now: Instant, end: Instant) -> Result<(), Error> {
         if self.next_at <= now {
             self.timing.lateness.record(now.since(self.next_at).0);
             self.next_at = now + POLL;
         }
-        let change = self.setup.plan.changes.get(self.done).map_or(end, |change| change.at);
+        let change = self.setup.plan.changes.get(self.sent).map_or(end, |change| change.at);
         let next = self.next_at.min(change).min(end);
-        thread::sleep(WallTime::from_nanos(next.since(self.clock.now()).0));
+        let left = WallTime::from_nanos(next.since(self.clock.now()).0);
+        let mut answers = [PollFd::new(self.changes.as_fd(), PollFlags::POLLIN)];
+        match ppoll(&mut answers, Some(TimeSpec::from_duration(left)), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(Error::Bottleneck { step: "wait for", error: error.into() }),
+        }
     }
 
     /// Waits until the flows have ended and their packets have arrived, and takes the final counts.

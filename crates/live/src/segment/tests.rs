@@ -1,11 +1,12 @@
 //! Super-packets divided and joined again.
 
 use proptest::prelude::*;
-use sojourn_units::Ecn;
+use sojourn_units::{Ecn, Instant};
 
 use super::*;
 use crate::coalesce::{Group, Groups, OPEN};
 use crate::offload::PartialChecksum;
+use crate::port::Arrival;
 use crate::slab::Slab;
 use crate::veth;
 
@@ -187,18 +188,19 @@ fn several_flows_have_open_groups() {
         room.copy_from_slice(segment);
         handle
     };
+    let arrival = |handle, flow| Arrival { at: Instant::ZERO, handle, flow, is_reply: false };
     let segments = segments(&of);
     for segment in &segments {
         for flow in 0..OPEN {
-            let (handle, place) = (insert(&mut slab, segment), groups.place(flow));
-            assert!(groups.add(place, flow, &slab, handle));
+            let (packet, place) = (arrival(insert(&mut slab, segment), flow), groups.place(flow));
+            assert!(groups.add(place, &packet, &slab));
         }
     }
-    assert!((0..OPEN).all(|place| groups.at(place).handles().len() == segments.len()));
-    let (handle, place) = (insert(&mut slab, &segments[0]), groups.place(OPEN));
-    assert!(!groups.add(place, OPEN, &slab, handle), "the group of another flow leaves first");
+    assert!((0..OPEN).all(|place| groups.at(place).due.len() == segments.len()));
+    let (packet, place) = (arrival(insert(&mut slab, &segments[0]), OPEN), groups.place(OPEN));
+    assert!(!groups.add(place, &packet, &slab), "the group of another flow leaves first");
     groups.at(place).clear();
-    assert!(groups.add(place, OPEN, &slab, handle));
+    assert!(groups.add(place, &packet, &slab));
 }
 
 proptest! {

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use sojourn_live::{IpVersion, Links, Options, Report};
+use sojourn_live::{Departures, Error, IpVersion, Links, Options, Report, Stack};
 use sojourn_sim::RunSummary;
 
-use crate::common::{ONE, assert_marks_counted, judged_of, leave_out, one_flow, scenario};
+use crate::common::{self, ONE, assert_marks_counted, judged_of, leave_out, one_flow, scenario};
 
 /// Runs a scenario over the kernel's queues; `None` where this machine does not allow it.
 fn live(text: &str, version: IpVersion) -> Option<Report> {
@@ -16,6 +16,39 @@ fn live(text: &str, version: IpVersion) -> Option<Report> {
     match sojourn_live::run(&scenario, scenario.controls.first(), 1, &options, &stop) {
         Ok(report) => Some(report),
         Err(error) => leave_out(&error),
+    }
+}
+
+/// The kernel holds the packets of a flow over UDP if it has `fq`; otherwise the run is refused.
+#[test]
+fn departure_times_need_fq() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let scenario = scenario(&without_delay(2, "rate = \"10Mbit\"\nbuffer = \"50kB\""));
+    for links in [Links::Sojourn, Links::Kernel] {
+        let departures = Departures::Kernel;
+        let options = Options { stack: Stack::Udp, links, departures, ..Options::default() };
+        let stop = AtomicBool::new(false);
+        match sojourn_live::run(&scenario, None, 1, &options, &stop) {
+            Ok(report) => {
+                let flow = &report.outcome.summary.flows[0];
+                println!("{links:?}: {} bit/s", flow.goodput_bps);
+                // Both ends account for each packet, in a run on any machine.
+                assert!(0.0 < flow.goodput_bps && flow.goodput_bps <= 10e6, "{flow:?}");
+                if links == Links::Kernel {
+                    assert_conserved(&report)
+                } else {
+                    common::assert_conserved(&report);
+                }
+            }
+            Err(error @ Error::NoFq) => {
+                let said = error.to_string();
+                assert!(said.ends_with("or let Sojourn pace (--departures timer)"), "{said}");
+                eprintln!("not run here: {said}");
+            }
+            Err(error) => {
+                leave_out::<()>(&error);
+            }
+        }
     }
 }
 

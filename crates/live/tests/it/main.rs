@@ -1,6 +1,7 @@
 //! Live runs on this machine. Each test says in one line why it does not run here.
 #![cfg(target_os = "linux")]
 
+mod acks;
 mod cake;
 mod common;
 mod hidden_tun;

@@ -8,9 +8,8 @@ pub enum Departures {
     /// This thread, which sleeps until then.
     #[default]
     Timer,
-    /// The kernel (`SO_TXTIME`), if the interface has the queue discipline `fq`, which holds each
-    /// packet until its time; otherwise this thread, with a note in the outcome. Other disciplines
-    /// ignore the time and send at once.
+    /// The kernel (`SO_TXTIME`). The interface must have the queue discipline `fq`, which holds each
+    /// packet until its time: other disciplines ignore the time and send at once.
     Kernel,
     /// The kernel, with any queue discipline: for a socket of another network namespace, whose
     /// interfaces this thread does not see.
@@ -18,6 +17,11 @@ pub enum Departures {
 }
 
 impl Departures {
+    /// The keeper in a record.
+    pub fn name(self) -> &'static str {
+        if self.are_kernels() { "kernel" } else { "timer" }
+    }
+
     /// Whether the kernel holds the packets.
     pub(super) fn are_kernels(self) -> bool {
         self != Departures::Timer

@@ -66,20 +66,20 @@ impl Endpoint {
     pub fn send(&self, plan: Plan, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let socket = Socket::connect(self.remote, &*self.opener)?;
         let setup = self.setup(&plan, &socket)?;
-        let (mss, mut notes) = (setup.config.mss, Vec::new());
-        let timing = self.usable_timing(&socket, &mut notes)?;
+        let mss = setup.config.mss;
+        self.enable_departure_times(&socket)?;
         least_timer_slack();
         let mut client = Client::new(self.clock.now(), setup);
-        client.sender_mut().catch_up(timing.catch_up);
+        client.sender_mut().catch_up(self.timing.catch_up);
         if observer.follows_losses() {
             client.sender_mut().watch();
         }
         let feed = Feed::new(plan.load)?;
-        let mut transfer = Transfer::new(self.remote, socket, self.clock, timing, client, feed);
+        let mut transfer =
+            Transfer::new(self.remote, socket, self.clock, self.timing, client, feed);
         let end = transfer.run(plan.duration, plan.interval, &self.stop, observer)?;
         let mut outcome = transfer.outcome((&plan.name, &plan.control), end);
         outcome.mss = mss;
-        outcome.notes.append(&mut notes);
         Ok(outcome)
     }
 
@@ -100,22 +100,19 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// The way of keeping time, or pacing by this thread if the kernel does not hold packets.
-    fn usable_timing(&self, socket: &Socket, notes: &mut Vec<String>) -> Result<Timing, Error> {
+    /// Lets the kernel hold the packets, if it is to. Refuses if it would not.
+    fn enable_departure_times(&self, socket: &Socket) -> Result<(), Error> {
+        let departures = self.timing.departures;
+        if !departures.are_kernels() {
+            return Ok(());
+        }
         let local = socket.local_addr()?.ip();
-        let hindrance = match self.timing.departures {
-            Departures::Timer => None,
-            Departures::Kernel => qdisc::hindrance(local),
-            Departures::KernelAssumed => None,
-        };
-        let hindrance = hindrance.or_else(|| {
-            let tries = self.timing.departures.are_kernels();
-            let errno = tries.then(|| socket.enable_departure_times().err()).flatten()?;
-            Some(format!("the kernel has no departure times ({errno})"))
-        });
-        let Some(hindrance) = hindrance else { return Ok(self.timing) };
-        notes.push(format!("this thread paces: {hindrance}"));
-        Ok(Timing { departures: Departures::Timer, ..self.timing })
+        let is_assumed = departures == Departures::KernelAssumed;
+        if let Some(hindrance) = (!is_assumed).then(|| qdisc::hindrance(local)).flatten() {
+            return Err(Error::Departures(hindrance));
+        }
+        let refused = |errno| Error::Departures(format!("the kernel has no SO_TXTIME ({errno})"));
+        socket.enable_departure_times().map_err(refused)
     }
 }
 

@@ -272,14 +272,14 @@ impl Controller for Fixed {
     }
 }
 
-/// The loopback interface has no queue discipline that holds packets: this thread paces, and the
-/// outcome says so.
+/// The loopback interface has no queue discipline that holds packets.
 #[test]
-fn departure_times_fall_back_to_the_thread() {
+fn departure_times_that_nothing_keeps_are_refused() {
+    let endpoint = Endpoint::new("127.0.0.1:4433".parse().unwrap());
     let timing = Timing { departures: Departures::Kernel, ..Timing::default() };
-    let (outcome, _) = run_with(plan("cubic", &Needs::BASE, 100_000), Path::default(), timing);
-    assert_eq!(outcome.punctuality.departures, Departures::Timer);
-    let note = &outcome.notes[0];
-    println!("{note}");
-    assert!(note.starts_with("this thread paces: interface lo has the queue discipline noqueue"));
+    let plan = plan("cubic", &Needs::BASE, 100_000);
+    let error = endpoint.with_timing(timing).send(plan, &mut ()).unwrap_err().to_string();
+    println!("{error}");
+    let said = "the kernel cannot pace: interface lo has the queue discipline noqueue";
+    assert!(error.starts_with(said), "{error}");
 }

@@ -1,0 +1,59 @@
+//! The rows of the tracepoint `tcp_probe`.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::thread;
+
+use sojourn_kernel::{AckRow, Probe};
+
+use crate::common::skip;
+
+const BYTES: usize = 1 << 20;
+
+/// Sends over the loopback interface; returns when everything has been acknowledged.
+fn transfer() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("open");
+    let (mut receiver, _) = listener.accept().expect("open");
+    let receiving = thread::spawn(move || {
+        let mut received = vec![0; BYTES];
+        receiver.read_exact(&mut received).expect("data");
+        receiver.write_all(&[1]).expect("an answer");
+        receiver
+    });
+    sender.write_all(&vec![7; BYTES]).expect("room");
+    sender.read_exact(&mut [0]).expect("an answer");
+    receiving.join().expect("no panic");
+}
+
+/// The rows of this transfer and of others, in a namespace of this number.
+fn rows(namespace: u32) -> Option<Vec<AckRow>> {
+    let probe = match Probe::attach(namespace) {
+        Ok(probe) => probe,
+        Err(error) => {
+            skip(&error);
+            return None;
+        }
+    };
+    let mut rows = Vec::new();
+    transfer();
+    probe.follow(|row| rows.push(row), || false).expect("the buffer");
+    assert_eq!(probe.missed().expect("a count"), 0);
+    Some(rows)
+}
+
+#[test]
+fn every_byte_that_is_acknowledged_has_a_row() {
+    let own = fs::metadata("/proc/thread-self/ns/net").expect("a namespace").ino() as u32;
+    let Some(rows) = rows(own) else { return };
+    // Of 127.0.0.1, and of senders: a receiver gets acknowledgements of nothing.
+    let acks: Vec<_> = rows.iter().filter(|row| row.address == 1 && row.acked > 0).collect();
+    let acked: u64 = acks.iter().map(|row| u64::from(row.acked)).sum();
+    println!("{} rows, {acked} bytes acknowledged", acks.len());
+    assert!(acked >= BYTES as u64);
+    assert!(acks.iter().all(|row| row.cwnd > 0 && row.mss > 0 && row.in_flight > 0));
+    assert!(rows.is_sorted_by_key(|row| row.at_ns) || rows.len() > acks.len());
+    assert!(self::rows(1).is_some_and(|rows| rows.is_empty()), "no namespace has the number 1");
+}
