@@ -73,7 +73,7 @@ fn videos_share_two_bottlenecks() {
 /// quality of speech or pictures.
 #[test]
 fn named_traffic_runs() {
-    for name in ["game", "voip", "cloud-gaming", "web-page", "rrul", "torrent"] {
+    for name in ["game", "voip", "video-call", "cloud-gaming", "web-page", "rrul", "torrent"] {
         let scenario = shipped(&format!("traffic/{name}.toml"));
         for outcome in run_all(&scenario, scenario.seed) {
             for flow in &outcome.summary.flows {
