@@ -62,7 +62,7 @@ class Record:
 
     @cached_property
     def transfers(self) -> "pl.DataFrame":
-        """The transfers of drawn sizes: start, size and completion time of each."""
+        """The transfers of drawn sizes or of batches: start, size and completion time."""
         return self._read("transfers")
 
     @cached_property

@@ -98,7 +98,8 @@ pub trait Source: Debug + Send {
         Transfers::default()
     }
 
-    /// Its transfers so far, for a source that draws their sizes from a distribution.
+    /// Its transfers so far, for a source that draws their sizes from a distribution or makes them in
+    /// batches.
     fn sized_transfers(&self) -> Vec<SizedTransfer> {
         Vec::new()
     }
@@ -144,7 +145,7 @@ pub struct Transfers {
     pub completed_at: Option<Instant>,
 }
 
-/// One transfer of a source that draws sizes.
+/// One transfer of a source that lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedTransfer {
     /// Its start; for a response, the time of the request.

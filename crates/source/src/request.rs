@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Param, Params};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
@@ -17,16 +17,19 @@ use crate::transfers::Series;
 #[derive(Debug)]
 pub(crate) struct Request {
     request: u64,
+    /// Requests of a batch: each follows the response to the one before.
+    batch: u64,
+    batch_begun_at: Instant,
     pause: Pause,
     series: Series,
 }
 
-/// Time of the next request.
+/// Time of the next batch.
 #[derive(Clone, Copy, Debug)]
 enum Pause {
     /// This long after the arrival of the last response.
     Think(Duration),
-    /// This long after the last request, or at once if the response comes later.
+    /// This long after the begin of the last batch, or at once if its last response comes later.
     Interval(Duration),
 }
 
@@ -53,16 +56,24 @@ impl Model for Request {
                 source: "",
             },
             Param {
+                name: "batch",
+                kind: Kind::Integer(1, 1, 1_000_000_000),
+                doc: "number of requests between two pauses, each sent when the response to the one \
+                      before has arrived",
+                source: "",
+            },
+            Param {
                 name: "think",
                 kind: PAUSE,
-                doc: "pause between the arrival of a response and the next request; 0s if absent",
+                doc: "pause between the arrival of a batch's last response and the next request; 0s \
+                      if absent",
                 source: "",
             },
             Param {
                 name: "interval",
                 kind: SPAN,
-                doc: "time between requests, instead of `think`; a late response delays the next \
-                      request",
+                doc: "time between the first requests of two batches, instead of `think`; a late \
+                      response delays the next batch",
                 source: "",
             },
         ],
@@ -82,6 +93,8 @@ impl Model for Request {
         let count = params.has("count").then(|| params.integer("count"));
         Box::new(Request {
             request: params.data("request").0,
+            batch: params.integer("batch"),
+            batch_begun_at: setup.start,
             pause,
             series: Series::new(setup, "response", count),
         })
@@ -110,6 +123,9 @@ impl Source for Request {
     }
 
     fn act(&mut self, now: Instant) -> Action {
+        if self.series.done.completed.is_multiple_of(self.batch) {
+            self.batch_begun_at = now;
+        }
         self.series.begin(now);
         Action::Request(self.request)
     }
@@ -120,9 +136,11 @@ impl Source for Request {
 
     fn on_delivered(&mut self, now: Instant) -> Option<Duration> {
         let begun_at = self.series.begun_at;
+        let ends_batch = (self.series.done.completed + 1).is_multiple_of(self.batch);
         let next_at = match self.pause {
+            _ if !ends_batch => now,
             Pause::Think(think) => now + think,
-            Pause::Interval(interval) => now.max(begun_at + interval),
+            Pause::Interval(interval) => now.max(self.batch_begun_at + interval),
         };
         self.series.complete(now, next_at);
         Some(now.since(begun_at))
@@ -142,5 +160,46 @@ impl Source for Request {
 
     fn sized_transfers(&self) -> Vec<SizedTransfer> {
         self.series.sized()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+    use sojourn_params::Value;
+
+    /// Times in ms of 8 requests in batches of 3, each answered after `answer_ms`.
+    fn requests(pause: (&str, u64), answer_ms: u64) -> Vec<u64> {
+        let declared = Request::INFO.params;
+        let mut params = Params::empty();
+        let span = |ms| Value::Time(Duration::from_millis(ms));
+        for (name, value) in [
+            ("request", Value::Data(Bytes(500))),
+            ("response", Value::Data(Bytes(32_000))),
+            ("batch", Value::Integer(3)),
+            (pause.0, span(pause.1)),
+        ] {
+            params.set(declared, name, value).expect("it is in range");
+        }
+        let spec = Spec::new("request", params).expect("it is listed");
+        let mut source = spec.build(Instant::ZERO, Bytes(1200), 1);
+        let mut times = Vec::new();
+        for _ in 0..8 {
+            let at = source.next_at();
+            times.push(at.since(Instant::ZERO).0 / 1_000_000);
+            assert_eq!(source.act(at), Action::Request(500));
+            let response = source.on_delivered(at + Duration::from_millis(answer_ms));
+            assert_eq!(response, Some(Duration::from_millis(answer_ms)));
+        }
+        times
+    }
+
+    #[test]
+    fn a_batch_has_no_pause_within_it() {
+        assert_eq!(requests(("think", 100), 10), [0, 10, 20, 130, 140, 150, 260, 270]);
+        assert_eq!(requests(("interval", 100), 10), [0, 10, 20, 100, 110, 120, 200, 210]);
+        // A batch that takes longer than the interval delays the next one.
+        assert_eq!(requests(("interval", 100), 40), [0, 40, 80, 120, 160, 200, 240, 280]);
     }
 }

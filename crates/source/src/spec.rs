@@ -8,6 +8,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::cdf::Cdf;
 use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
+use crate::transfers;
 
 /// A kind of source in the registry: the functions of its [`Model`].
 pub(crate) struct Registered {
@@ -115,9 +116,9 @@ impl Spec {
         (self.kind.reads_file)(&self.params)
     }
 
-    /// Whether it draws the sizes of its transfers from a distribution.
-    pub fn draws_sizes(&self) -> bool {
-        self.params.has("sizes")
+    /// Whether it has [`Source::sized_transfers`].
+    pub fn lists_transfers(&self) -> bool {
+        transfers::are_listed(&self.params)
     }
 
     /// [`Model::most_transfers`].

@@ -2,6 +2,7 @@
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sojourn_params::Params;
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::{Action, Setup, SizedTransfer, Source, Transfers};
@@ -14,6 +15,11 @@ enum Plan {
     Equal(u64),
     /// Each is drawn.
     Drawn(Sizes, Box<Xoshiro256PlusPlus>),
+}
+
+/// Whether a source lists its transfers one by one: those of drawn sizes, and those of batches.
+pub(crate) fn are_listed(params: &Params) -> bool {
+    params.has("sizes") || (params.has("batch") && params.integer("batch") > 1)
 }
 
 impl Plan {
@@ -38,8 +44,8 @@ pub(crate) struct Series {
     pub(crate) next_at: Instant,
     pub(crate) begun_at: Instant,
     pub(crate) done: Transfers,
-    /// The completed transfers, if their sizes are drawn.
-    sized: Vec<SizedTransfer>,
+    /// The completed transfers, if the source lists them.
+    listed: Option<Vec<SizedTransfer>>,
 }
 
 impl Series {
@@ -61,7 +67,7 @@ impl Series {
             next_at: setup.start,
             begun_at: setup.start,
             done: Transfers::default(),
-            sized: Vec::new(),
+            listed: are_listed(params).then(Vec::new),
         }
     }
 
@@ -73,8 +79,9 @@ impl Series {
 
     /// A transfer was delivered; the next one begins at `next_at`.
     pub(crate) fn complete(&mut self, now: Instant, next_at: Instant) {
-        if matches!(self.plan, Plan::Drawn(..)) {
-            self.sized.push(self.current(Some(now.since(self.begun_at))));
+        let current = self.current(Some(now.since(self.begun_at)));
+        if let Some(listed) = &mut self.listed {
+            listed.push(current);
         }
         self.delivered += self.size;
         self.size = self.plan.next();
@@ -98,10 +105,10 @@ impl Series {
 
     /// [`Source::sized_transfers`].
     pub(crate) fn sized(&self) -> Vec<SizedTransfer> {
-        let is_drawn = matches!(self.plan, Plan::Drawn(..));
+        let Some(listed) = &self.listed else { return Vec::new() };
         let is_open = self.next_at == Instant::MAX && self.done.completed_at.is_none();
-        let open = (is_drawn && is_open).then(|| self.current(None));
-        self.sized.iter().copied().chain(open).collect()
+        let open = is_open.then(|| self.current(None));
+        listed.iter().copied().chain(open).collect()
     }
 
     fn current(&self, completion: Option<Duration>) -> SizedTransfer {

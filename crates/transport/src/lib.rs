@@ -52,7 +52,7 @@ pub use ranges::RangeSet;
 pub use receiver::Receiver;
 pub use recovery::Reduced;
 pub use rtp::{
-    Arrival, FeedbackRule, Format, MediaFrame, Played, Playout, Repair, Report, RtpPacket,
+    Arrival, FeedbackRule, Format, Late, MediaFrame, Played, Playout, Repair, Report, RtpPacket,
     RtpReceiver, RtpSender, RtpSetup, RtpStats,
 };
 pub use seen::Seen;

@@ -183,7 +183,12 @@ fn flows_and_sources() {
         ),
         source(
             "request",
-            &[("request", data(257)), ("response", data(1_000_000)), ("count", Value::Integer(4))],
+            &[
+                ("request", data(257)),
+                ("response", data(1_000_000)),
+                ("count", Value::Integer(4)),
+                ("batch", Value::Integer(1)),
+            ],
         ),
         source(
             "request",
@@ -191,6 +196,7 @@ fn flows_and_sources() {
                 ("request", data(64)),
                 ("response", data(64)),
                 ("interval", Value::Time(Duration::from_secs(1))),
+                ("batch", Value::Integer(1)),
             ],
         ),
         source(

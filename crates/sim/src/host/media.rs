@@ -7,8 +7,8 @@ use sojourn_scenario::Control;
 use sojourn_source::{Action, RTP_HEADER, Source, UDP_IP_HEADERS};
 use sojourn_trace::Histogram;
 use sojourn_transport::{
-    FeedbackRule, Format, MediaFrame, Playout, Repair, Report as Feedback, RtpPacket, RtpReceiver,
-    RtpSender, RtpSetup, Seen,
+    FeedbackRule, Format, Late, MediaFrame, Playout, Repair, Report as Feedback, RtpPacket,
+    RtpReceiver, RtpSender, RtpSetup, Seen,
 };
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
@@ -121,6 +121,10 @@ impl Media {
             "key-frame" => Repair::KeyFrame,
             _ => Repair::Conceal,
         };
+        let late = match params.choice("quality") {
+            "voice" => Late::Discard,
+            _ => Late::Play,
+        };
         let fixed = params.has("playout_delay").then(|| params.time("playout_delay"));
         let may_copy = |way: &[usize]| setup.may_copy(way).then(Seen::new);
         Media {
@@ -134,6 +138,7 @@ impl Media {
                     min_rate: params.rate("min_rate"),
                     max_rate: params.rate("max_rate"),
                     ecn,
+                    microburst: params.time("microburst"),
                 },
                 controller,
             ),
@@ -143,7 +148,7 @@ impl Media {
                 packets: params.integer("feedback_packets"),
                 on_frame: params.switch("feedback_on_frame"),
             }),
-            playout: Playout::new(fixed, repair),
+            playout: Playout::new(fixed, repair, late),
             packets: Kept::new(MOST_PACKETS),
             feedback: Kept::new(MOST_REPORTS),
             seen: [may_copy(&setup.spec.path), may_copy(&setup.spec.back)],

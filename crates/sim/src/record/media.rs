@@ -3,7 +3,7 @@
 use sojourn_scenario::Flow;
 use sojourn_source::pixels;
 use sojourn_theory::quality;
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant};
 
 use super::bounds::History;
 use super::outcome::{FrameTimes, LinkSummary, MediaSummary};
@@ -16,7 +16,38 @@ pub(super) struct Frames<'a> {
     rows: &'a [FrameRow],
     from: Instant,
     end: Instant,
+    pause: Pause,
     empty: EmptyPath<'a>,
+}
+
+/// The pause of a source, if it has one: from its begin to its end. The source makes no frames then,
+/// so that a picture that stands still is no freeze, and has no quality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pause(Option<(Instant, Instant)>);
+
+impl Pause {
+    /// The pause of a flow that starts at `start`.
+    fn of(spec: &Flow, start: Instant) -> Pause {
+        let params = spec.source.params();
+        let has = params.has("pause");
+        Pause(has.then(|| (start + params.time("pause"), start + params.time("resume"))))
+    }
+
+    /// The part of the pause before `at`.
+    fn until(self, at: Instant) -> Duration {
+        self.0.map_or(Duration::ZERO, |(begin, end)| end.min(at).since(begin))
+    }
+
+    /// `at` on a clock that stands still in the pause.
+    fn clock(self, at: Instant) -> Instant {
+        at.saturating_sub(self.until(at))
+    }
+
+    /// The playout of a frame on this clock. The last frame before the pause may be played within
+    /// it, and keeps its time.
+    fn playout(self, row: &FrameRow) -> Instant {
+        row.played_at.saturating_sub(self.until(row.captured_at))
+    }
 }
 
 /// The path of a flow without other traffic, for single frames.
@@ -71,7 +102,8 @@ impl<'a> Frames<'a> {
         let from = times.0.max(Instant::ZERO + run.scenario.measure_from);
         let first = rows.partition_point(|row| row.captured_at < from);
         let empty = EmptyPath { run, spec, links, capacities };
-        Frames { spec, rows: &rows[first..], from, end: times.1, empty }
+        let pause = Pause::of(spec, times.0);
+        Frames { spec, rows: &rows[first..], from, end: times.1, pause, empty }
     }
 
     fn delays(&self, to: impl Fn(&FrameRow) -> Instant) -> Vec<f64> {
@@ -116,19 +148,25 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Times of the playouts, in order.
-    fn playouts(&self) -> impl Iterator<Item = (f64, &FrameRow)> {
+    /// Times of the playouts without the pause, in order.
+    fn playouts(&self) -> impl Iterator<Item = (Instant, &FrameRow)> {
         let played = self.rows.iter().filter(|row| row.played_at < Instant::MAX);
-        played.map(|row| (row.played_at.as_secs_f64(), row))
+        played.map(|row| (self.pause.playout(row), row))
+    }
+
+    /// Begin and end of the measured time on the clock of the playouts.
+    fn measured(&self) -> (Instant, Instant) {
+        (self.pause.clock(self.from), self.pause.clock(self.end))
     }
 
     /// Number of freezes, and their duration in seconds. The time from the last playout to the end
-    /// counts too.
+    /// counts too, the pause does not.
     fn freezes(&self) -> (u64, f64) {
-        let times: Vec<f64> = self.playouts().map(|(at, _)| at).collect();
+        let times: Vec<f64> = self.playouts().map(|(at, _)| at.as_secs_f64()).collect();
         let nominal = 1.0 / self.spec.source.params().number("frame_rate");
         let (mut count, mut total) = (0, 0.0);
-        let end = self.end.as_secs_f64();
+        let (from, end) = self.measured();
+        let (from, end) = (from.as_secs_f64(), end.as_secs_f64());
         for (place, &at) in times.iter().enumerate() {
             let next = times.get(place + 1).copied().unwrap_or(end);
             let first = place.saturating_sub(FREEZE_FRAMES);
@@ -143,7 +181,7 @@ impl<'a> Frames<'a> {
             }
         }
         let none = times.is_empty() && !self.rows.is_empty();
-        if none { (1, end - self.from.as_secs_f64()) } else { (count, total) }
+        if none { (1, end - from) } else { (count, total) }
     }
 
     /// The model of the quality, and its score.
@@ -152,6 +190,9 @@ impl<'a> Frames<'a> {
             return ("", None);
         }
         let params = self.spec.source.params();
+        if params.choice("quality") == "none" {
+            return ("", None);
+        }
         if params.choice("quality") == "voice" {
             let nominal = 1.0 / params.number("frame_rate");
             // A frame of voice leaves when its last sample is recorded.
@@ -164,13 +205,13 @@ impl<'a> Frames<'a> {
     }
 
     /// The mean over all whole seconds of P.1203.1's score of the frames played in it. A second
-    /// without a frame has the score 1.
+    /// without a frame has the score 1. The pause does not count.
     fn video(&self, pixels: u64) -> Option<f64> {
-        let seconds = self.end.since(self.from).0 / 1_000_000_000;
-        let mut sums = vec![(0.0, 0.0); seconds as usize];
+        let (from, end) = self.measured();
+        let second = |at: Instant| (at.since(from).0 / 1_000_000_000) as usize;
+        let mut sums = vec![(0.0, 0.0); second(end)];
         for (at, row) in self.playouts() {
-            let place = (at - self.from.as_secs_f64()).floor();
-            if let Some((bits, frames)) = sums.get_mut(place.max(0.0) as usize) {
+            if let Some((bits, frames)) = sums.get_mut(second(at)) {
                 *bits += f64::from(row.bytes) * 8.0;
                 *frames += 1.0;
             }

@@ -1,4 +1,4 @@
-//! Transfers with sizes from a distribution: their list, and the sum of random arrivals in series
+//! Transfers with sizes from a distribution or in batches: their list, and the sum of random arrivals in series
 //! and summary.
 
 use std::ops::Range;
@@ -116,8 +116,8 @@ pub(super) fn list<M: Metering, T: Tap>(
     flows.map(transfer).collect()
 }
 
-/// The transfers of a flow with one connection; `None` if its source draws no sizes, or if its hosts
-/// are outside the simulation and report no single transfers.
+/// The transfers of a flow with one connection; `None` if its source does not list them, or if its
+/// hosts are outside the simulation and report no single transfers.
 pub(super) fn of_connection<M: Metering, T: Tap>(
     run: &Run,
     hosts: &Hosts<M, T>,
@@ -125,7 +125,7 @@ pub(super) fn of_connection<M: Metering, T: Tap>(
     (place, flow): (usize, usize),
 ) -> Option<Vec<Transfer>> {
     let AnyHost::Transport(host) = &hosts.flows[flow].host else { return None };
-    if !run.scenario.flows[flow].source.draws_sizes() {
+    if !run.scenario.flows[flow].source.lists_transfers() {
         return None;
     }
     let path = EmptyPath::new(run, &run.scenario.flows[flow], links);

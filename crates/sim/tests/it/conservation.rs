@@ -187,6 +187,41 @@ fn control() -> impl Strategy<Value = String> {
     (0..all.len()).prop_map(move |place| all[place].to_owned())
 }
 
+/// Media with any shipped controller, or without one.
+fn media() -> impl Strategy<Value = (String, String)> {
+    let every = sojourn_cc::all().iter().filter(|a| a.info.needs.media).map(|a| a.info.name);
+    let names: Vec<&str> = every.chain(["none"]).collect();
+    let rates = (10_000_u64..2_000_000, 0_u64..20_000_000);
+    let frames = (1_u64..200, 0.0..0.5_f64, 64_u64..3000, 1.0..5.0_f64);
+    let playout = (
+        prop::sample::select(vec!["conceal", "key-frame"]),
+        prop::sample::select(vec!["video", "voice", "none"]),
+        prop::option::of(0_u64..100),
+    );
+    let feedback = (1_u64..100, 1_u64..50, any::<bool>(), 0_u64..20);
+    let pause = prop::option::of((1_u64..1500, 1_u64..1500));
+    (prop::sample::select(names), rates, frames, playout, feedback, pause).prop_map(
+        |(control, (least, more), frames, (repair, quality, delay), feedback, pause)| {
+            let (frame_rate, variation, packet, key_size) = frames;
+            let (interval, packets, on_frame, microburst) = feedback;
+            let delay = delay.map_or(String::new(), |ms| format!(", playout_delay = \"{ms}ms\""));
+            let pause = pause.map_or(String::new(), |(at, span)| {
+                format!(", pause = \"{at}ms\", resume = \"{}ms\"", at + span)
+            });
+            let source = format!(
+                "{{ kind = \"media\", min_rate = \"{least}bit\", max_rate = \"{}bit\", \
+                 frame_rate = {frame_rate}, variation = {variation:.3}, packet = \"{packet}B\", \
+                 key_interval = \"500ms\", key_size = {key_size:.2}, repair = \"{repair}\", \
+                 quality = \"{quality}\", feedback_interval = \"{interval}ms\", \
+                 feedback_packets = {packets}, feedback_on_frame = {on_frame}, \
+                 microburst = \"{microburst}ms\"{delay}{pause} }}",
+                least + more
+            );
+            (control.to_owned(), source)
+        },
+    )
+}
+
 fn on_off() -> impl Strategy<Value = String> {
     (10_000_u64..50_000_000, 1_u64..500, 0_u64..500, any::<bool>()).prop_map(
         |(rate, on, off, exponential)| {
@@ -279,16 +314,20 @@ fn transport_of(quic: bool) -> impl Strategy<Value = String> {
 /// A flow from link `first` on; its return path is a delay, or the first link.
 fn flow() -> impl Strategy<Value = (usize, bool, String)> {
     let datagrams = on_off().prop_map(|source| ("none".to_owned(), source));
-    let what = prop_oneof![4 => (control(), source()), 1 => datagrams];
+    let what = prop_oneof![4 => (control(), source()), 1 => datagrams, 2 => media()];
     let stop = prop::option::of(600_u64..1500);
     let validation = prop::sample::select(vec!["rfc5681", "rfc7661", "linux"]);
     let transport = (transport(), validation);
     (0_usize..3, any::<bool>(), what, transport, 0_u64..500, stop).prop_map(
         |(first, back, (control, source), (transport, rule), start, stop)| {
+            let is_media = source.contains("\"media\"");
             let transport = with_validation(&control, &transport, rule);
             let stop = stop.map_or(String::new(), |ms| format!("stop = \"{ms}ms\"\n"));
+            // Media has no connection.
+            let transport =
+                if is_media { String::new() } else { format!("transport = {transport}\n") };
             let text = format!(
-                "control = \"{control}\"\nsource = {source}\ntransport = {transport}\n\
+                "control = \"{control}\"\nsource = {source}\n{transport}\
                  start = \"{start}ms\"\n{stop}"
             );
             (first, back, text)

@@ -15,8 +15,8 @@ fn case(file: &str) -> Vec<RunSummary> {
     run_all(&scenario, scenario.seed).into_iter().map(|outcome| outcome.summary).collect()
 }
 
-/// RFC 8867 section 5.1: the rate converges to the capacity. Each controller uses more than half of
-/// it, although it changes four times in 100 s.
+/// RFC 8867 section 5.1: the rate converges to the capacity after each of its three changes. The RFC
+/// has no limits; those here are regressions, at some distance from the figures of docs/media.md.
 #[test]
 fn one_video_follows_the_capacity() {
     for summary in case("variable-one") {
@@ -33,7 +33,9 @@ fn one_video_follows_the_capacity() {
 fn a_video_keeps_its_least_rate_beside_tcp() {
     for summary in case("long-tcp") {
         let (_, media) = videos(&summary).next().expect("there is a video");
-        assert!(media.media_bps > 145e3, "{}: {media:?}", summary.control);
+        // 3,000 frames with a deviation of 0.21 each: 0.4 % of standard error, and four of them.
+        assert!(media.media_bps > 150e3 * (1.0 - 0.016), "{}: {media:?}", summary.control);
+        // A regression: TCP's own losses hit few frames.
         assert!(media.played_frames * 10 > media.frames * 8, "{media:?}");
     }
 }
@@ -51,10 +53,27 @@ fn videos_that_start_together_have_comparable_rates() {
     }
 }
 
-/// The named profiles of `scenarios/traffic` run, and their frames arrive.
+/// RFC 8867 section 6.3: no video starves at either of two bottlenecks, and both are used. The RFC has no
+/// limits. Those here are regressions: the video through both has more than the encoder's least rate of
+/// 150 kbit/s, although SCReAM leaves it little (docs/media.md).
+#[test]
+fn videos_share_two_bottlenecks() {
+    for summary in case("bottlenecks") {
+        for (flow, media) in videos(&summary) {
+            assert!(media.media_bps > 170e3, "{}: {} {media:?}", summary.control, flow.name);
+        }
+        for name in ["near", "far"] {
+            let used = link(&summary, name).utilisation.expect("it has a capacity");
+            assert!(used > 0.7, "{}: {name} {used}", summary.control);
+        }
+    }
+}
+
+/// The named profiles of `scenarios/traffic` run, and their data arrive. Updates of a game have no
+/// quality of speech or pictures.
 #[test]
 fn named_traffic_runs() {
-    for name in ["game", "voip", "cloud-gaming", "web-page", "rrul", "torrent"] {
+    for name in ["game", "voip", "video-call", "cloud-gaming", "web-page", "rrul", "torrent"] {
         let scenario = shipped(&format!("traffic/{name}.toml"));
         for outcome in run_all(&scenario, scenario.seed) {
             for flow in &outcome.summary.flows {
@@ -62,20 +81,20 @@ fn named_traffic_runs() {
                 let Some(media) = &flow.media else { continue };
                 // Cloud gaming has a least rate of 20 Mbit/s, which starves beside the download.
                 assert!(media.complete_frames * 3 > media.frames, "{name}: {media:?}");
-                assert!(media.quality_mos.is_some_and(|mos| (1.0..=5.0).contains(&mos)));
+                let is_update = flow.name.starts_with("game") || flow.name == "player";
+                assert_eq!(media.quality_mos.is_none(), is_update, "{name}: {flow:?}");
             }
         }
     }
 }
 
-/// Half the round trip of 20 ms and the transmission of a frame are the least delay. SCReAM over
-/// DualPI2 adds less than 10 ms at the 99th percentile, and needs most of the link.
-#[test]
-fn scream_over_dualpi2_adds_little_delay() {
-    let text = r#"
+/// SCReAM alone over DualPI2 at a round trip of 20 ms.
+fn over_dualpi2(frame_rate: u32) -> (MediaSummary, f64) {
+    let text = format!(
+        r#"
 duration = "40s"
-measure = { from = "10s" }
-record = { interval = "0s" }
+measure = {{ from = "10s" }}
+record = {{ interval = "0s" }}
 [link.forward]
 rate = "20Mbit"
 delay = "10ms"
@@ -86,13 +105,33 @@ delay = "10ms"
 control = "scream"
 path = ["forward"]
 back = ["backward"]
-source = { kind = "media", max_rate = "400Mbit", frame_rate = 60 }
-"#;
-    let summary = Simulation::new(&as_written(text), None, 1).finish().summary;
+source = {{ kind = "media", max_rate = "400Mbit", frame_rate = {frame_rate} }}
+"#
+    );
+    let summary = Simulation::new(&as_written(&text), None, 1).finish().summary;
     let (_, media) = videos(&summary).next().expect("there is a video");
-    let least = media.least_frame_delay_mean_s.expect("there are frames");
+    (media.clone(), link(&summary, "forward").utilisation.expect("it has a capacity"))
+}
+
+/// The target: a 99th percentile of the frame delay of half the round trip and 10 ms, at 80 % of the
+/// capacity.
+#[test]
+fn scream_over_dualpi2_meets_the_target_at_240_frames_a_second() {
+    let (media, used) = over_dualpi2(240);
     let p99 = media.frame_delay.p99_s.expect("there are frames");
-    assert!(p99 < least + 0.010, "{p99} {least}");
-    let used = link(&summary, "forward").utilisation.expect("it has a capacity");
+    assert!(p99 <= 0.020, "{p99}");
+    assert!(used >= 0.8, "{used}");
+}
+
+/// At 60 frames a second, a frame at 80 % of the capacity takes 23.3 ms alone, so that no controller
+/// meets the target. The limits are regressions: the median is within 1 ms of the least delay, and
+/// the use of the link is below the two thirds at which pacing with 1.5 times the rate begins to fill
+/// it (docs/media.md).
+#[test]
+fn scream_over_dualpi2_adds_little_delay_to_large_frames() {
+    let (media, used) = over_dualpi2(60);
+    let least = media.least_frame_delay_mean_s.expect("there are frames");
+    let p50 = media.frame_delay.p50_s.expect("there are frames");
+    assert!(p50 < least + 0.001, "{p50} {least}");
     assert!(used > 0.65, "{used}");
 }

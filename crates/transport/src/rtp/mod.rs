@@ -10,7 +10,7 @@ mod receiver;
 mod report;
 mod sender;
 
-pub use playout::{Played, Playout, Repair};
+pub use playout::{Late, Played, Playout, Repair};
 pub use receiver::{FeedbackRule, RtpReceiver};
 pub use report::{Arrival, Format, Report};
 pub use sender::{RtpSender, RtpSetup, RtpStats};

@@ -15,6 +15,15 @@ pub enum Repair {
     KeyFrame,
 }
 
+/// The treatment of a frame that is complete after its playout time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// It is played at once: a video shows its newest frame.
+    Play,
+    /// It is discarded: its place in a continuous sound is over.
+    Discard,
+}
+
 /// A frame that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
@@ -33,6 +42,7 @@ pub struct Playout {
     fixed: Option<Duration>,
     estimate: Estimate,
     repair: Repair,
+    late: Late,
     /// Packets that have arrived of each incomplete frame.
     partial: BTreeMap<u32, u32>,
     /// Complete frames, with the time at which they were complete, and their playout time.
@@ -77,11 +87,12 @@ impl Estimate {
 
 impl Playout {
     /// A jitter buffer with this time from capture to playout; adaptive if `None`.
-    pub fn new(fixed: Option<Duration>, repair: Repair) -> Playout {
+    pub fn new(fixed: Option<Duration>, repair: Repair, late: Late) -> Playout {
         Playout {
             fixed,
             estimate: Estimate::default(),
             repair,
+            late,
             partial: BTreeMap::new(),
             ready: BTreeMap::new(),
             next: 0,
@@ -110,10 +121,12 @@ impl Playout {
         };
         self.estimate.add(delay);
         let due = frame.captured_at + target;
-        if frame.number >= self.next {
+        let is_late = now > due;
+        let is_discarded = is_late && self.late == Late::Discard;
+        if frame.number >= self.next && !is_discarded {
             self.ready.insert(frame.number, (frame, now, due.max(now)));
         }
-        Some((frame, now > due))
+        Some((frame, is_late))
     }
 
     /// Time of the next playout; [`Instant::MAX`] if no frame waits.
@@ -150,5 +163,48 @@ impl Playout {
     /// Complete frames that could not be decoded for want of an earlier one.
     pub fn undecodable_frames(&self) -> u64 {
         self.undecodable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::{Bytes, Ecn};
+
+    /// Numbers of the frames that are played, of frames of one packet with these delays in ms, 20 ms
+    /// apart, with 50 ms from capture to playout.
+    fn played(delays_ms: &[u64], late: Late) -> Vec<u32> {
+        let mut playout = Playout::new(Some(Duration::from_millis(50)), Repair::Conceal, late);
+        let mut arrivals = Vec::new();
+        for (number, delay) in (0..).zip(delays_ms) {
+            let captured_at = Instant::ZERO + Duration::from_millis(20 * u64::from(number));
+            let frame = MediaFrame { number, bytes: Bytes(160), is_key: number == 0, captured_at };
+            arrivals.push((captured_at + Duration::from_millis(*delay), frame));
+        }
+        arrivals.sort_by_key(|(at, _)| *at);
+        let mut numbers = Vec::new();
+        for (at, frame) in arrivals {
+            while playout.next_at() < at {
+                numbers.extend(playout.play(playout.next_at()).map(|played| played.frame.number));
+            }
+            let number = u64::from(frame.number);
+            let bytes = frame.bytes + Bytes(12);
+            let (ecn, parts) = (Ecn::NotEct, 1);
+            let packet = RtpPacket { number, bytes, ecn, frame, parts, is_last: true };
+            let is_late = at > frame.captured_at + Duration::from_millis(50);
+            assert_eq!(playout.on_packet(at, &packet), Some((frame, is_late)));
+        }
+        while playout.next_at() < Instant::MAX {
+            numbers.extend(playout.play(playout.next_at()).map(|played| played.frame.number));
+        }
+        numbers
+    }
+
+    #[test]
+    fn a_late_frame_of_voice_is_discarded() {
+        // The third frame comes 10 ms after its playout time, and before the next one is due.
+        let delays = [10, 50, 60, 10];
+        assert_eq!(played(&delays, Late::Play), [0, 1, 2, 3]);
+        assert_eq!(played(&delays, Late::Discard), [0, 1, 3]);
     }
 }

@@ -27,6 +27,8 @@ pub struct RtpSetup {
     pub max_rate: Rate,
     /// The controller's use of ECN.
     pub ecn: EcnUse,
+    /// Packets that the pacing spreads over this time leave together.
+    pub microburst: Duration,
 }
 
 /// Counts of a sender.
@@ -61,6 +63,8 @@ pub struct RtpSender {
     queue: VecDeque<Queued>,
     flight: Flight,
     pacer: Pacer,
+    /// Departure of the first packet of the last microburst.
+    burst_at: Instant,
     limits: Limits,
     rtt: Rtt,
     /// Time of the last report, or of the packet that left when none was in flight.
@@ -98,6 +102,7 @@ impl RtpSender {
             queue: VecDeque::new(),
             flight: Flight::default(),
             pacer: Pacer::default(),
+            burst_at: Instant::ZERO,
             rtt: Rtt::new(Profile::Tcp, LEAST_TIMEOUT),
             progress_at: Instant::ZERO,
             loss_end: 0,
@@ -150,8 +155,13 @@ impl RtpSender {
             self.is_limited = true;
             return None;
         }
-        if self.pacer.next() > now {
+        let due = self.pacer.next();
+        let joins = now == self.burst_at && due < now + self.setup.microburst;
+        if due > now && !joins {
             return None;
+        }
+        if !joins {
+            self.burst_at = now;
         }
         let queued = self.queue.pop_front()?;
         Some(self.send(now, &queued))
