@@ -30,6 +30,7 @@ fn counts(
     loses_report: impl Fn(u32) -> bool,
 ) -> (RtpStats, f64) {
     let setup = RtpSetup {
+        microburst: Duration::ZERO,
         packet: Bytes(1200),
         header: Bytes(12),
         interval: FRAME,
