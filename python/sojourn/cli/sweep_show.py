@@ -104,8 +104,8 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
         table.add_row(*texts, f"{row['n']:,}", *cells)
     out = console()
     out.print(table)
-    if said := _about_seeds(rows["n"].max()):
-        out.print(said, style="dim")
+    if about := _about_seeds(max(rows["n"].to_list(), default=0)):
+        out.print(about, style="dim")
     subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
     said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
     if said:
