@@ -38,6 +38,7 @@ back = ["back{number}"]
 BURSTS = (
     'transport = { tso = "64KiB", tso_defer = "linux-6.18", burst_acks = true, quick_acks = 62 }'
 )
+CODEL = '{ kind = "codel", ecn = true, ce_threshold = "1ms" }'
 STEP = '{ kind = "step", k = 20 }'
 # 50 kB at 40 ms raise the round-trip times of both flows in slow start by 4 ms.
 BURST = """
@@ -59,6 +60,7 @@ CASES = {
     "prague": ("prague", "integer", '"dualpi2"', "10ms", ["10ms"]),
     "prague-two": ("prague", "integer", '"dualpi2"', *EQUAL),
     "prague-step": ("prague", "integer", STEP, "10ms", ["10ms"]),
+    "prague-codel": ("prague", "integer", CODEL, "10ms", ["10ms"]),
     "dctcp-step": ("dctcp", "exact", STEP, "10ms", ["10ms"]),
 }
 

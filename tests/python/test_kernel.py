@@ -161,6 +161,7 @@ source = {{ kind = "file", size = "6MB" }}
     [
         ("dctcp", '{ kind = "step", k = 10 }'),
         ("dctcp", '{ kind = "codel", ecn = true, ce_threshold = "4ms" }'),
+        ("prague", '{ kind = "codel", ecn = true, ce_threshold = "4ms" }'),
         ("prague", '{ kind = "step", k = 10 }'),
         ("prague", '"dualpi2"'),
     ],

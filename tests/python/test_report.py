@@ -166,7 +166,7 @@ def test_response_times_have_a_row() -> None:
     link = {"neck": {"rate": "20Mbit", "delay": "10ms"}}
     document = {"duration": "2s", "controls": ["cubic"], "link": link, "flow": {"web": flow}}
     assert "Response time" in sojourn.run(document).plot().svg
-    call = sojourn.Scenario.load(ROOT / "scenarios" / "video-call.toml").set("duration=4s")
+    call = sojourn.Scenario.load(ROOT / "scenarios" / "video-call.toml").set("duration=11s")
     assert "Frame delay" in sojourn.run(call).plot().svg
 
 
