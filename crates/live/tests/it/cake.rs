@@ -239,19 +239,30 @@ fn the_filter_keeps_the_acknowledgements_of_the_kernel() {
 fn flows_take_turns_as_in_the_kernel() {
     // In rounds of 300 bytes, the deficits of packets of 170 bytes stay 9 bytes or more from zero, so
     // that the random rounding of the rounds, a byte at most, does not change the order.
-    let packets: Vec<Segment> = [(1, 20), (2, 12), (3, 4), (4, 1), (5, 9)]
-        .into_iter()
-        .flat_map(|(flow, count)| {
-            (0..count).map(move |place| {
-                Segment::data(100 * flow + place, ((flow as u8, flow as u8), flow), 170)
-            })
-        })
-        .collect();
+    let packets = |hosts: u8| -> Vec<Segment> {
+        let flow_of = |(flow, count): (u16, u16)| {
+            let host = hosts + flow as u8;
+            (0..count)
+                .map(move |place| Segment::data(100 * flow + place, ((host, host), flow), 170))
+        };
+        [(1, 20), (2, 12), (3, 4), (4, 1), (5, 9)].into_iter().flat_map(flow_of).collect()
+    };
     with_kernel(|kernel| {
         for mode in ["flows", "triple-isolate", "flowblind", "hosts"] {
             let keys = format!(", isolation = \"{mode}\", bandwidth = \"200kbit\"{PATIENT}");
-            let [(found, _), (own, _)] = compare(kernel, &keys, &packets, packets.len());
-            assert_eq!(found, own, "{mode}");
+            let agree = |hosts: u8| {
+                let packets = packets(hosts);
+                let [(found, _), (own, _)] = compare(kernel, &keys, &packets, packets.len());
+                if found != own {
+                    eprintln!(
+                        "{mode}, hosts from {hosts} on: {found:?} in the kernel, {own:?} here"
+                    );
+                }
+                found == own
+            };
+            // Two hosts in one of the kernel's 1,024 places share as one. Its hash is another one after
+            // each start, and other addresses have other places.
+            assert!([0, 50, 100].into_iter().any(agree), "{mode}");
         }
     });
 }
