@@ -138,8 +138,8 @@ def page(data: Mapping[str, Any]) -> str:
         "[Releases](../CONTRIBUTING.md#releases) has the checks of these packages for advisories.",
         "",
         f"The wheel has {_mb(data['wheel_bytes'])}. Measured with Python {data['python']} on two "
-        f"cores of a virtual machine ({data['system']}), without a cache; other work shared the "
-        "cores.",
+        f"cores of a virtual machine ({data['system']}), without a cache and "
+        "without other work.",
         "",
         "## Installations",
         "",
