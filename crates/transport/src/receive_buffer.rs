@@ -8,10 +8,9 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::config::Config;
 use crate::reassembly::{Arrival, Reassembly};
+use crate::window_tuning::{FIRST_ROUND, WindowProbe};
 use crate::wire::Data;
 
-/// `TCP_INIT_CWND`: packets that Linux expects in the first round trip.
-const FIRST_ROUND: u64 = 10;
 /// A smaller packet does not open the window (`tcp_event_data_recv`).
 const LEAST_LEN: u32 = 128;
 /// The tick of TCP's timestamps (`TCP_TS_HZ`), in nanoseconds.
@@ -44,9 +43,7 @@ pub(crate) struct Buffer {
     echo: Option<Instant>,
     /// Departure of the handshake's answer, which the first data echo; `None` after them.
     answered_at: Option<Instant>,
-    /// Measurement of the round-trip time by a whole window (`tcp_rcv_rtt_measure`): its end, and its
-    /// start.
-    probe: Option<(u64, Instant)>,
+    probe: WindowProbe,
     /// Start of the measurement of read bytes, and the bytes read before; `None` before the connection
     /// is established.
     epoch: Option<(Instant, u64)>,
@@ -73,7 +70,7 @@ impl Buffer {
             rtt: None,
             echo: None,
             answered_at: None,
-            probe: None,
+            probe: WindowProbe::default(),
             epoch: None,
             read: 0,
             held: 0,
@@ -132,23 +129,12 @@ impl Buffer {
             self.resize(2 * self.space, beyond);
             return opens;
         }
-        self.measure_window(now, read - new + bytes);
+        self.probe.on_arrival(now, read - new + bytes, self.window, &mut self.rtt);
         let opens = self.grow(data.len, self.held + bytes);
         self.held -= new - bytes;
         let beyond = (self.end - all.next()) * u64::from(self.mss);
         self.adjust(now, beyond);
         opens
-    }
-
-    /// `tcp_rcv_rtt_measure`: a whole window takes a round trip or longer.
-    fn measure_window(&mut self, now: Instant, arrived: u64) {
-        let (end, began) = *self.probe.get_or_insert((arrived.saturating_add(self.window), now));
-        if arrived < end {
-            return;
-        }
-        let sample = now.since(began).max(Duration::from_micros(1));
-        self.rtt = Some(self.rtt.map_or(sample, |rtt| rtt.min(sample)));
-        self.probe = Some((arrived.saturating_add(self.window), now));
     }
 
     /// `tcp_grow_window`: a packet opens the window by two, if the buffer has room beside `used` bytes.

@@ -14,7 +14,7 @@ use crate::receive_buffer::Buffer;
 use crate::wire::{Data, WindowUpdate};
 
 /// `TCP_INIT_CWND`: packets that Linux expects in the first round trip.
-const FIRST_ROUND: u64 = 10;
+pub(crate) const FIRST_ROUND: u64 = 10;
 /// Packets that Linux adds to the window of two round trips.
 const CUSHION: u64 = 16;
 /// Linux replaces a sample of zero by its unit.
@@ -121,9 +121,32 @@ struct RightSizing {
     clamp: u64,
     /// `rcvq_space.space`: bytes read in the greatest round trip so far.
     space: u64,
-    /// Measurement of the round-trip time without timestamps: the position up to which a whole
-    /// window has arrived, and the start (`tcp_rcv_rtt_measure`).
-    probe: Option<(u64, Instant)>,
+    probe: WindowProbe,
+}
+
+/// Measurement of the round-trip time without timestamps: the position up to which a whole window has
+/// arrived, and the start (`tcp_rcv_rtt_measure`).
+#[derive(Debug, Default)]
+pub(crate) struct WindowProbe(Option<(u64, Instant)>);
+
+impl WindowProbe {
+    /// So many bytes have `arrived`. A whole window takes a round trip or longer, so its time may only
+    /// lower the estimate.
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Instant,
+        arrived: u64,
+        window: u64,
+        rtt: &mut Option<Duration>,
+    ) {
+        let (end, began) = *self.0.get_or_insert((arrived.saturating_add(window), now));
+        if arrived < end {
+            return;
+        }
+        let sample = now.since(began).max(LEAST_RTT);
+        *rtt = Some(rtt.map_or(sample, |rtt| rtt.min(sample)));
+        self.0 = Some((arrived.saturating_add(window), now));
+    }
 }
 
 impl ByAcks {
@@ -135,7 +158,7 @@ impl ByAcks {
                 mss,
                 clamp: window,
                 space: window.min(FIRST_ROUND * mss),
-                probe: None,
+                probe: WindowProbe::default(),
             }),
             Profile::Quic => Rule::Doubling,
         };
@@ -162,7 +185,7 @@ impl ByAcks {
             let epoch = *self.epoch.get_or_insert((now, 0));
             match &mut self.rule {
                 Rule::RightSizing(rule) => {
-                    rule.probe(now, read, self.window, &mut self.rtt);
+                    rule.probe.on_arrival(now, read, self.window, &mut self.rtt);
                     // `tcp_grow_window`: two bytes for each that arrives.
                     self.window = (self.window.saturating_add(2 * new)).min(rule.clamp);
                     if self.rtt.is_some_and(|rtt| now.since(epoch.0) >= rtt) {
@@ -190,17 +213,6 @@ impl ByAcks {
 }
 
 impl RightSizing {
-    /// A whole window takes a round trip or longer, so its time may only lower the estimate.
-    fn probe(&mut self, now: Instant, read: u64, window: u64, rtt: &mut Option<Duration>) {
-        let (end, began) = *self.probe.get_or_insert((read.saturating_add(window), now));
-        if read < end {
-            return;
-        }
-        let sample = now.since(began).max(LEAST_RTT);
-        *rtt = Some(rtt.map_or(sample, |rtt| rtt.min(sample)));
-        self.probe = Some((read.saturating_add(window), now));
-    }
-
     /// Sizes the buffer after a round trip in which the application read `copied` bytes: twice as
     /// much for losses, 16 packets for variation, and twice the relative growth since the last
     /// greatest round trip for a sender in slow start.

@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(bench.report(100, 0, "xxx"), (3, 0));
         assert_eq!(bench.report(101, 0, "xxx"), (0, 0));
         assert_eq!(bench.report(102, 0, "xxxxx"), (2, 0));
-        // Of forgotten packets too.
+        // The same holds for forgotten packets.
         assert_eq!(bench.report(9_000, 0, "xxxxx"), (0, 0));
         assert_eq!((bench.flight.in_flight(), bench.flight.next_number()), (SIZE, 6));
     }
