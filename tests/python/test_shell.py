@@ -245,7 +245,7 @@ def available(controller: str) -> Iterator[None]:
         loader.wait(60)
 
 
-# Where any user may choose only reno and bbr, the others cannot be the default of a namespace.
+# If users may choose only reno and bbr, the other controllers cannot be a namespace's default.
 @pytest.mark.parametrize("controller", ["reno", "cubic", "sojourn_lola"])
 @pytest.mark.parametrize("version", ["", "6"])
 def test_tcp_of_both_sides_has_the_requested_controller(

@@ -1,4 +1,4 @@
-"""Tests are left out where the machine refuses what they need, and for no other error."""
+"""Tests are skipped if the machine refuses a part that they need; they fail for other errors."""
 
 import pytest
 import support

@@ -167,17 +167,17 @@ pub fn run(
         }
     };
     let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
-    let is_traced = &AtomicBool::new(false);
+    let has_ended = &AtomicBool::new(false);
     let (finished, writer, acks) = thread::scope(|scope| {
         let writer = writer.map(|writer| writer.start(scope)).transpose()?;
         let tracing = probe.as_ref().map(|probe| {
             let collect =
-                move || Acks::collect(probe, scenario, clock, is_traced).map_err(Error::Probe);
+                move || Acks::collect(probe, scenario, clock, has_ended).map_err(Error::Probe);
             spawn(scope, "tracing", collect)
         });
         let tracing = tracing.transpose()?;
         let finished = FlowThreads::new(scope, &flows, times).run(clock, links, ends);
-        is_traced.store(true, Ordering::Release);
+        has_ended.store(true, Ordering::Release);
         let acks = tracing.map(|thread| thread.join().map_err(|_| Error::Thread("tracing"))?);
         // Before the fault of the run: the run ends early if the capture cannot be written.
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);

@@ -64,7 +64,7 @@ impl Native {
         self.results(words)
     }
 
-    /// What the program writes to its output for these words.
+    /// The output of the program for these words.
     pub(crate) fn results<'a, const N: usize>(
         &self,
         words: impl Iterator<Item = &'a u64>,

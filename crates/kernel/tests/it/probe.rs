@@ -48,7 +48,7 @@ fn rows(namespace: u32) -> Option<Vec<AckRow>> {
 fn every_byte_that_is_acknowledged_has_a_row() {
     let own = fs::metadata("/proc/thread-self/ns/net").expect("a namespace").ino() as u32;
     let Some(rows) = rows(own) else { return };
-    // Of 127.0.0.1, and of senders: a receiver gets acknowledgements of nothing.
+    // The rows of senders at 127.0.0.1: a receiver sends no data that are acknowledged.
     let acks: Vec<_> = rows.iter().filter(|row| row.address == 1 && row.acked > 0).collect();
     let acked: u64 = acks.iter().map(|row| u64::from(row.acked)).sum();
     println!("{} rows, {acked} bytes acknowledged", acks.len());

@@ -12,7 +12,7 @@ const NONE: u64 = u64::MAX;
 const MSS: u64 = 1448;
 const INITIAL_PACKETS: u64 = 10;
 
-/// What happens to the sender (`enum step_kind` in `bpf/stack.c`).
+/// The event at the sender in a step (`enum step_kind` in `bpf/stack.c`).
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Handshake,

@@ -20,8 +20,8 @@ pub(super) struct Frames<'a> {
     empty: EmptyPath<'a>,
 }
 
-/// The pause of a source, if it has one: from its begin to its end. The source makes no frames then,
-/// so that a picture that stands still is no freeze, and has no quality.
+/// The pause of a source, if it has one: from its begin to its end. The source makes no frames then:
+/// its still picture is not a freeze, and does not have a quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pause(Option<(Instant, Instant)>);
 

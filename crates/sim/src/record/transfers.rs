@@ -1,5 +1,5 @@
-//! Transfers with sizes from a distribution or in batches: their list, and the sum of random arrivals in series
-//! and summary.
+//! Transfers with sizes from a distribution or in batches: their list, and the sum of random arrivals
+//! in series and summary.
 
 use std::ops::Range;
 
