@@ -146,6 +146,11 @@ COMMANDS = (
         "sojourn.cli.listings:declare_queues",
     ),
     Command(
+        "columns",
+        "list the files of a run directory with their columns and keys",
+        "sojourn.cli.listings:declare_columns",
+    ),
+    Command(
         "scenarios",
         "list, print or copy the scenarios of this package",
         "sojourn.cli.shipped:declare",
