@@ -94,7 +94,11 @@ class MediaSummary(TypedDict):
     played_bps: float
     """rate of the played frames"""
     quality_mos: float | None
-    """estimated quality from 1 to 5, whatever the delay"""
+    """estimated quality from 1 to 5. Video: the mean over all seconds of ITU-T P.1203.1 (10/2017)
+    mode 0 for the frames played in each, for H.264 at the resolution of the source; a second
+    without a frame has the score 1, the seconds of a pause have none, and the delay does not
+    count. Voice: the E-model, ITU-T G.107, for G.711 with the mean playout delay and the share of
+    frames that were not played"""
     quality_model: str
     """the model of that estimate"""
 
@@ -108,7 +112,8 @@ class _Optional(TypedDict, total=False):
     closed: str
     """the reason, if a QUIC stack has ended the connection"""
     ecn_failure: str
-    """the damage to ECN for which the sender stopped its use"""
+    """the damage to ECN for which the sender stopped its use: `bleached`, `rewritten`,
+    `all_marked`, `lost` or `setup`"""
 
 
 class FlowSummary(_Optional):

@@ -88,14 +88,14 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add(
         "--live",
         action="store_true",
-        help="run the paper's live figures: real hosts over real links, in real time "
-        "(docs/live.md), beside simulations of the same scenarios",
+        help="run the paper's live figures: real hosts over real links, in real time, "
+        "beside simulations of the same scenarios",
     )
     add(
         "--stack",
         metavar="NAME",
-        help="run the paper's figures with a real QUIC stack in virtual time, such as `noq` "
-        "(docs/quic.md), beside those with the model of QUIC; with --live, over UDP in real time",
+        help="run the paper's figures with a real QUIC stack in virtual time, such as `noq`, "
+        "beside those with the model of QUIC; with --live, over UDP in real time",
     )
     add("--ipv6", action="store_true", help="with --live: use IPv6 instead of IPv4")
     add(

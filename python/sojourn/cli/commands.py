@@ -79,7 +79,7 @@ COMMANDS = (
     ),
     Command(
         "compare",
-        "compare run directories, of Sojourn or another program (docs/run-directory.md)",
+        "compare run directories, of Sojourn or another program",
         "sojourn.cli.compare:declare",
     ),
     Command(
@@ -158,7 +158,7 @@ COMMANDS = (
     Command("check", "validate scenario files", "sojourn.cli.scenarios:declare_check"),
     Command(
         "qlog",
-        "show the figures and plots of qlog files of any program (docs/exports.md)",
+        "show the figures and plots of qlog files of any program",
         "sojourn.cli.qlog:declare",
     ),
     Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),

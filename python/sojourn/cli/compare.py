@@ -35,7 +35,7 @@ _FOLDED = 2
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn compare`."""
     parser.description = (
-        "Compare run directories, of Sojourn or another program (docs/run-directory.md): one table "
+        "Compare run directories, of Sojourn or another program (`sojourn columns`): one table "
         "of all runs, named after their directories. Of two directories, a second table has the "
         "differences, and a figure draws one run over the other, in steps of the longer of their "
         "intervals. A series has the greatest value in each step, so percentiles of peaks "
