@@ -203,6 +203,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return args
 
 
+def parser_of(command: Command) -> argparse.ArgumentParser:
+    """Return the parser of one command, with its options."""
+    parser = _Parser(
+        prog=f"sojourn {command.name}", description=_sentence(command.help), allow_abbrev=False
+    )
+    _declare(command, parser)
+    return parser
+
+
 def _parser() -> argparse.ArgumentParser:
     """Return the parser without commands."""
     parser = _Parser(
@@ -283,8 +292,7 @@ def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         own = _add(groups[group], name, command.help)
         asked = command.name.split()
         if words[: len(asked)] == asked:
-            module, _, function = command.declare.partition(":")
-            getattr(import_module(module), function)(own)
+            _declare(command, own)
 
 
 def _reachable(words: Sequence[str]) -> list[Command]:
@@ -305,6 +313,13 @@ def _reachable(words: Sequence[str]) -> list[Command]:
 
 
 def _add(commands: _Commands, name: str, doc: str) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name, help=doc, description=doc[0].upper() + doc[1:] + ".", allow_abbrev=False
-    )
+    return commands.add_parser(name, help=doc, description=_sentence(doc), allow_abbrev=False)
+
+
+def _declare(command: Command, parser: argparse.ArgumentParser) -> None:
+    module, _, function = command.declare.partition(":")
+    getattr(import_module(module), function)(parser)
+
+
+def _sentence(doc: str) -> str:
+    return f"{doc[0].upper()}{doc[1:]}."

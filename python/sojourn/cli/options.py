@@ -8,9 +8,9 @@ from sojourn.pictures import PAGE, Pictures, ReportMissing
 from sojourn.selection import Chosen
 
 _RUN_JSON = (
-    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    'print {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
     '"spikes"}]}, with --runs "medians" (one entry a controller), "verdicts" on the changes of '
-    'capacity and "unavoidable" delays of traces, and nothing else on standard output; writes a '
+    'capacity and "unavoidable" delays of traces, and nothing else on standard output; write a '
     "run directory only if --out names one"
 )
 
