@@ -1,6 +1,6 @@
 """Load and unload controllers of the kernel many times while flows run, and check what remains.
 
-    sudo .venv/bin/python benches/kernel_loads.py [--times 1000]
+    sudo .venv/bin/python studies/kernel/kernel_loads.py [--times 1000]
 
 A third of the loaders end by `sojourn kernel unload --force`, a third by SIGTERM, a third by
 SIGKILL. Flows of TCP over the loopback device of a namespace choose the controller whenever it is
@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import bpf_objects
+import kernel_bpf
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Time in which a flow must have carried data, and a controller must have gone.
@@ -138,7 +138,7 @@ def _settled(before: dict[str, int]) -> dict[str, int]:
     """Return the objects beyond those of the beginning, once the kernel has freed the rest."""
     end = time.monotonic() + LIMIT_S
     while True:
-        now = bpf_objects.counts()
+        now = kernel_bpf.counts()
         left = {what: max(now[what] - before[what], 0) for what in now}
         if not any(left.values()) or time.monotonic() > end:
             return left
@@ -158,7 +158,7 @@ def _stuck(flows: list[Flow]) -> int:
 
 
 def _measure(controller: str, times: int, count: int) -> dict[str, Any]:
-    before, begin = bpf_objects.counts(), time.monotonic()
+    before, begin = kernel_bpf.counts(), time.monotonic()
     with _flows(controller, count) as flows:
         remained = sum(not _cycle(controller, turn) for turn in range(times))
         seconds = time.monotonic() - begin
