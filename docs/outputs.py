@@ -1,10 +1,10 @@
 """Writes the output below each command that README and guide show: `make outputs`.
 
-In a block `console`, a line `$ command` is followed by its output. A block `python` that a block `text`
-follows directly is shown with what it prints. The commands of a document run in its order, in one
-folder that has copies of the files that a reader has. Words after the fence's language are options:
-`lines=8` keeps the first eight lines of each output, and `exit=2` is the expected status. A block with
-`file=mine.toml` is that file, for the commands after it.
+In a block `console`, a line `$ command` is followed by its output. A block `python` with a block
+`text` directly after it is shown with what it prints. The commands of a document run in its order, in
+one folder that has copies of the files that a reader has. Words after the fence's language are
+options: `lines=8` keeps the first eight lines of each output, and `exit=2` is the expected status. A
+block with `file=mine.toml` is that file, for the commands after it.
 """
 
 import difflib
@@ -67,7 +67,7 @@ def is_setup(command: str) -> bool:
 
 
 def workplace(folder: Path) -> Path:
-    """Copy the files that a reader has into a folder, with the command where `make demo` puts it."""
+    """Copy the files that a reader has, with the command where `make demo` puts it."""
     for name in ("scenarios", "papers", "docs", "tests/captures"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
@@ -83,7 +83,7 @@ def environment() -> dict[str, str]:
 
 
 def printed(command: list[str], folder: Path, status: int) -> str:
-    """Run a command, and return what a terminal shows; another status than the expected is an error."""
+    """Run a command, and return what a terminal shows; any other status is an error."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -108,7 +108,7 @@ def kept(output: str, lines: int) -> str:
 
 
 def outputs(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
-    """Run the commands of a document, and yield each block that shows an output, as it should be."""
+    """Run the commands of a document, and yield each block that shows an output, renewed."""
     before: Block | None = None
     program = ""
     for block in blocks(text):
@@ -148,11 +148,14 @@ def renewed(text: str, folder: Path) -> str:
 
 def likeness(old: str, new: str) -> float:
     """Return the share of equal words of two outputs, in their order, whatever the numbers are."""
-    first, second = (_NUMBER.sub("0", re.sub(r"[─━│┃═|-]+", " ", text)).split() for text in (old, new))
+    first, second = (
+        _NUMBER.sub("0", re.sub(r"[─━│┃═|-]+", " ", text)).split() for text in (old, new)
+    )
     return difflib.SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def main() -> None:
+    """Write the named documents anew, by default all."""
     files = [Path(name).resolve() for name in sys.argv[1:]] or documents()
     for file in files:
         with tempfile.TemporaryDirectory() as folder:

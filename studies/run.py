@@ -4,8 +4,8 @@ A study is a folder with `study.py` and `README.md`. The program uses Sojourn as
 
 - `MINUTES`: how long a whole measurement takes on two cores;
 - `NEEDS` (optional): programs or rights that it needs beside Sojourn, such as `("root", "tshark")`;
-- `measure(small)`: returns tables, as lists of rows; `small` is the form of a few seconds, with the same
-  tables and columns, that the tests run;
+- `measure(small)`: returns tables, as lists of rows; `small` is the form of a few seconds,
+  with the same tables and columns, that the tests run;
 - `answer(tables)` (optional): Markdown for the README, between its two marks;
 - `draw(tables, folder)` (optional): writes pictures beside the README.
 
@@ -40,7 +40,8 @@ def load(name: str) -> ModuleType:
     """Load the program of a study; it imports modules of its own folder by name."""
     file = STUDIES / name / "study.py"
     spec = importlib.util.spec_from_file_location(f"study_{name.replace('-', '_')}", file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     study = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent))
     try:
@@ -53,7 +54,9 @@ def load(name: str) -> ModuleType:
 def missing(study: ModuleType) -> list[str]:
     """Return the needs of a study that this machine does not meet."""
     needs = getattr(study, "NEEDS", ())
-    return [need for need in needs if not (os.geteuid() == 0 if need == "root" else shutil.which(need))]
+    return [
+        need for need in needs if not (os.geteuid() == 0 if need == "root" else shutil.which(need))
+    ]
 
 
 def stored(name: str) -> Tables:
@@ -100,15 +103,22 @@ def publish(name: str, study: ModuleType, tables: Tables) -> None:
 
 
 def main() -> None:
+    """Measure a study, or list all."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("name", nargs="?", choices=names(), help="the study; without it, list all")
-    options.add_argument("--small", action="store_true", help="measure the short form, and write no file")
-    options.add_argument("--show", action="store_true", help="write README and pictures from the stored result")
+    options.add_argument(
+        "--small", action="store_true", help="measure the short form, and write no file"
+    )
+    options.add_argument(
+        "--show", action="store_true", help="write README and pictures from the stored result"
+    )
     given = options.parse_args()
     if given.name is None:
         for name in names():
             study = load(name)
-            print(f"{name:14} {study.MINUTES:5g} min  {(study.__doc__ or '').partition(chr(10))[0]}")
+            print(
+                f"{name:14} {study.MINUTES:5g} min  {(study.__doc__ or '').partition(chr(10))[0]}"
+            )
         return
     study = load(given.name)
     if given.show:

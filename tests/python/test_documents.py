@@ -1,8 +1,6 @@
 """The documents are correct: what they show runs, what is generated is current, and none grows."""
 
 import json
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +20,19 @@ BUDGETS = {
     "docs/theory": 3_500,
     "docs/accuracy.md": 1_500,
     "docs/tutorials docs/gallery.md": 3_500,
-    "docs/index.md docs/run-directory.md docs/install.md docs/contract.md docs/crates.md docs/STYLE.md"
-    " SECURITY.md CHANGELOG.md crates tests": 4_000,
+    "docs/index.md docs/run-directory.md docs/install.md docs/contract.md docs/crates.md"
+    " docs/STYLE.md SECURITY.md CHANGELOG.md crates tests": 4_000,
     "CONTRIBUTING.md": 1_300,
-    **{f"papers/{paper.name}": 300 for paper in sorted((ROOT / "papers").iterdir()) if paper.is_dir()},
-    **{f"studies/{study.name}": 400 for study in sorted((ROOT / "studies").iterdir()) if study.is_dir()},
+    **{
+        f"papers/{paper.name}": 300
+        for paper in sorted((ROOT / "papers").iterdir())
+        if paper.is_dir()
+    },
+    **{
+        f"studies/{study.name}": 400
+        for study in sorted((ROOT / "studies").iterdir())
+        if study.is_dir()
+    },
     "studies/README.md": 400,
 }
 # Readers of the repository and of the site wait for the pictures.
@@ -37,7 +43,16 @@ PICTURE = 150_000
 def tracked(*endings: str) -> list[Path]:
     """Return the tracked files with these endings; without git, all that are not built."""
     patterns = [f"*{ending}" for ending in endings]
-    line = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    line = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        *patterns,
+    ]
     listed = subprocess.run(line, capture_output=True, text=True, check=True).stdout
     return [ROOT / name for name in listed.splitlines() if (ROOT / name).is_file()]
 
@@ -53,7 +68,9 @@ def is_generated(file: Path) -> bool:
 @pytest.mark.parametrize("places", BUDGETS)
 def test_documents_stay_within_their_budgets(places: str) -> None:
     files = [file for file in tracked(".md") if under(file, places)]
-    words = {file.relative_to(ROOT).as_posix(): len(file.read_text("utf-8").split()) for file in files}
+    words = {
+        file.relative_to(ROOT).as_posix(): len(file.read_text("utf-8").split()) for file in files
+    }
     assert sum(words.values()) <= BUDGETS[places], words
 
 
