@@ -1,10 +1,10 @@
 """Writes the output below each command that README and guide show: `make outputs`.
 
 In a block `console`, a line `$ command` is followed by its output. A block `python` with a block
-`text` directly after it is shown with what it prints. The commands of a document run in its order, in
-one folder that has copies of the files that a reader has. Words after the fence's language are
-options: `lines=8` keeps the first eight lines of each output, and `exit=2` is the expected status. A
-block with `file=mine.toml` is that file, for the commands after it.
+`text` directly after it is shown with what it prints. The commands of a document run in its order,
+in one folder that has copies of the files that a reader has. Words after the fence's language are
+options: `lines=8` keeps the first eight lines of each output, and `exit=2` is the expected status.
+A block with `file=mine.toml` is that file, for the commands after it.
 """
 
 import difflib
