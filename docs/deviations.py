@@ -2,9 +2,9 @@
 
 The comment at the line that deviates begins with its source in parentheses:
 
-    // Deviation (RFC 9438 section 4.6): reduces the window instead of the flight size, as Linux does.
+    // Deviation (RFC 9438 4.6): reduces the window instead of the flight size, as Linux does.
 
-It goes on until a blank line of the comment, or its end. Each goes into docs/reference/deviations.md.
+It goes on until a blank line of the comment, or its end. All are in docs/reference/deviations.md.
 """
 
 import re

@@ -64,7 +64,7 @@ def picture(data: pl.DataFrame, title: str, order: list[str]) -> alt.Chart:
     )
     chart = alt.Chart(data, title=title, width=WIDTH - 60, height=HEIGHT - 20)
     axis = alt.Axis(title="queueing delay (ms)", tickCount=4)
-    return (
+    drawn: alt.Chart = (
         chart.mark_line(strokeWidth=1.6)
         .encode(
             x=alt.X(
@@ -79,6 +79,7 @@ def picture(data: pl.DataFrame, title: str, order: list[str]) -> alt.Chart:
         .configure_axis(labelFontSize=12, titleFontSize=12, gridColor="#e6e6e6")
         .configure_legend(labelFontSize=12, symbolStrokeWidth=3)
     )
+    return drawn
 
 
 def write(chart: alt.Chart, name: str) -> None:

@@ -61,7 +61,8 @@ def missing(study: ModuleType) -> list[str]:
 
 def stored(name: str) -> Tables:
     """Read the result of the last whole measurement."""
-    return json.loads((STUDIES / name / "result.json").read_text("utf-8"))
+    tables: Tables = json.loads((STUDIES / name / "result.json").read_text("utf-8"))
+    return tables
 
 
 def to_json(tables: Tables) -> str:
