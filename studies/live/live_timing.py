@@ -1,4 +1,4 @@
-"""The emulation itself: throughput, lateness, costs, devices, and the departures of a server."""
+"""The emulation itself: throughput, lateness, costs and devices."""
 
 import fcntl
 import json
@@ -350,63 +350,3 @@ def devices(small: bool) -> list[Row]:
                 {"link": link, "device": device, "goodput_mbps": goodput_bps / 1e6, **late}
             )
     return found
-
-
-SERVED = """
-duration = "10s"
-controls = ["prague"]
-
-[link.down]
-rate   = "10Mbit"
-delay  = "10ms"
-buffer = "20ms"
-queue  = { kind = "threshold", ce_threshold = "5ms" }
-
-[link.up]
-delay = "10ms"
-
-[flow.files]
-path = ["up"]
-back = ["down"]
-"""
-OF_SERVER = {
-    "duration": ("duration_s", 1.0, "s"),
-    "departure_p50": ("lateness_p50_s", 1e6, "us"),
-    "departure_p99": ("lateness_p99_s", 1e6, "us"),
-    "departure_max": ("lateness_max_s", 1e6, "us"),
-}
-
-
-def server(small: bool) -> list[Row]:
-    """Measure `sojourn quic serve` beside two busy processes, with four files."""
-    found = []
-    with busy(2):
-        served = [
-            (priority, served_with(priority, 20_000 if small else 1_000_000))
-            for _ in range(1 if small else 5)
-            for priority in ("auto", "normal")
-        ]
-    for asked in ("auto", "normal"):
-        runs = [one for priority, one in served if priority == asked]
-        row: Row = {"asked": asked, "priority": runs[0]["priority"]}
-        for name, (key, scale, unit) in OF_SERVER.items():
-            values = [scale * one[key] for one in runs]
-            row |= {f"{name}_least_{unit}": min(values), f"{name}_greatest_{unit}": max(values)}
-        found.append(row)
-    return found
-
-
-def served_with(priority: str, size: int) -> Row:
-    """Return the figures of the server's connection."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "bottleneck.toml").write_text(SERVED)
-        own = f"{sys.executable} -m sojourn"
-        serve = f"{own} quic serve --control prague --priority {priority} --json >served"
-        get = f"{own} quic get https://$SOJOURN_PEER:4433/bytes/{size} --insecure --repeat 4"
-        line = [*own.split(), "shell", "bottleneck.toml", "--quiet", "--server", serve]
-        subprocess.run(
-            [*line, "--", "sh", "-c", get], cwd=folder, check=True, stdout=subprocess.DEVNULL
-        )
-        lines = [json.loads(text) for text in Path(folder, "served").read_text().splitlines()]
-    (connection,) = (one for one in lines if "requests" in one)
-    return {"priority": lines[0]["priority"], **connection}

@@ -31,7 +31,6 @@ PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
     "tcp_probe": live_timing.tcp_probe,
     "first_packets": live_timing.first_packets,
     "devices": live_timing.devices,
-    "server": live_timing.server,
 }
 
 
