@@ -262,7 +262,7 @@ def _run(
 
 
 def _markdown(done: Sequence[PaperSummary], is_whole: bool) -> str:
-    """Format docs/papers.md, or the tables of live runs or of a stack alone."""
+    """Format the page of all papers, or the tables of live runs or of a stack alone."""
     return page.document(done) if is_whole else "\n".join(map(page.markdown, done))
 
 

@@ -46,7 +46,7 @@ def markdown(summary: PaperSummary) -> str:
 
 
 def document(done: Sequence[PaperSummary]) -> str:
-    """Format `docs/papers.md`: the claims of every paper, and our agreement with them."""
+    """Format the claims of several papers, and our agreement with them."""
     rows = []
     for summary in done:
         held, total = counts(summary["figures"])
@@ -54,12 +54,9 @@ def document(done: Sequence[PaperSummary]) -> str:
     head = [
         "# The papers, reproduced",
         "",
-        "This page compares the claims of each paper with the results of Sojourn. `make papers` "
-        "writes it from the full runs; `sojourn paper run NAME` draws the figures. A claim holds "
-        "if our result meets the criterion in the last column. A dash (–) means that the paper "
-        "publishes no value. `--quick` runs fewer and shorter simulations, and the output says so. "
-        "The exit status is 0 even if a claim does not hold. `paper.json`, next to the figures, "
-        "has every claim with `published`, `ours`, `unit`, `holds` and `why`.",
+        "This page compares the claims of each paper with the results of Sojourn. "
+        "`sojourn paper run NAME` draws the figures. A claim holds if our result meets the "
+        "criterion in the last column. A dash (–) means that the paper publishes no value.",
         "",
         "| paper | subject | claims that hold |",
         "|---|---|---|",
