@@ -49,6 +49,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only these flows and links; by default all flows, and the bottleneck",
     )
+    add("--where", metavar="CONDITION", help="only these points, such as 'rate >= 10Mbit'")
     add("--x", metavar="AXIS", help="horizontal axis of the picture")
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
@@ -75,6 +76,8 @@ def declare_query(parser: argparse.ArgumentParser) -> None:
 def show(args: argparse.Namespace) -> int:
     """Print the table, and draw the picture if asked."""
     dataset = Dataset(args.directory)
+    if args.where is not None:
+        dataset = figures.where(dataset, args.where)
     metrics = [figures.parse(text) for text in args.metric]
     if args.plot is None and (args.x or args.y or args.facet):
         raise UsageError("--x, --y and --facet choose the axes of a picture; name it with --plot")
