@@ -9,6 +9,7 @@ from pathlib import Path
 import build
 import links
 import pytest
+import references
 import staging
 from support import ROOT
 
@@ -76,6 +77,23 @@ def test_every_guide_is_a_click_from_the_start() -> None:
     links = _LINK.findall(start.read_text("utf-8"))
     linked = {(start.parent / link.partition("#")[0]).resolve() for link in links}
     assert sorted({*(ROOT / "docs").rglob("*.md")} - linked - {start}) == []
+
+
+@pytest.mark.parametrize("name", ["commands", "columns"])
+def test_the_reference_is_that_of_the_code(name: str) -> None:
+    written = (references.REFERENCE / f"{name}.md").read_text("utf-8")
+    assert references.tracked()[name] == written, "write it anew: make reference"
+
+
+def test_the_reference_has_the_arguments_of_commands() -> None:
+    written = references.tracked()["commands"]
+    run = written.partition("## `sojourn run`")[2].partition("\n## ")[0]
+    assert "sojourn run [options] FILE" in run
+    assert "| `--live`, `--no-live` | " in run
+    assert "| `--runs N` | repeat with N consecutive seeds" in run
+    worst = written.partition("## `sojourn worst`")[2].partition("\n## ")[0]
+    assert "sojourn worst [options] --rate LOW..HIGH FILE" in worst
+    assert "`--method {cmaes,tpe,random}`" in worst
 
 
 def test_every_document_is_in_the_site(tmp_path: Path) -> None:
