@@ -7,11 +7,13 @@ side, since it measures nothing.
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import live_cells
 import live_papers
+import live_picture
 import live_timing
 
 Row = dict[str, Any]
@@ -71,3 +73,8 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
             f"| {median(goodput):.1f}, {goodput[-1]:.1f} | {median(delay):.2f}, {delay[-1]:.2f} |"
         )
     return "\n".join(lines)
+
+
+def draw(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
+    """Draw live figures over simulated ones, for docs/accuracy.md."""
+    (folder / "cells.svg").write_text(live_picture.svg(tables["cells"]), "utf-8")
