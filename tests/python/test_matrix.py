@@ -66,7 +66,7 @@ def test_stacks_stand_beside_the_model(sojourn: Sojourn) -> None:
 
 
 def test_a_connection_that_a_stack_ends_has_a_mark(sojourn: Sojourn) -> None:
-    """BBR v3 doubles its rate until most packets of a window are lost (docs/quic.md)."""
+    """BBR v3 doubles its rate until most packets of a window are lost."""
     axes = ("--controls", "bbr3", "--queues", "droptail", "--rtts", "160ms", "--duration", "4s")
     done = sojourn("matrix", *axes, "--quic", "noq", "--json")
     (ended,) = (one for one in json.loads(done.stdout)["cells"] if one["carrier"] == "noq")

@@ -44,14 +44,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--stack",
         metavar="NAME",
-        help="carry the flows by a real QUIC stack, such as `noq` (docs/quic.md)",
+        help="carry the flows by a real QUIC stack, such as `noq`",
     )
     add(
         "--quic",
         metavar="A,B",
         type=name_list,
         help="also run each controller alone in these QUIC stacks, such as `noq,quinn`, and in "
-        "Sojourn's model of QUIC (docs/quic.md)",
+        "Sojourn's model of QUIC",
     )
     add_place(parser)
     add("--out", metavar="DIR", help="write matrix.json and heat maps to this folder")

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import memory, stats
+from sojourn import extras, memory, stats
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name, name_list
 from sojourn.cli.pictures import free_picture, write_picture
@@ -31,7 +31,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Print medians over the seeds for each point of a sweep, with 95 % confidence intervals "
         "from 6 seeds on, and draw one figure over its axes: a heat map over --x and --y, or lines "
-        "over --x (docs/sweeps.md)."
+        "over --x."
     )
     add = parser.add_argument
     add("directory", metavar="DIR", type=file_name, help="the folder of the dataset")
@@ -62,8 +62,8 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
 def declare_query(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep query`."""
     parser.description = (
-        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs DuckDB: "
-        "pip install 'sojourn[sweep]'."
+        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs: "
+        f"{extras.installation('sweep')}."
     )
     parser.add_argument(
         "directory", metavar="DIR", type=file_name, help="the folder of the dataset"
@@ -198,7 +198,7 @@ def query(args: argparse.Namespace) -> int:
         import duckdb
     except ImportError as error:
         raise UsageError(
-            "queries need DuckDB; install it with: pip install 'sojourn[sweep]'"
+            f"queries need DuckDB; install it with: {extras.installation('sweep')}"
         ) from error
     connection = duckdb.connect(":memory:")
     for statement in queries.views(dataset):

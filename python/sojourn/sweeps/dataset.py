@@ -1,4 +1,4 @@
-"""The dataset of a sweep: a folder of Parquet files (docs/sweeps.md).
+"""The dataset of a sweep: a folder of Parquet files (docs/guide/sweeps.md).
 
 Each batch of runs is one file in each of the folders `flows`, `links`, `spikes` and, last, `runs`.
 The file in `runs` completes the batch; files of other folders without it are of a batch that was
