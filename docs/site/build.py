@@ -166,7 +166,8 @@ def _frame(page: str, mark: re.Match[str]) -> str:
 
 
 def _configure(pages: Path, tutorials: list[str]) -> None:
-    nav = [{title: _listed(title, names, pages, tutorials)} for title, names in _SECTIONS.items()]
+    listed = {title: _listed(title, names, pages, tutorials) for title, names in _SECTIONS.items()}
+    nav = [{title: found} for title, found in listed.items() if found]
     folders = {"docs_dir": "pages", "site_dir": "site", "nav": nav}
     lines = [f"{key} = {_toml(value)}" for key, value in folders.items()]
     base = (HERE / "zensical.toml").read_text("utf-8")
