@@ -5,7 +5,7 @@ import json
 import multiprocessing
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def measure(small: bool) -> Tables:
         "downloads": list(downloads(size, small)),
         "senders": senders(small),
         "udp": list(udp(size)),
-        "priority": priority(size, 1 if small else 5),
+        "priority": priority(size, PRIORITIES[:1] if small else PRIORITIES, 1 if small else 5),
     }
 
 
@@ -43,15 +43,16 @@ def downloads(size: int, small: bool) -> Iterator[Row]:
     repaired = requests(size, 4, REPAIRED, NOQ, DOWN, UP)
     bare = {"rate": "10Mbit"}, {"rate": "10Mbit"}
     two = requests(size, 2, "cubic", NOQ, *bare)
-    for what, scenario, runs in (
-        ("four files with Prague", four, 6),
-        ("four files with Prague as repaired", repaired, 12),
-    ):
+    studied = [("four files with Prague", four, 6)]
+    if not small:
+        studied.append(("four files with Prague as repaired", repaired, 12))
+    for what, scenario, runs in studied:
         yield ranges(what, "virtual time", sojourn.run(scenario))
         yield ranges(what, "live", sojourn.live(scenario, runs=1 if small else runs))
-    what = "two files with CUBIC, no delay"
-    yield ranges(what, "virtual time", sojourn.run(two))
-    yield ranges(what, "kernel's queues", sojourn.live(two, bottleneck="tc"))
+    if not small:
+        what = "two files with CUBIC, no delay"
+        yield ranges(what, "virtual time", sojourn.run(two))
+        yield ranges(what, "kernel's queues", sojourn.live(two, bottleneck="tc"))
 
 
 def requests(
@@ -177,9 +178,12 @@ def shell(size: int, asked: str) -> tuple[Row, Row]:
     return {**json.loads(first), **connection(rest)}, link
 
 
-def priority(size: int, runs: int) -> list[Row]:
+PRIORITIES = ("auto", "normal")
+
+
+def priority(size: int, priorities: Sequence[str], runs: int) -> list[Row]:
     """Measure the lateness of departures beside two busy processes; the priorities take turns."""
-    served: dict[str, list[Row]] = {"auto": [], "normal": []}
+    served: dict[str, list[Row]] = {asked: [] for asked in priorities}
     with busy(BUSY):
         for _ in range(runs):
             for asked, found in served.items():
