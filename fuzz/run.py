@@ -207,7 +207,7 @@ def commit() -> str:
 
 def record() -> None:
     """Store the last counts in the study; targets that did not run keep theirs."""
-    studies = runpy.run_path(str(STUDIES / "run.py"))
+    studies = runpy.run_path(str(STUDIES / "measure.py"))
     study = studies["load"]("fuzzing")
     studies["publish"]("fuzzing", study, study.recorded())
 
