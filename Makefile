@@ -143,7 +143,7 @@ pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
 	$(BIN)/python docs/pictures.py
 
 study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
-	$(BIN)/python studies/run.py $(NAME)
+	$(BIN)/python studies/measure.py $(NAME)
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
 	$(CARGO) run --quiet --package sojourn-kernel --features libbpf --example objects

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+import measure as studies
 import pytest
-import run as studies
 from support import ROOT
 
 NAMES = studies.names()

@@ -1,4 +1,4 @@
-"""Measure a study anew: `make study NAME=bbr3`, or `python studies/run.py bbr3 [--small]`.
+"""Measure a study anew: `make study NAME=bbr3`, or `python studies/measure.py bbr3 [--small]`.
 
 A study is a folder with `study.py` and `README.md`. The program uses Sojourn as any user does:
 
