@@ -81,6 +81,8 @@ class Cell:
     rate_mbps: int
     seconds: int = 6
     parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
+    is_plain: bool = False
+    """Whether the simulation has the defaults of TCP, without Linux's own settings."""
 
     def scenario(self, is_live: bool) -> sojourn.Scenario:
         """Build the scenario of the live run or of the simulation."""
@@ -91,13 +93,13 @@ class Cell:
         }
         if self.queue == "droptail":
             bottleneck["buffer"] = f"{self.rate_mbps * self.rtt_ms * 125}B"
-        in_kernel = self.hosts == "kernel" and not is_live
+        in_kernel = self.hosts == "kernel" and not is_live and not self.is_plain
         own = {**self.parameters, **(IN_KERNEL.get(self.controller, {}) if in_kernel else {})}
         upload = {
             "control": {"kind": self.controller, **own} if own else self.controller,
             "path": ["bottleneck"],
             "back": ["back"],
-            "transport": TRANSPORTS[self.hosts],
+            "transport": {"profile": "tcp"} if self.is_plain else TRANSPORTS[self.hosts],
         }
         return sojourn.Scenario(
             {
@@ -256,6 +258,33 @@ def measure_cells(small: bool) -> list[Row]:
     if not small:
         live |= live_runs(missed, 5)
     return [row(cell, live[cell], simulated[cell]) for cell in chosen]
+
+
+def measure_plain(cells: Sequence[Row], small: bool) -> list[Row]:
+    """Simulate the cells of the kernel's TCP with the defaults of a flow."""
+    found = []
+    for row in cells:
+        if row["hosts"] != "kernel":
+            continue
+        cell = Cell(
+            "kernel",
+            row["controller"],
+            row["rtt_ms"],
+            row["queue"],
+            row["rate_mbps"],
+            1 if small else 6,
+            is_plain=True,
+        )
+        simulated = spread(cell.simulated(1 if small else 5), "simulated_")
+        names = ("controller", "rate_mbps", "rtt_ms", "queue", *JUDGED)
+        found.append(
+            {
+                **{name: row[name] for name in names},
+                **{f"simulated_{name}": simulated[f"simulated_{name}"] for name in JUDGED},
+                **verdicts({**row, **simulated}),
+            }
+        )
+    return found
 
 
 # Cells of both tables that follow, which explain differences over UDP.

@@ -38,11 +38,13 @@ PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
 
 def measure(small: bool) -> dict[str, list[Row]]:
     """Measure every part."""
-    if not small:
-        return {name: part(False) for name, part in PARTS.items()}
-    with ThreadPoolExecutor(4) as pool:
-        parts = {name: pool.submit(part, True) for name, part in PARTS.items()}
-        return {name: part.result() for name, part in parts.items()}
+    if small:
+        with ThreadPoolExecutor(4) as pool:
+            parts = {name: pool.submit(part, True) for name, part in PARTS.items()}
+        found = {name: part.result() for name, part in parts.items()}
+    else:
+        found = {name: part(False) for name, part in PARTS.items()}
+    return {**found, "plain": live_cells.measure_plain(found["cells"], small)}
 
 
 NAMES = {"kernel": "TCP", "udp": "UDP"}
