@@ -33,7 +33,7 @@ BUDGETS = {
         for study in sorted((ROOT / "studies").iterdir())
         if study.is_dir()
     },
-    "studies/README.md": 400,
+    "studies/README.md": 500,
 }
 # Readers of the repository and of the site wait for the pictures.
 PICTURES = 1_000_000
