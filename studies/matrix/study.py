@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ NEAR, FAR = 0.02, 0.05
 DIGITS = 4
 ABOUT = ("version", "rate", "buffer", "duration", "seed", "runs")
 PICTURE = "matrix.svg"
-SHOWN = "droptail,red,codel,fq_codel,cake,pie,dualpi2"
+SHOWN = ["droptail", "red", "codel", "fq_codel", "cake", "pie", "dualpi2"]
 DARK = (
     "<style>@media (prefers-color-scheme: dark)"
     "{svg{filter:invert(0.93) hue-rotate(180deg)}}</style>"
@@ -54,19 +55,18 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def draw(tables: dict[str, list[Row]], folder: Path) -> None:
     """Draw the 99th percentile of the queueing delay of every controller alone, at 40 ms."""
-    queues = [f"'{name}'" for name in SHOWN.split(",")]
-    where = f"rtt == 40ms and beside == 'alone' and queue in [{', '.join(queues)}]"
     names = dict.fromkeys(pl.read_parquet(folder / "dataset" / "points.parquet")["controller"])
-    for name in names:
-        if "(" in name:
-            where += f" and controller != '{name}'"
-    base = folder / PICTURE
-    base.unlink(missing_ok=True)
+    controllers = [name for name in names if "(" not in name]
+    where = (
+        f"rtt == 40ms and beside == 'alone' and queue in {SHOWN} and controller in {controllers}"
+    )
     axes = ("--x", "queue", "--y", "controller", "--metric", "links.queue_delay_p99_s")
-    sojourn("sweep", "show", str(folder / "dataset"), "--where", where, *axes, "--plot", str(base))
-    base.with_suffix(".png").unlink()
-    text = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", base.read_text("utf-8"))
-    base.write_text(text.replace("<rect", f"{DARK}<rect", 1), "utf-8")
+    with tempfile.TemporaryDirectory() as place:
+        line = ("sweep", "show", str(folder / "dataset"), "--where", where, *axes)
+        sojourn(*line, "--plot", f"{place}/{PICTURE}")
+        text = Path(place, PICTURE).read_text("utf-8")
+    text = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", text)
+    (folder / PICTURE).write_text(text.replace("<rect", f"{DARK}<rect", 1), "utf-8")
 
 
 def sojourn(*arguments: str) -> str:
