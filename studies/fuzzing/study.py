@@ -1,7 +1,7 @@
 """Does malformed input break a reader?
 
-The whole measurement is `make fuzz`, which needs a C++ compiler; `python fuzz/run.py --record` stores
-the counts of the last one. The small form mutates the seeds of one target, without the library.
+The whole measurement is `make fuzz`, which needs a C++ compiler. `python fuzz/run.py --record`
+stores the counts of the last one. The small form mutates the seeds of one target by itself.
 """
 
 import importlib.util
