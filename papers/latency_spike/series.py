@@ -1,7 +1,7 @@
 """The testbed's recorded series on top of simulated ones.
 
-`python -m papers.latency_spike.series` draws `testbed-series.png` here. The measurements have series for
-two of the four delays, and the peak for each delay.
+`python -m papers.latency_spike.series` draws `testbed-series.png` here. The measurements have
+series for two of the four delays, and the peak for each delay.
 """
 
 import struct
