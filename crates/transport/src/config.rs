@@ -154,6 +154,9 @@ settings! {
     };
 
     /// Initial window in packets.
+    ///
+    /// Deviation (RFC 6928 section 2): as many packets of any size, as in Linux; the RFC has fewer
+    /// above 1460 bytes.
     initial_window: u64 = Declared {
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
