@@ -6,8 +6,8 @@
 //! tcp_vegas.c, and the modified slow start (section III-D), as in the paper or as in
 //! Linux.
 //!
-//! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in
-//! place of the paper's retransmission rules.
+//! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
+//! paper's retransmission rules.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -50,8 +50,8 @@ enum Mode {
 
 /// The round trips in which slow start doubles the window.
 ///
-/// Deviation (Linux tcp_vegas.c): the default is every other round trip, as in the paper;
-/// `slow_start = "every"` is Linux's.
+/// Deviation (Linux tcp_vegas.c): by default, slow start doubles the window every other round trip,
+/// as in the paper; `slow_start = "every"` is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlowStart {
     /// Every one (Linux).
@@ -291,8 +291,8 @@ impl Controller for Vegas {
             self.undo.on_loss(self.window.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
-            // Deviation (Brakmo and Peterson 1995): losses and marks halve the
-            // window, as in Linux (`tcp_reno_ssthresh`).
+            // Deviation (Brakmo and Peterson 1995): losses and marks halve the window, as in Linux
+            // (`tcp_reno_ssthresh`).
             self.window.reduce_to(self.window.cwnd / 2);
         }
         self.set_mode(feedback);
