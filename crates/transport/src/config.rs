@@ -155,8 +155,8 @@ settings! {
 
     /// Initial window in packets.
     ///
-    /// Deviation (RFC 6928 section 2): as many packets of any size, as in Linux; the RFC has fewer
-    /// above 1460 bytes.
+    /// Deviation (RFC 6928 section 2): the initial window has ten packets of any size, as in Linux;
+    /// the RFC has fewer above 1460 bytes.
     initial_window: u64 = Declared {
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
@@ -249,9 +249,9 @@ settings! {
     /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
     /// with PSH, and the application has read all data by then; TCP only.
     ///
-    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): this is off by default. If it is on, sockets
-    /// that answer each message (ping-pong mode) are no exception, and a burst that ends for lack
-    /// of data is not marked.
+    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): `burst_acks` is off by default. If it is on,
+    /// sockets that answer each message (ping-pong mode) are no exception, and a burst that ends
+    /// for lack of data is not marked.
     burst_acks: bool = Declared {
         doc: "the last packet of each burst of several (`tso`) is acknowledged at once",
         kind: Kind::Switch(false),

@@ -170,11 +170,11 @@ impl<C: Controller> Sender<C> {
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
             //
-            // Deviation (RFC 9002 section 7.6.2): the window after it is one packet, by the
-            // controllers' response to a timeout; Copa's is two, as the section requires, and
-            // Rapid's rate falls.
-            // Deviation (RFC 9002 section 5.2): the minimum round-trip time is kept; the section
-            // takes the newest sample.
+            // Deviation (RFC 9002 section 7.6.2): the window after persistent congestion is one
+            // packet, by the controllers' response to a timeout; Copa's is two, as the section
+            // requires, and Rapid's rate falls.
+            // Deviation (RFC 9002 section 5.2): persistent congestion keeps the minimum round-trip
+            // time; the section takes the newest sample.
             self.episode = Episode::None;
             self.reduced.forget();
         }
