@@ -55,8 +55,7 @@ impl<M: Metering> Link<M> {
     /// queue and rate, so that a copy uses no capacity.
     /// Deviation (Linux sch_netem.c): a lost packet has no copy; netem passes one copy of a packet
     /// that it chose for both. A copy follows its original and is not lost; netem enqueues it
-    /// before the
-    /// original, as another packet.
+    /// before the original, as another packet.
     #[inline(never)]
     pub(crate) fn put_on_wire(&mut self, at: Instant, mut packet: Packet, events: &mut EventQueue) {
         let Wire { line, copies, link, damage, .. } = &mut self.wire;

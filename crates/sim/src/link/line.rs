@@ -45,9 +45,9 @@ impl DelayLine {
     /// The host behind the link processes each packet later by one draw from [0, `host_noise`), in
     /// order.
     ///
-    /// Deviation (ns-2): ns-2's `overhead_` delays the packets that a sender sends. Here, the draw
-    /// belongs to the link in front of the host, also for flows that go on to another link. A route
-    /// without links adds none.
+    /// Deviation (ns-2 `overhead_`): `host_noise` belongs to the link in front of a host, also for
+    /// flows that go on to another link, and a route without links has none. In ns-2, it delays the
+    /// packets that a sender sends.
     pub(crate) fn new(
         spec: &Link,
         host_noise: Duration,

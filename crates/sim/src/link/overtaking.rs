@@ -24,7 +24,7 @@ pub(crate) enum Turn {
 #[derive(Debug)]
 enum Rule {
     None,
-    /// Deviation (Linux sch_netem.c): netem has no late packets.
+    /// Deviation (Linux sch_netem.c): `reorder` may delay packets by `late`, which netem lacks.
     Late {
         event: RandomEvent,
         late: Duration,

@@ -114,8 +114,8 @@ impl Oracle {
     /// arrives there now and waits behind the queue (TR11-007 section IV: RTT + D). A direct signal
     /// does not wait.
     ///
-    /// Deviation (TR11-007 section IV): with every kind of queue, the wait is that of a FIFO. On a
-    /// trace there is none.
+    /// Deviation (TR11-007 section IV): a signal about traffic without control waits as in a FIFO,
+    /// with every kind of queue. On a trace it does not wait.
     fn pass_on<M: Metering>(
         &mut self,
         run: &Run,

@@ -6,8 +6,10 @@ use sojourn_units::{Duration, Instant, Rate};
 use crate::loops::Delays;
 use crate::timeline::steps;
 
-/// Deviation (A lower bound on latency spikes): a trace's capacity is signalled as its
-/// mean over intervals of this length, not as each of its opportunities.
+/// A trace's capacity is signalled as its mean over intervals of this length.
+///
+/// Deviation (A lower bound on latency spikes): the paper's sender knows the capacity at any time;
+/// that of a trace, which has opportunities to send, is signalled as the mean of 10 ms.
 pub(crate) const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
 /// One signal in flight.

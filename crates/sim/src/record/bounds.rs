@@ -20,10 +20,10 @@ pub(crate) struct Bounds {
     /// For the rate that the link carried in the loop delay before. A sender clocked by
     /// acknowledgements keeps this rate until it can learn of the change.
     ///
-    /// Deviation (A lower bound on latency spikes, section III): the rate of the greatest loop
-    /// delay
-    /// of the flows; the paper takes that of the last second, which also covers older windows.
-    /// `sojourn paper run latency-spike` keeps the second for its comparison with the testbed.
+    /// Deviation (A lower bound on latency spikes, section III): the corrected bound takes the rate
+    /// in the greatest loop delay of the flows; the paper takes that of the last second, which also
+    /// covers older windows. `sojourn paper run latency-spike` keeps the second for its comparison
+    /// with the testbed.
     pub(crate) corrected: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
@@ -182,9 +182,9 @@ impl History {
     /// Until this change is complete, the sender sends at most at rate `most`.
     ///
     /// Deviation (A lower bound on latency spikes, equation 2): for changes closer to each other
-    /// than a loop and its queue, for ramps and for outages, it holds for one sender with the mean
-    /// loop delay that also drains its own queue. The paper's sender never drains, and its formula
-    /// would be no bound after the first change.
+    /// than a loop and its queue, for ramps and for outages, the bound holds for one sender with
+    /// the mean loop delay that also drains its own queue. The paper's sender never drains, and its
+    /// formula would be no bound after the first change.
     fn among_others(
         &self,
         change: &CapacityChange,

@@ -4,8 +4,8 @@
 //! The packets of a handshake take the paths of the client's data and acknowledgements, and may
 //! wait and be dropped like them. A client or server never gives up.
 //!
-//! Deviation (RFC 9000 section 13.4.2): they are Not-ECT, as RFC 3168 section 6.1.1 has it for TCP;
-//! QUIC's would be ECN-capable.
+//! Deviation (RFC 9000 section 13.4.2): the packets of a handshake are Not-ECT, as RFC 3168 section
+//! 6.1.1 has it for TCP; QUIC's would be ECN-capable.
 
 use sojourn_scenario::{self as scenario, Profile, Transport};
 use sojourn_transport::{Answered, Handshake, Poll, Repeat};
@@ -335,7 +335,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 }
                 // Data of the client confirm as well.
                 Some(Repeat::Answer) if has_data && !opening.is_early => self.confirm(flow),
-                // Deviation (RFC 7413 section 4.2.2): does not acknowledge the opening's data.
+                // Deviation (RFC 7413 section 4.2.2): a repeated answer does not acknowledge the
+                // SYN's data.
                 Some(Repeat::Answer) => self.send_answer(flow, NO_ACK),
             }
         }
