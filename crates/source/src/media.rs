@@ -22,8 +22,8 @@ pub const UDP_IP_HEADERS: Bytes = Bytes(28);
 /// The fixed header of an RTP packet (RFC 3550 section 5.1), part of its size.
 pub const RTP_HEADER: Bytes = Bytes(12);
 
-/// Deviation (RFC 8593 section 5.3): a frame deviates from its mean size by at most this share. The
-/// tail of the distribution would otherwise reach sizes below zero.
+/// Deviation (RFC 8593 section 5.3): a frame deviates from its mean size by at most 90 %. The tail
+/// of the distribution would otherwise reach sizes below zero.
 const MOST_DEVIATION: f64 = 0.9;
 /// Least size of a frame.
 const LEAST_FRAME: f64 = 20.0;
