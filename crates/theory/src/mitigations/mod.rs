@@ -4,8 +4,8 @@
 //! [`crate::spike`]), section IV, "Sketching solutions", which lists them and says whether
 //! each acts on r or on d.
 //!
-//! Deviation (A lower bound on latency spikes, section IV): the paper has no formulas for
-//! them. `docs/theory/spike.md` derives the size of each effect from the same fluid.
+//! Deviation (A lower bound on latency spikes, section IV): the paper has no formulas for the
+//! mitigations. `docs/theory/spike.md` derives the size of each effect from the same fluid.
 
 pub mod forms;
 
