@@ -32,7 +32,11 @@ def test_links_lead_somewhere(file: Path) -> None:
         path, _, part = link.partition("#")
         goal = (file.parent / path).resolve() if path else file
         assert goal.exists(), f"{link} leads nowhere"
-        if part and goal.suffix == ".md":
+        if part.startswith("write:"):
+            scenario = ROOT / "scenarios" / f"{part.removeprefix('write:')}.toml"
+            assert goal.name == "page.md"
+            assert scenario.is_file(), f"{link} names no shipped scenario"
+        elif part and goal.suffix == ".md":
             known = {one.replace("--", "-") for one in slugs(goal.read_text("utf-8"))}
             assert part.replace("--", "-") in known, f"{link} names no part of {goal.name}"
 
@@ -70,6 +74,22 @@ def test_the_simulator_replaces_the_ways_to_it(tmp_path: Path) -> None:
     assert before in embedded
     assert after in embedded
     assert ways not in embedded
+
+
+def test_links_to_a_scenario_open_it_in_the_simulator(tmp_path: Path) -> None:
+    file = tmp_path / "tutorials" / "x.md"
+    file.parent.mkdir()
+    text = "[open](../guide/page.md#write:rmcat/long-tcp) [page](../guide/page.md#open-the-page)"
+    file.write_text(text, "utf-8")
+    build._embed(tmp_path)
+    document = "[open](../guide/page.md) [page](../guide/page.md#open-the-page)"
+    assert file.read_text("utf-8") == document, "a site without the page"
+    file.write_text(text, "utf-8")
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "page.html").touch()
+    build._embed(tmp_path)
+    opened = "[open](../assets/page.html#write:rmcat/long-tcp)"
+    assert file.read_text("utf-8") == f"{opened} [page](../guide/page.md#open-the-page)"
 
 
 def test_every_guide_is_a_click_from_the_start() -> None:
