@@ -141,6 +141,7 @@ outputs: $(VENV)/.installed  ## write the outputs below the commands of README a
 
 pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/paper_pictures.py
 	$(BIN)/python docs/diagrams.py
 
 study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
