@@ -1,5 +1,5 @@
 //! Fuzz targets: each passes bytes to one of Sojourn's readers, and panics or aborts if the reader
-//! breaks one of its promises. `docs/fuzzing.md` lists the promises.
+//! breaks one of its promises. `studies/fuzzing` lists the promises.
 
 mod capacity;
 mod capture;

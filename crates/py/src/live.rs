@@ -18,7 +18,7 @@ use crate::errors::LiveError;
 use crate::run::Outcome;
 
 /// Lateness from which on a run is not the scenario's: queueing delays of simulation and live run
-/// agree to this (docs/live.md).
+/// agree to this (docs/guide/live.md).
 const TOLERANCE: Span = Span::from_millis(1);
 
 /// Gives this process the privilege for live runs, if the machine allows it. The process must have

@@ -1,6 +1,6 @@
 //! Panics of the stack: each ends one connection, without output.
 //!
-//! noq-proto 1.4.0 panics at an illegal packet after CONNECTION_CLOSE (docs/fuzzing.md), and one
+//! noq-proto 1.4.0 panics at an illegal packet after CONNECTION_CLOSE (studies/fuzzing), and one
 //! peer must not end the connections of the others.
 
 use std::cell::{Cell, RefCell};

@@ -1,5 +1,6 @@
 //! F-RTO: detection of spurious retransmission timeouts without timestamps (RFC 5682 section 3.1,
-//! the version with SACK). It differs from Linux's `tcp_process_loss` as docs/deviations.md lists.
+//! the version with SACK). docs/reference/deviations.md lists how it differs from Linux's
+//! `tcp_process_loss`.
 
 /// The state of one timeout. After the acknowledgement of the first segment, the sender sends new
 /// data before further retransmissions. The next acknowledgement then decides.
