@@ -37,17 +37,15 @@ FEATURES = $(shell bpf/features 2>/dev/null)
 MACHINE := $(shell uname -m)
 WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/wheels/*$(MACHINE).whl))))
 
-.PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates licences try-wheel dependencies page test-page help demo bench limits interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build fuzz-record \
-	install reference matrix papers lint lint-rust lint-python tshark clean
+.PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates try-wheel page test-page help demo bench \
+	interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build install reference outputs \
+	pictures study lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
 
 demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every controller
 	$(BIN)/sojourn run $(SCENARIO)
-
-limits: $(VENV)/.installed  ## write docs/limits.md anew: memory and time against size
-	$(BIN)/python benches/limits.py
 
 # The tests of Rust, those of Python and its lints run side by side, because each has steps that
 # leave a core idle. The output of Python's tests appears at once, and the others' in one piece.
@@ -72,7 +70,7 @@ test-vm: $(TEST_VENV)/.made  ## test live runs over the kernel's queues and with
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench
 
-page: target/page/.built  ## build the page: the simulator in the browser (docs/page.md)
+page: target/page/.built  ## build the page: the simulator in the browser (docs/guide/page.md)
 
 target/page/.built: $(PAGE_SOURCES)
 	@web/install
@@ -105,14 +103,8 @@ docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in targe
 crates:  ## package the public crates, and build their examples outside the workspace
 	$(PYTHON) release/crates.py
 
-licences:  ## write docs/licences.md anew
-	$(PYTHON) release/licences.py
-
 try-wheel:  ## try the wheel of `make wheel` without Rust, compiler or checkout
 	$(PYTHON) release/try_wheel.py $(WHEEL)
-
-dependencies:  ## install the wheel of `make wheel`, and write docs/dependencies.md anew
-	$(PYTHON) release/dependencies.py $(WHEEL)
 
 MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
@@ -140,14 +132,19 @@ sdist: page target/shipped $(VENV)/.made  ## build the source package, in target
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
-reference: $(VENV)/.installed  ## write docs/scenario.md and the lists in docs/reference anew
-	$(BIN)/sojourn schema --markdown > docs/scenario.md
-	$(BIN)/sojourn controllers --markdown > docs/reference/controllers.md
-	$(BIN)/sojourn queues --markdown > docs/reference/queues.md
+reference: $(VENV)/.installed  ## write docs/reference anew
+	$(BIN)/python docs/site/references.py
+	$(BIN)/python docs/deviations.py
 
-matrix: $(VENV)/.installed  ## write docs/matrix.md anew: every controller over every queue
-	$(BIN)/sojourn matrix --quic noq --markdown > docs/matrix.md.new
-	mv docs/matrix.md.new docs/matrix.md
+outputs: $(VENV)/.installed  ## write the outputs below the commands of README and guide anew
+	$(BIN)/python docs/outputs.py
+
+pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/diagrams.py
+
+study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
+	$(BIN)/python studies/measure.py $(NAME)
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
 	$(CARGO) run --quiet --package sojourn-kernel --features libbpf --example objects
@@ -155,10 +152,6 @@ bpf:  ## compile the programs for the kernel anew, with clang-19
 
 interrupts: $(VENV)/.installed  ## send signals at random times to every long command; takes some hours
 	$(BIN)/python tests/python/interrupts.py
-
-papers: $(VENV)/.installed  ## write docs/papers.md anew: every paper in full
-	$(BIN)/sojourn paper run all --markdown > docs/papers.md.new
-	mv docs/papers.md.new docs/papers.md
 
 lint: lint-rust lint-python
 
@@ -168,8 +161,8 @@ lint-rust: $(TEST_VENV)/.made
 	@$(CARGO) clippy --workspace $(FEATURES) --all-targets --quiet -- -D warnings
 
 lint-python: $(TEST_VENV)/.installed
-	$(TEST_BIN)/ruff check python tests/python docs release benches papers fuzz web/test
-	$(TEST_BIN)/ruff format --check python tests/python docs release benches papers fuzz web/test
+	$(TEST_BIN)/ruff check python tests/python docs release studies papers fuzz web/test
+	$(TEST_BIN)/ruff format --check python tests/python docs release studies papers fuzz web/test
 	$(TEST_BIN)/mypy
 
 # The sequences of the property tests are the same in every run, so that a change is judged by its
@@ -199,7 +192,7 @@ tshark:  ## install tshark, for the tests of captures, and ngtcp2-client
 			"sudo apt-get install tshark iproute2" >&2
 	@command -v gtlsclient >/dev/null || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing ngtcp2-client, a client of HTTP/3 for the tests of docs/quic.md."; \
+			echo "Installing ngtcp2-client, a client of HTTP/3 for the tests of QUIC."; \
 			./install-packages ngtcp2-client; \
 		else false; fi; } || \
 		echo "ngtcp2-client is missing, and its test is left out; on Debian or Ubuntu:" \
@@ -214,9 +207,6 @@ FUZZ_SECONDS ?= 3600
 
 fuzz: fuzz-build  ## fuzz all readers for an hour in total; FUZZ_SECONDS=60 is a minute
 	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
-
-fuzz-record:  ## write the counts of the last `make fuzz` into docs/fuzzing.md
-	$(PYTHON) fuzz/run.py --record
 
 fuzz-build: $(VENV)/.installed
 	@command -v c++ >/dev/null || { \

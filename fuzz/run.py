@@ -1,4 +1,4 @@
-"""Run every fuzz target for its share of the time, and count (docs/fuzzing.md).
+"""Run every fuzz target for its share of the time, and count (studies/fuzzing).
 
 This needs only Python's standard library; `make fuzz` builds the targets first.
 """
@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -20,8 +21,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SEEDS, OUT = HERE / "seeds", HERE / "out"
 PROGRAMS = HERE.parent / "target/fuzz"
-PAGE = HERE.parent / "docs/fuzzing.md"
-BEGIN, END = "<!-- counts: begin -->", "<!-- counts: end -->"
+STUDIES = HERE.parent / "studies"
 
 TARGETS = ("scenario", "json", "set", "capture", "capacity", "udp", "quic", "http3", "qlog")
 OPTIONS = ("-timeout=20", "-rss_limit_mb=3072", "-max_len=262144", "-print_final_stats=1")
@@ -193,15 +193,6 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join([*rows, ""])
 
 
-def merged(old: str, new: str) -> str:
-    """Return the new table with the rows of the old one for all other targets."""
-    rows = {line.split(" | ")[0]: line for line in old.splitlines()[2:] if line.startswith("| ")}
-    head, rule, *lines = new.splitlines()
-    rows |= {line.split(" | ")[0]: line for line in lines if line}
-    found = [rows[f"| {target}"] for target in TARGETS if f"| {target}" in rows]
-    return "\n".join([head, rule, *found, ""])
-
-
 def usable() -> list[str]:
     """Return the targets whose library is installed."""
     return [one for one in TARGETS if one != "qlog" or find_spec("atheris") is not None]
@@ -215,14 +206,10 @@ def commit() -> str:
 
 
 def record() -> None:
-    """Write the last counts into the page; targets that did not run keep theirs."""
-    text = PAGE.read_text("utf-8")
-    before, _, rest = text.partition(BEGIN)
-    old, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{PAGE} has no place for the counts")
-    counts = merged(old.strip(), table(json.loads((OUT / "counts.json").read_text("utf-8"))))
-    PAGE.write_text(f"{before}{BEGIN}\n{counts}{END}{after}", "utf-8")
+    """Store the last counts in the study; targets that did not run keep theirs."""
+    studies = runpy.run_path(str(STUDIES / "measure.py"))
+    study = studies["load"]("fuzzing")
+    studies["publish"]("fuzzing", study, study.recorded())
 
 
 def main() -> int:
@@ -231,7 +218,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=3600, help="for all targets together")
     parser.add_argument("--targets", default=",".join(usable()), help="names, with commas between")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="at once")
-    parser.add_argument("--record", action="store_true", help="put the last counts into the page")
+    parser.add_argument("--record", action="store_true", help="store the last counts in the study")
     args = parser.parse_args()
     if args.record:
         record()

@@ -1,4 +1,6 @@
-"""Lists the licences of all parts of the wheel: docs/licences.md, or their texts (`--texts FILE`).
+"""Writes the licences of all parts of the wheel into a file: a list of the parts, then their texts.
+
+    python release/licences.py --texts python/sojourn/shipped/licences.txt
 
 The data are those of cargo, of npm's packages in `web`, and a list of the C libraries that crates
 build from their own copies.
@@ -15,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-_PAGE = ROOT / "docs" / "licences.md"
 # C libraries that a crate compiles from copies in its package: name, licence, folder of the texts.
 _VENDORED = {
     "libbpf-sys": (
@@ -33,17 +34,19 @@ _PERMISSIVE = {
 }  # fmt: skip
 _TEXTS = re.compile(r"^(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
 _HEAD = """\
-# Licences
+Sojourn is licensed under Apache-2.0 or MIT, as you choose. The package also contains the parts
+below.
 
-Sojourn is licensed under Apache-2.0 or MIT, as you choose. The wheel also contains the parts below.
-`release/licences.py` writes this page from the data of cargo and npm; the wheel has the texts in
-`sojourn/shipped/licences.txt`.
-
-The programs for the Linux kernel (`bpf`) are licensed under GPL-2.0, as the kernel requires for the
-functions that they call. The wheel for Linux contains their compiled objects, which `sojourn kernel
-load` and live runs load into the kernel; they are not linked with the rest. Their source is in the
-folder `bpf` of the repository and of the source package. A package that was built without `libbpf`
-contains the objects and cannot load them.
+The programs for the Linux kernel are licensed under GPL-2.0, as the kernel requires for the
+functions that they call. The package for Linux contains their compiled objects, which `sojourn
+kernel load` and live runs load into the kernel; they are not linked with the rest. Their source is
+in the folder `bpf` of the repository and of the source package. A package that was built without
+`libbpf` contains the objects and cannot load them.
+"""
+_FURTHER = """\
+These parts ask for more than their text beside the program. Each is linked statically, and its
+source is in the crate that its line names. `make wheel` in the repository builds the package with a
+changed one.
 """
 
 
@@ -129,29 +132,17 @@ def is_permissive(licence: str) -> bool:
     )
 
 
-def page(parts: list[Part]) -> str:
-    """Return docs/licences.md."""
-    lines = [_HEAD]
+def listed(parts: list[Part]) -> str:
+    """Return the list of all parts, after those with further terms."""
     others = [part for part in parts if not is_permissive(part.licence)]
-    lines.append("## Parts with further terms\n")
-    lines.append(
-        "These licences ask for more than their text beside the program. Each part is linked "
-        "statically, and its source is in the crate of its row. `make wheel` builds the wheel "
-        "with a changed one.\n"
+    rust = "The standard library of Rust (MIT OR Apache-2.0) is in every program in Rust."
+    return "\n".join(
+        [_HEAD, _FURTHER, *map(_line, others), "", "All parts:", rust, *map(_line, parts)]
     )
-    lines.append(_table(others))
-    lines.append("## All parts\n")
-    lines.append(_table(parts))
-    lines.append(
-        "The standard library of Rust (MIT OR Apache-2.0) is in every program in Rust. "
-        "[Dependencies](dependencies.md) lists the packages that `pip` installs beside the wheel.\n"
-    )
-    return "\n".join(lines)
 
 
-def _table(parts: list[Part]) -> str:
-    rows = [f"| {one.name} | {one.version} | {one.licence} | {one.kind} |" for one in parts]
-    return "\n".join(["| part | version | licence | kind |", "|---|---|---|---|", *rows]) + "\n"
+def _line(part: Part) -> str:
+    return f"- {part.name} {part.version} ({part.kind}): {part.licence}"
 
 
 def texts(parts: list[Part]) -> str:
@@ -170,22 +161,13 @@ def texts(parts: list[Part]) -> str:
 
 
 def main() -> int:
-    """Write the page or the texts."""
+    """Write the file."""
     parser = argparse.ArgumentParser(description="List the licences of the wheel's parts.")
-    parser.add_argument("--texts", metavar="FILE", type=Path, help="write the texts to this file")
-    parser.add_argument("--check", action="store_true", help="fail if the page is out of date")
+    parser.add_argument("--texts", metavar="FILE", type=Path, required=True, help="file to write")
     args = parser.parse_args()
     shipped = crates()
     parts = [*shipped, *vendored(shipped), *packages()]
-    if args.texts:
-        args.texts.write_text(texts(parts) + "\n", "utf-8")
-        return 0
-    if args.check:
-        if _PAGE.read_text("utf-8") != page(parts):
-            print("docs/licences.md is out of date: make licences", file=sys.stderr)
-            return 1
-        return 0
-    _PAGE.write_text(page(parts), "utf-8")
+    args.texts.write_text(f"{listed(parts)}\n\n\n{texts(parts)}\n", "utf-8")
     return 0
 
 

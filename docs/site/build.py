@@ -24,64 +24,55 @@ WORK = ROOT / "target" / "site-source"
 SITE = ROOT / "target" / "site"
 # Crates that other projects may use, in the order of their dependencies.
 CRATES = ("units", "params", "ring", "cc", "queue", "transport", "theory", "quic")
-# Documents by section. Documents that are not named here come last in "How-to guides".
+# Documents by section. A name that ends in `/` is that of a folder: all its other documents follow.
+# Documents that are not named here come last in the guide.
 _SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start here": ("index.md", "install.md", "questions.md", "try.md"),
+    "Start here": ("index.md", "install.md", "gallery.md"),
     "Tutorials": (),
-    "How-to guides": (
-        "live.md",
-        "kernel.md",
-        "sweeps.md",
-        "worst.md",
-        "captures.md",
-        "exports.md",
-        "page.md",
-        "nested-queues.md",
-        "quic.md",
-        "gym.md",
-        "crates.md",
-        "contributing.md",
+    "Guide": (
+        "guide/runs.md",
+        "guide/sweeps.md",
+        "guide/controllers.md",
+        "guide/pictures.md",
+        "guide/captures.md",
+        "guide/live.md",
+        "guide/quic.md",
+        "guide/kernel.md",
+        "guide/media.md",
+        "guide/learned.md",
+        "guide/page.md",
+        "guide/papers.md",
     ),
-    "Reference": (
-        "scenario.md",
-        "reference/commands.md",
-        "run-directory.md",
-        "contract.md",
-        "reference/python.md",
-        "reference/rust.md",
-        "reference/controllers.md",
-        "reference/queues.md",
-        "limits.md",
-        "dependencies.md",
-        "licences.md",
-        "changelog.md",
-    ),
-    "Explanations": (
+    "Model": (
+        "model.md",
+        "accuracy.md",
         "theory/spike.md",
         "theory/trace.md",
         "theory/rapid.md",
-        "fidelity.md",
-        "deviations.md",
-        "performance.md",
-        "recovery.md",
-        "bursts.md",
-        "queues.md",
-        "matrix.md",
-        "damage.md",
-        "prague.md",
-        "bbr3.md",
-        "copa.md",
-        "lola.md",
-        "rapid.md",
     ),
-    "Papers": ("papers.md",),
+    "Reference": (
+        "reference/scenario.md",
+        "reference/commands.md",
+        "reference/controllers.md",
+        "reference/queues.md",
+        "run-directory.md",
+        "reference/columns.md",
+        "reference/python.md",
+        "crates.md",
+        "reference/rust.md",
+        "reference/deviations.md",
+        "contract.md",
+    ),
+    "Studies": ("studies/index.md", "studies/"),
+    "Papers": ("papers/",),
+    "Project": ("contributing.md", "STYLE.md", "security.md", "changelog.md"),
 }
 _TRY = re.compile(r"<!-- try(: begin -->.*?<!-- try: end)? -->", re.DOTALL)
 # The open simulator has its charts beside its controls if the page has no columns of links.
 _WIDE = "---\nhide:\n  - navigation\n  - toc\n---\n"
-_REST = "How-to guides"
-# Pages about the work on the project, which the search finds.
-_ASIDE = ("STYLE.md", "fuzzing.md")
+_REST = "Guide"
+# Pages that the search and links find.
+_ASIDE = ("crates/",)
 
 
 def main() -> int:
@@ -175,7 +166,8 @@ def _frame(page: str, mark: re.Match[str]) -> str:
 
 
 def _configure(pages: Path, tutorials: list[str]) -> None:
-    nav = [{title: _listed(title, names, pages, tutorials)} for title, names in _SECTIONS.items()]
+    listed = {title: _listed(title, names, pages, tutorials) for title, names in _SECTIONS.items()}
+    nav = [{title: found} for title, found in listed.items() if found]
     folders = {"docs_dir": "pages", "site_dir": "site", "nav": nav}
     lines = [f"{key} = {_toml(value)}" for key, value in folders.items()]
     base = (HERE / "zensical.toml").read_text("utf-8")
@@ -192,11 +184,15 @@ def _listed(title: str, names: tuple[str, ...], pages: Path, tutorials: list[str
     """Return the pages of a section, with those that no section names."""
     if title == "Tutorials":
         return tutorials
-    found = [name for name in names if (pages / name).is_file()]
+    every = [file.relative_to(pages).as_posix() for file in sorted(pages.rglob("*.md"))]
+    known = {name for section in _SECTIONS.values() for name in section} | set(tutorials)
+    found = []
+    for name in names:
+        inside = [one for one in every if one.startswith(name) and one not in known]
+        found += inside if name.endswith("/") else [name] if name in every else []
     if title == _REST:
-        known = {name for section in _SECTIONS.values() for name in section} | set(tutorials)
-        every = (file.relative_to(pages).as_posix() for file in sorted(pages.rglob("*.md")))
-        found += [name for name in every if name not in known and name not in _ASIDE]
+        folders = (*(name for name in known if name.endswith("/")), *_ASIDE)
+        found += [one for one in every if one not in known and not one.startswith(folders)]
     return found
 
 

@@ -1,7 +1,10 @@
-"""Writes the pages of the reference that only the site has in full: commands and Python."""
+"""Writes the reference: docs/reference, and the page of Python, which only the site has in full.
 
+`python docs/site/references.py` writes the documents of docs/reference that the tests compare.
+"""
+
+import argparse
 import inspect
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,8 +12,9 @@ from pathlib import Path
 
 import sojourn
 from sojourn import _core
-from sojourn.cli.commands import COMMANDS
+from sojourn.cli.commands import COMMANDS, Command, parser_of
 
+REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 _GROUPS = {
     "Runs": (
         "run",
@@ -30,32 +34,91 @@ _GROUPS = {
 _MODULES = ("theory", "captures", "qlog", "gym")
 
 
+def tracked() -> dict[str, str]:
+    """Return the generated documents of docs/reference by their names without `.md`."""
+    printed = {name: _printed(name, "--markdown") for name in ("controllers", "queues", "columns")}
+    return {"scenario": _printed("schema", "--markdown"), "commands": _commands(), **printed}
+
+
 def write(target: Path) -> None:
-    """Write both pages below a folder."""
+    """Write the page of Python, which only the site has, below a folder."""
     target.mkdir(parents=True, exist_ok=True)
-    pages = {
-        "commands": _commands(),
-        "python": _python(),
-    }
-    for name, text in pages.items():
-        (target / f"{name}.md").write_text(text, "utf-8")
+    (target / "python.md").write_text(_python(), "utf-8")
+
+
+def _printed(*command: str) -> str:
+    line = [sys.executable, "-m", "sojourn", *command]
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout
 
 
 def _commands() -> str:
-    parts = ["# Commands", "The help of each command. `sojourn COMMAND --help` prints it."]
-    for command in COMMANDS:
-        line = [sys.executable, "-m", "sojourn", *command.name.split(), "--help"]
-        given = {**os.environ, "COLUMNS": "90"}
-        done = subprocess.run(line, capture_output=True, text=True, check=True, env=given)
-        parts += [f"## `sojourn {command.name}`", f"```text\n{done.stdout.rstrip()}\n```"]
-    return "\n\n".join(parts) + "\n"
+    """Describe all commands by their parsers."""
+    rows = [(f"[{one.name}](#sojourn-{one.name.replace(' ', '-')})", one.help) for one in COMMANDS]
+    intro = "Every command with its options, from the parsers behind `sojourn COMMAND --help`."
+    parts = ["# Commands", intro, _table(("command", "what it does"), rows)]
+    return "\n\n".join([*parts, *map(_command, COMMANDS)]) + "\n"
+
+
+def _command(command: Command) -> str:
+    parser = parser_of(command)
+    listed = [one for one in parser._actions if one.dest != "help"]
+    usage = (parser.usage or _usage(parser, listed)).strip()
+    parts = [f"## `sojourn {command.name}`", parser.description or "", f"```text\n{usage}\n```"]
+    if listed:
+        rows = [(_argument(one), _meaning(parser, one)) for one in listed]
+        parts.append(_table(("argument", "meaning"), rows))
+    for group in parser._mutually_exclusive_groups:
+        options = " and ".join(f"`{one.option_strings[-1]}`" for one in group._group_actions)
+        parts.append(f"Only one of {options} may be given.")
+    if parser.epilog:
+        parts.append(f"```text\n{parser.epilog.strip()}\n```")
+    return "\n\n".join(parts)
+
+
+def _usage(parser: argparse.ArgumentParser, listed: Sequence[argparse.Action]) -> str:
+    needed = [_written(one) for one in listed if one.required and one.option_strings]
+    options = any(one.option_strings and not one.required for one in listed)
+    places = [_place(one) for one in listed if not one.option_strings]
+    return " ".join([parser.prog, *(["[options]"] if options else []), *needed, *places])
+
+
+def _place(action: argparse.Action) -> str:
+    """Return a positional argument in the form of argparse's usage."""
+    name = _value(action)
+    forms = {"?": f"[{name}]", "*": f"[{name} ...]", "+": f"{name} [{name} ...]"}
+    return forms.get(str(action.nargs), name)
+
+
+def _argument(action: argparse.Action) -> str:
+    """Return the first cell of an argument's row: all its names, the last one with its value."""
+    *others, _ = action.option_strings or [""]
+    return ", ".join(f"`{name}`" for name in (*others, _written(action)))
+
+
+def _written(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return _value(action)
+    value = "" if action.nargs == 0 else _value(action)
+    return f"{action.option_strings[-1]} {f'[{value}]' if action.nargs == '?' else value}".strip()
+
+
+def _value(action: argparse.Action) -> str:
+    if action.metavar is None and action.choices is not None:
+        return "{" + ",".join(map(str, action.choices)) + "}"
+    return str(action.metavar or action.dest.upper())
+
+
+def _meaning(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    return " ".join(parser._get_formatter()._expand_help(action).split())
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines
-    )
+    lines = [f"| {' | '.join(map(_cell, line))} |" for line in (heads, *rows)]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;")
 
 
 def _python() -> str:
@@ -105,3 +168,8 @@ def _class(one: type) -> str:
             _table(("field", "meaning"), members) if members else "",
         ]
     )
+
+
+if __name__ == "__main__":
+    for name, text in tracked().items():
+        (REFERENCE / f"{name}.md").write_text(text, "utf-8")

@@ -12,12 +12,15 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"(?<!\\)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 _ITEM = re.compile(r"(?:[-*]|\d+\.) ")
-# Documents outside `docs`, and their places in the site.
-_OUTER = {
-    ROOT / "CONTRIBUTING.md": Path("contributing.md"),
-    ROOT / "CHANGELOG.md": Path("changelog.md"),
-    ROOT / "README.md": Path("index.md"),
+_FENCE = re.compile(r"^(\s*```\w+) .*")
+# Documents at the root, and their places in the site.
+_ROOT = {
+    "CONTRIBUTING.md": Path("contributing.md"),
+    "CHANGELOG.md": Path("changelog.md"),
+    "SECURITY.md": Path("security.md"),
 }
+# Folders whose README and those of their own folders are pages.
+_FOLDERS = ("crates", "papers", "studies")
 
 
 def documents() -> dict[Path, Path]:
@@ -27,14 +30,13 @@ def documents() -> dict[Path, Path]:
         for file in sorted(DOCS.rglob("*.md"))
         if "tutorials" not in file.parts
     }
-    found |= {place: file for file, place in _OUTER.items() if place != Path("index.md")}
-    for crate in sorted((ROOT / "crates").glob("*/README.md")):
-        found[_crate_page(crate)] = crate
+    found |= {place: ROOT / name for name, place in _ROOT.items()}
+    for folder in _FOLDERS:
+        for file in sorted((ROOT / folder).glob("*/README.md")):
+            found[Path(folder) / f"{file.parent.name}.md"] = file
+        if (ROOT / folder / "README.md").is_file():
+            found[Path(folder) / "index.md"] = ROOT / folder / "README.md"
     return found
-
-
-def _crate_page(readme: Path) -> Path:
-    return Path("crates") / f"{readme.parent.name}.md"
 
 
 def stage(target: Path) -> None:
@@ -64,13 +66,16 @@ def _relinked(match: re.Match[str], target: Path, place: Path, source: Path) -> 
 
 
 def _place_of(linked: Path) -> Path | None:
-    """Return the place in the site of a file of the repository."""
-    if linked in _OUTER:
-        return _OUTER[linked]
+    """Return the place in the site of a file of the repository, or of a folder's README."""
+    if linked.is_dir():
+        linked /= "README.md"
+    if linked == ROOT / "README.md":
+        return Path("index.md")
+    places = {file: place for place, file in documents().items()}
+    if linked in places:
+        return places[linked]
     if linked.is_relative_to(DOCS):
         return linked.relative_to(DOCS)
-    if linked.name == "README.md" and linked.parent.parent == ROOT / "crates":
-        return _crate_page(linked)
     if linked.is_file() and linked.is_relative_to(ROOT):
         return Path("files") / linked.relative_to(ROOT)
     return None
@@ -83,8 +88,8 @@ def _spaced(text: str) -> str:
     for line in text.splitlines():
         if line.lstrip().startswith("```"):
             fenced = not fenced
-            # The exit status that the tests expect: the generator knows no such option.
-            line = re.sub(r" exit=\d+$", "", line)
+            # Options for the tests and for `make outputs`, which the generator does not know.
+            line = _FENCE.sub(r"\1", line)
         before = lines[-1] if lines else ""
         if not fenced and _ITEM.match(line) and before.strip() and not _in_list(lines):
             lines.append("")

@@ -69,7 +69,7 @@ def recording(lab: Lab, size_kb: int, place: int = 0) -> Both:
 
 
 def _both(lab: Lab, size_kb: int, bulk_ms: int) -> Both:
-    # The clients connect up to 2 s before they start (docs/live.md).
+    # The clients connect up to 2 s before they start.
     begin_s = lab.pick(8.0, 2.0)
     changes: dict[str, object] = {**assignments(size_kb, "cubic", _APART_MS, bulk_ms, begin_s)}
     changes |= {"duration": f"{begin_s + span_s(lab):g}s", "record.interval": _STEP}
@@ -109,7 +109,7 @@ def is_ipv6(lab: Lab) -> bool:
     return lab.live_runs is not None and lab.live_runs.ipv6
 
 
-# Addresses of senders and receivers (docs/live.md) by the number of the flow, in IPv4 and IPv6.
+# Addresses of senders and receivers of live runs by the number of the flow, in IPv4 and IPv6.
 _ADDRESSES = (
     ("10.53.0.{}", "10.54.0.{}"),
     ("fd53:6f6a:6f75:726e::{}", "fd53:6f6a:6f75:726e::1:{}"),

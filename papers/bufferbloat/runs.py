@@ -45,7 +45,7 @@ The host's server sends responses to the client on the other host, and the host'
 requests.
 """
 
-# Addresses of simulated hosts (docs/exports.md); the clients are flows 2 and 3.
+# Addresses of simulated hosts in captures; the clients are flows 2 and 3.
 SENT: Sent = {
     "A": (("sender", "10.0.3.1"), ("receiver", "10.0.2.2")),
     "B": (("sender", "10.0.2.1"), ("receiver", "10.0.3.2")),

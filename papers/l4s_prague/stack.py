@@ -32,10 +32,10 @@ _WHY = {
     "in the model, the step marks over half of an epoch's packets without a pause, too",
     "repaired": "This variant depends on the times of single packets: with an acknowledgement for "
     "each packet, both take 4.0 s, and with a jitter of 0.2 ms on both links, the stack takes 3.48 "
-    "to 3.92 s (docs/quic.md)",
+    "to 3.92 s",
     "reno": "The text's stack could begin two recovery periods after one overflow, which RFC 9002 "
     "section 7.3.2 forbids, and asked for one acknowledgement in 5 packets: with 5, 6 and 8 the "
-    "stack takes 3.59, 3.63 and 3.77 s (docs/quic.md)",
+    "stack takes 3.59, 3.63 and 3.77 s",
 }
 
 

@@ -1,6 +1,6 @@
 """Candidate causes of DCTCP's spike on the testbed, each simulated separately for four delays.
 
-`python -m papers.latency_spike.causes` prints the table of `docs/fidelity.md`.
+`python -m papers.latency_spike.causes` prints them as a table (studies/testbed).
 """
 
 import random

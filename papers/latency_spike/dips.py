@@ -1,6 +1,6 @@
 """The dips of DCTCP's window on the testbed, recorded and simulated, compared by three figures.
 
-`python -m papers.latency_spike.dips` prints the table of `docs/fidelity.md`.
+`python -m papers.latency_spike.dips` prints them as a table (studies/testbed).
 """
 
 import random

@@ -212,7 +212,7 @@ def _small(
 ) -> chart.Panel:
     scale = {"domain": list(domain), "nice": False}
     title = f"{control} (ms)"
-    return chart.Panel(title, x, "ms", layers, (), 230, 170, scale, columns=2)
+    return chart.Panel(title, x, "ms", layers, width=230, height=170, x_scale=scale, columns=2)
 
 
 def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Document:

@@ -24,7 +24,7 @@ RATIOS = (2, 3)
 DELAYS_MS = (25, 50)
 SIMULATED_RUNS = 30
 BEFORE_BPS = 60e6
-# Time that the hosts of docs/live.md's machine take, for the simulation: two draws from this range
+# Time that the hosts of the measuring machine take, for the simulation: two draws from this range
 # have the mean by which RTTs of live runs exceed the path's. These are 0.15 to 0.2 ms for the
 # minimum RTT of the kernel's BBR, and 0.06 ms for the median over UDP. BBR's and LoLa's windows
 # depend on it.
@@ -245,4 +245,6 @@ def _panel(control: str, ones: Sequence[Found]) -> chart.Panel:
     scale = {"domain": [0, 115], "nice": False}
     title = f"{control}, {_HOSTS[STACKS[control]]}"
     axis = "bound (r - 1) d, ms"
-    return chart.Panel(title, axis, "spike, ms", layers, (), 290, 190, scale, columns=3)
+    return chart.Panel(
+        title, axis, "spike, ms", layers, width=290, height=190, x_scale=scale, columns=3
+    )

@@ -1,20 +1,21 @@
-"""The testbed's recorded series on top of simulated ones: `docs/testbed-series.png`.
+"""The testbed's recorded series on top of simulated ones.
 
-`python -m papers.latency_spike.series` draws it. The measurements have series for
-two of the four delays, and the peak for each delay.
+`python -m papers.latency_spike.series` draws `testbed-series.png` here. The measurements have
+series for two of the four delays, and the peak for each delay.
 """
 
 import struct
 import zlib
+from pathlib import Path
 
 import altair as alt
 import polars as pl
 import sojourn
 from sojourn.report import render, theme
 
-from .testbed import DATA, ROOT, RUNS, SAMPLING_S, scenario
+from .testbed import DATA, RUNS, SAMPLING_S, scenario
 
-PICTURE = ROOT / "docs" / "testbed-series.png"
+PICTURE = Path("testbed-series.png")
 # The displayed time around the drop.
 FROM_S, TO_S = -4.0, 6.0
 # Averaging step of the simulation: five samples of each run.

@@ -1,8 +1,8 @@
-"""Simulation of the published testbed cell by cell, the basis of a test and of `docs/fidelity.md`.
+"""Simulation of the published testbed cell by cell, the basis of a test.
 
 The measurements have one run for each cell of the testbed of "A Lower Bound on Latency Spikes":
 smoothed round-trip times that `ss` reported every 0.23 s.
-`python -m papers.latency_spike.testbed` prints the table of `docs/fidelity.md`.
+`python -m papers.latency_spike.testbed` prints the cells as a table (studies/testbed).
 """
 
 import csv
@@ -200,7 +200,7 @@ def window_ratio(series: pl.DataFrame, start_s: float) -> float:
 
 
 def table(all_cells: list[Cell]) -> str:
-    """Format the table of `docs/fidelity.md`."""
+    """Format the cells as a table."""
     lines = [
         "| control | d | bound | measured | simulated median | 5th to 95th "
         "| inside the 5th to 95th | inside, widened by 10 % | least to greatest | inside that "

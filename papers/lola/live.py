@@ -21,7 +21,7 @@ RATE_BPS = 100e6
 RATE = {"link.switch.rate": "100Mbit"}
 BASE_RTTS_MS = (5, 21, 61, 101)
 # The bursts of the kernel's TCP, and the acknowledgements that its receiver does not delay at the
-# start (docs/bursts.md, docs/kernel.md).
+# start (studies/bursts, studies/kernel).
 BURSTS = {"tso": "64KiB", "tso_defer": "linux-6.18", "burst_acks": True, "quick_acks": 62}
 Rtts = tuple[float, float]
 Course = Callable[[pl.DataFrame], list[tuple[float, float]]]

@@ -85,7 +85,7 @@ def peak_bound_ms(
 ) -> float:
     """Return the maximum queueing delay of a round: Q_target plus the growth until flows detect it.
 
-    docs/lola.md has the derivation. A flow detects that the queue exceeds Q_target after T: a round
+    studies/lola has the derivation. A flow detects that the queue exceeds Q_target after T: a round
     trip at Q_target, the filter's `t_measure`, and the time until its next acknowledgement. `share`
     is the smallest flow's share of the rate. If only that flow grows, its data in the queue lag
     behind X(t) by X'(t) T (1/s - 1). Equal `flows` do not lag.

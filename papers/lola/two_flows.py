@@ -203,8 +203,7 @@ def _peak(lab: Lab, bed: Testbed) -> list[Claim]:
     why += f"; the lowest peak of a round is {min(peaks):.2f} ms" if peaks else ""
     why += ". Holds if the peak of every round is within 10 % of the target: the text rounds RTTs "
     why += "to whole milliseconds. A round ends after a flow detects that the queue exceeds the "
-    why += f"target. Until then the queue grows, to {max(bounds, default=0.0):.2f} ms at most "
-    why += "(docs/lola.md)"
+    why += f"target. Until then the queue grows, to {max(bounds, default=0.0):.2f} ms at most"
     return [
         Claim(
             f"RTT peak above the base of {base:g} ms", target, ours, "ms", holds, _seen(ours, why)

@@ -67,8 +67,8 @@ def run(
     time up to this value ("5s"), so that repeated runs differ. `controllers` maps names to your
     own controller classes (`sojourn.Controller`); the scenario and `control` refer to them by
     these names. They are slow, and only one thread runs Python at a time. `pcapng` and `qlog`
-    are folders that receive the packets of every run and the transports' events
-    (docs/exports.md). `progress` shows a bar on standard error.
+    are folders that receive the packets of every run and the transports' events. `progress`
+    shows a bar on standard error.
 
     The result has one simulation for each controller and seed. Raises `ScenarioError` for a fault
     in the scenario, before any simulation; `ControllerError` for an exception in your own
@@ -117,7 +117,7 @@ def live(
     departures: real_time.Departures = "timer",
     tcp_probe: str | PathLike[str] | None = None,
 ) -> Run:
-    """Run a scenario in real time over this machine's network stack (docs/live.md).
+    """Run a scenario in real time over this machine's network stack.
 
     `stack` is "kernel" for the kernel's TCP and its own controllers, or "udp" for Sojourn's
     transport over UDP with all controllers. `bottleneck` is "sojourn" for the simulator's links, or

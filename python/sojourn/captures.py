@@ -1,4 +1,4 @@
-"""Round-trip times of TCP flows, from a capture alone (docs/captures.md)."""
+"""Round-trip times of TCP flows, from a capture alone (docs/guide/captures.md)."""
 
 import json
 from os import PathLike, fspath

@@ -1,4 +1,4 @@
-"""Downloads over QUIC and HTTP/3: `sojourn quic serve` and `sojourn quic get` (docs/quic.md)."""
+"""Downloads over QUIC and HTTP/3: `sojourn quic serve` and `sojourn quic get`."""
 
 import json
 import urllib.parse

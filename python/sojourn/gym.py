@@ -1,18 +1,18 @@
-"""A congestion controller to learn: the Gymnasium environment `sojourn/Link-v0` (docs/gym.md).
+"""A congestion controller to learn: the Gymnasium environment `sojourn/Link-v0`.
 
     import gymnasium
     import sojourn.gym
 
     env = gymnasium.make("sojourn/Link-v0", scenario="home.toml", action="rate")
 
-Needs Gymnasium: pip install 'sojourn[gym]'.
+Needs Gymnasium, which the optional part `gym` installs.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args
 
-from sojourn import _core, api, experiment
+from sojourn import _core, api, experiment, extras
 from sojourn._core import Setup
 from sojourn.errors import UsageError, require_known
 from sojourn.learning import Agent, Interval
@@ -25,7 +25,7 @@ try:
     import numpy
 except ImportError as error:
     raise UsageError(
-        "the environment needs Gymnasium; install it with: pip install 'sojourn[gym]'"
+        f"the environment needs Gymnasium; install it with: {extras.installation('gym')}"
     ) from error
 
 ID = "sojourn/Link-v0"

@@ -1,4 +1,4 @@
-"""Sojourn's controllers in the Linux kernel (docs/kernel.md)."""
+"""Sojourn's controllers in the Linux kernel (docs/guide/kernel.md)."""
 
 import json
 from collections.abc import Sequence

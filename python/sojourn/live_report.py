@@ -1,4 +1,4 @@
-"""The page and a record in one file, alone or within a report (docs/page.md)."""
+"""The page and a record in one file, alone or within a report (docs/guide/page.md)."""
 
 import base64
 import gzip

@@ -1,16 +1,13 @@
 """A sweep for the page: its figures at each point, and the scenarios of its points."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn import _core, api, inputs
 from sojourn.errors import UsageError
 from sojourn.page_record import encoded
 from sojourn.sweeps import figures
-from sojourn.sweeps.dataset import Dataset
-
-if TYPE_CHECKING:
-    import polars as pl
+from sojourn.sweeps.dataset import Dataset, document
 
 # More cells than these are for `sojourn sweep show` and `query`.
 _MOST_POINTS = 20_000
@@ -76,27 +73,22 @@ def scenario_of(directory: Path, run: str) -> bytes:
     point = dataset.points.filter(dataset.points["run"] == run)
     if point.is_empty():
         raise FileNotFoundError(run)
-    # A sweep has a key for each axis. `matrix`, `worst` and `paper run` have other points.
-    if not set(dataset.axes) <= set(dataset.about["keys"]):
+    own = document(dataset, run)
+    # A sweep has a key for each axis. `worst` has other points.
+    if own is None and not set(dataset.axes) <= set(dataset.about["keys"]):
         raise UsageError(
             "the points of this dataset have scenarios of their own, which it does not keep"
         )
     file = directory / "scenario.toml"
     try:
-        core = _core.Scenario.from_toml(str(file), inputs.whole_text(file), str(directory))
+        text = inputs.whole_text(file) if own is None else own
+        core = _core.Scenario.from_toml(str(file), text, str(directory))
         for column, key in dataset.about["keys"].items():
             if "." in key or key in api.schema()["properties"]:
-                core.set(f"{key}={_value(column, point)}")
+                core.set(f"{key}={figures.scenario_text(column, point[column][0])}")
         text, files = core.portable()
     except (_core.ScenarioError, ValueError) as error:
         raise UsageError(
             f"the scenario of this point cannot be read from {file}: {error}"
         ) from error
     return encoded({"scenario": text, "files": dict(files)})
-
-
-def _value(column: str, point: "pl.DataFrame") -> str:
-    """Return the value of an axis as scenarios write it."""
-    value = point[column][0]
-    is_quantity = column.endswith(("_bps", "_s", "_bytes")) and not isinstance(value, str)
-    return figures.axis_text(column, value) if is_quantity else str(value)

@@ -1,4 +1,4 @@
-"""Live runs: a scenario in real time, over this machine's own network stack (docs/live.md)."""
+"""Live runs: a scenario in real time, over this machine's own network stack."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol

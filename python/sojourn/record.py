@@ -76,7 +76,7 @@ class Record:
         `rows` may also be "links", "spikes" (changes of capacity), "sizes" (size classes of
         transfers of drawn sizes) or "media" (frames of flows of media). The columns `control` and
         `seed` name the run; the others have the keys of `sojourn run --json`
-        (docs/run-directory.md).
+        (`sojourn columns summary`).
         """
         return tidy.table(self.runs, rows)
 

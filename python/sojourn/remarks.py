@@ -138,7 +138,7 @@ def ecn(summary: Summary) -> list[str]:
         for flow in run["flows"]:
             who = f"{flow['name']} ({flow['control']})"
             if failure := flow.get("ecn_failure"):
-                lines[who] = f"its ECN failed ({failure}); it continued without (docs/damage.md)"
+                lines[who] = f"its ECN failed ({failure}); it continued without"
             elif _is_unmarked(flow):
                 lines[who] = "no queue marked its packets, so it responded to losses alone"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])

@@ -135,7 +135,7 @@ def draw(directory: Path, drawn: pictures.Pictures, chosen: selection.Chosen) ->
 
 
 def read(directory: Path) -> Run:
-    """Read a run directory by any writer; refuse violations of docs/run-directory.md."""
+    """Read a run directory by any writer; refuse violations of its format."""
     summary = _read_summary(directory)
     series = {
         what: _read_series(directory, what) for what in SERIES if _has_series(directory, what)

@@ -1,4 +1,4 @@
-"""The schema of run directories: the keys and columns that docs/run-directory.md describes.
+"""The schema of run directories: the keys and columns that `sojourn columns` lists.
 
 Sojourn writes all of them. Other programs may omit the optional ones, which then read as null.
 """
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_type_hints
 
 from sojourn import memory
 from sojourn.errors import RunDirectoryError
@@ -21,6 +21,7 @@ from sojourn.run_summary import (
     Summary,
     UserController,
 )
+from sojourn.run_tables import FlowSample, Frame, LinkSample, Transfer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,7 @@ File = Literal["flows", "links", "transfers", "frames"]
 of media."""
 Kind = Literal["text", "count", "number"]
 
-WHERE = "docs/run-directory.md has the format"
+WHERE = "`sojourn columns` describes the format"
 
 
 @dataclass(frozen=True)
@@ -43,51 +44,37 @@ class Column:
     required: bool = False
 
 
-def _key(name: str, kind: Kind) -> Column:
-    return Column(name, kind, required=True)
-
-
-def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, kind) for name in names)
-
-
-COLUMNS: Mapping[File, tuple[Column, ...]] = {
-    "flows": (
-        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
-        *_columns("text", "phase"),
-        _key("t_s", "number"),
-        *_columns("number", "cwnd_bytes", "ssthresh_bytes", "srtt_s", "rtt_s", "min_rtt_s"),
-        *_columns("number", "pacing_bps", "goodput_bps", "alpha", "bandwidth_bps", "response_s"),
-        *_columns("count", "in_flight_bytes", "delivered_bytes", "lost_packets"),
-        *_columns("count", "retransmitted_packets", "marked_packets"),
-    ),
-    "links": (
-        *(_key("control", "text"), _key("seed", "count"), _key("link", "text")),
-        _key("t_s", "number"),
-        *_columns("number", "capacity_bps", "carried_bps", "queue_delay_s"),
-        *_columns("count", "queue_bytes", "queue_packets", "dropped_packets", "marked_packets"),
-    ),
-    "transfers": (
-        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
-        *(_key("start_s", "number"), _key("size_bytes", "count")),
-        *_columns("number", "completion_s", "slowdown"),
-    ),
-    "frames": (
-        *(_key("control", "text"), _key("seed", "count"), _key("flow", "text")),
-        *(_key("captured_s", "number"), _key("size_bytes", "count")),
-        *_columns("count", "key", "late"),
-        *_columns("number", "delay_s", "least_delay_s", "played_s"),
-    ),
+_KINDS: Mapping[Any, Kind] = {str: "text", int: "count", float: "number"}
+ROWS: Mapping[File, type] = {
+    "flows": FlowSample,
+    "links": LinkSample,
+    "transfers": Transfer,
+    "frames": Frame,
 }
+"""The row of each file, which declares its columns."""
 
-SUMMARY_KEYS = ("format", "scenario", "version", "runs")
-RUN_KEYS = ("control", "seed", "duration_s", "flows", "links")
-# The required keys of each flow, link and change of capacity; others are null if unknown.
-ENTRIES: Mapping[str, tuple[tuple[str, ...], type]] = {
-    "flows": (("name", "control"), FlowSummary),
-    "links": (("name",), LinkSummary),
-    "spikes": (("link", "at_s", "from_bps", "to_bps"), SpikeSummary),
+
+def _columns(row: type) -> tuple[Column, ...]:
+    hints = get_type_hints(row)
+    return tuple(
+        Column(name, _KINDS[hint] if hint in _KINDS else _KINDS[get_args(hint)[0]], hint in _KINDS)
+        for name, hint in hints.items()
+    )
+
+
+COLUMNS: Mapping[File, tuple[Column, ...]] = {what: _columns(row) for what, row in ROWS.items()}
+
+REQUIRED: Mapping[type, Collection[str]] = {
+    Summary: ("format", "scenario", "version", "runs"),
+    RunSummary: ("control", "seed", "duration_s", "flows", "links"),
+    FlowSummary: ("name", "control"),
+    LinkSummary: ("name",),
+    SpikeSummary: ("link", "at_s", "from_bps", "to_bps"),
+    UserController: ("name",),
 }
+"""The required keys of a summary; others are null if unknown."""
+ENTRIES: Mapping[str, type] = {"flows": FlowSummary, "links": LinkSummary, "spikes": SpikeSummary}
+"""The lists of a run."""
 
 
 def check_summary(given: object, file: str) -> Summary:
@@ -119,8 +106,8 @@ def _check_format(given: Mapping[str, Any], file: str) -> None:
         return
     if version is None:
         raise RunDirectoryError(
-            f'{file}: it has no `format`; write `"format": {FORMAT}` if it follows '
-            "docs/run-directory.md"
+            f'{file}: it has no `format`; write `"format": {FORMAT}` if it has the keys and '
+            "columns of `sojourn columns`"
         )
     raise RunDirectoryError(
         f"{file}: format {version!r}, and this Sojourn reads format {FORMAT}; "
@@ -141,26 +128,24 @@ def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
 @cache
 def _summary_type() -> Any:
     """Build the type of a summary: as written, but keys that are not required may be absent."""
-    entries = {
-        name: GenericAlias(list, (_type(form, required),))
-        for name, (required, form) in ENTRIES.items()
-    }
+    entries = {name: GenericAlias(list, (_type(form),)) for name, form in ENTRIES.items()}
     parts = {
-        "runs": GenericAlias(list, (_type(RunSummary, RUN_KEYS, **entries),)),
-        "controllers": GenericAlias(list, (_type(UserController, ("name",)),)),
+        "runs": GenericAlias(list, (_type(RunSummary, **entries),)),
+        "controllers": GenericAlias(list, (_type(UserController),)),
         # Derived from the runs, and never read.
         "medians": list,
         "verdicts": list,
     }
-    return _type(Summary, SUMMARY_KEYS, **parts)
+    return _type(Summary, **parts)
 
 
-def _type(form: type, required: Collection[str], **parts: Any) -> Any:
+def _type(form: type, **parts: Any) -> Any:
     """Build the type of a table with the keys of `form`; counts are 0 or more."""
     from msgspec import Meta, defstruct
 
     count = Annotated[int, Meta(ge=0)]
     counts: dict[Any, Any] = {int: count, int | None: count | None}
+    required = REQUIRED[form]
     fields: list[Any] = []
     for key, hint in {**get_type_hints(form), **parts}.items():
         kind = counts.get(hint, hint)
@@ -171,7 +156,7 @@ def _type(form: type, required: Collection[str], **parts: Any) -> Any:
 def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:
     lists = {
         name: [_complete(entry, form) for entry in run.get(name) or []]
-        for name, (_, form) in ENTRIES.items()
+        for name, form in ENTRIES.items()
     }
     return {**run, **lists}
 

@@ -185,7 +185,7 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (FROZEN, "frozen: intervals between frames of three mean ones and 150 ms more (W3C)"),
         (
             QUALITY,
-            "MOS: estimated quality from 1 to 5, whatever the delay (docs/media.md)",
+            "MOS: estimated quality from 1 to 5, whatever the delay (sojourn columns quality_mos)",
         ),
     ],
     [

@@ -1,4 +1,4 @@
-"""Transfers over UDP between two machines: `sojourn serve` and `sojourn send` (docs/live.md)."""
+"""Transfers over UDP between two machines: `sojourn serve` and `sojourn send`."""
 
 import json
 import socket

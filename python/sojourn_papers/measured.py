@@ -30,10 +30,10 @@ class TableSummary(TypedDict):
 class Timing(TypedDict):
     """The live runs of a figure, and how the machine kept their time.
 
-    A run whose timing was bad (docs/live.md) is repeated up to twice. `repeated_runs` counts the
-    repetitions, and `flagged_runs` the runs that stayed bad. Latenesses and the stolen time are the
-    greatest of the runs that count. The load averages are those of the system over one minute,
-    which include the runs themselves.
+    A run whose timing was bad (`warning` of its `live`) is repeated up to twice.
+    `repeated_runs` counts the repetitions, and `flagged_runs` the runs that stayed bad.
+    Latenesses and the stolen time are the greatest of the runs that count. The load averages
+    are those of the system over one minute, which include the runs themselves.
     """
 
     runs: int

@@ -254,7 +254,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     "no runs": (lambda place: change_summary(place, runs=[]), ["`runs` is empty"]),
     "missing key": (
         other_runs(seed=None),
-        ["runs[0]: ", "missing required field `seed`", "docs/run-directory.md"],
+        ["runs[0]: ", "missing required field `seed`", "`sojourn columns`"],
     ),
     "seed of the wrong type": (other_runs(seed="1"), ["runs[0].seed: ", "`int`, got `str`"]),
     "flow without a name": (other_runs(flows=[{"control": "x"}]), ["runs[0].flows[0]", "`name`"]),

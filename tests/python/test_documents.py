@@ -1,115 +1,166 @@
-"""The documents are correct: every snippet runs, and every shipped scenario is valid."""
+"""The documents are correct: what they show runs, what is generated is current, and none grows."""
 
 import json
-import re
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
+import outputs
 import pytest
 import sojourn
 from support import ROOT, Sojourn, environment
 
-_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Commands that install or build Sojourn, which the tests require.
-_SETUP = ("make", "git", "cargo", "cd", "apt", "sudo", "pip", "source", ".")
+# Words of each document or folder, tables and shown outputs included. A reader reads them whole, so
+# text that is added displaces text that is worth less; measurements belong to a study.
+BUDGETS = {
+    "README.md": 700,
+    "docs/guide": 9_000,
+    "docs/model.md": 3_000,
+    "docs/theory": 3_500,
+    "docs/accuracy.md": 1_500,
+    "docs/tutorials docs/gallery.md": 3_500,
+    "docs/index.md docs/run-directory.md docs/install.md docs/contract.md docs/crates.md"
+    " docs/STYLE.md SECURITY.md CHANGELOG.md crates tests": 4_000,
+    "CONTRIBUTING.md": 1_300,
+    **{
+        f"papers/{paper.name}": 300
+        for paper in sorted((ROOT / "papers").iterdir())
+        if paper.is_dir()
+    },
+    **{
+        f"studies/{study.name}": 400
+        for study in sorted((ROOT / "studies").iterdir())
+        if study.is_dir()
+    },
+    "studies/README.md": 500,
+}
+# Readers of the repository and of the site wait for the pictures.
+PICTURES = 1_000_000
+PICTURE = 150_000
 
 
-@dataclass(frozen=True)
-class Snippet:
-    """One fenced block; `exit=2` after the language is the expected exit status."""
-
-    file: str
-    line: int
-    language: str
-    status: int
-    text: str
-
-
-def snippets() -> list[Snippet]:
-    found = []
-    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    # The tutorials are notebooks, which test_notebooks.py executes.
-    for file in (one for one in files if one.parent.name != "tutorials"):
-        text = file.read_text("utf-8") if file.exists() else ""
-        for match in _FENCE.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            status = re.search(r"exit=(\d+)", match[2])
-            code = int(status[1]) if status else 0
-            found.append(Snippet(str(file.relative_to(ROOT)), line, match[1], code, match[3]))
-    return found
+def tracked(*endings: str) -> list[Path]:
+    """Return the tracked files with these endings; without git, all that are not built."""
+    patterns = [f"*{ending}" for ending in endings]
+    line = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        *patterns,
+    ]
+    listed = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.splitlines() if (ROOT / name).is_file()]
 
 
-def commands(snippet: Snippet) -> list[str]:
-    """Return the commands of a console or shell block, except for set-up commands."""
-    lines = snippet.text.replace("\\\n", " ").splitlines()
-    if snippet.language == "console":
-        lines = [line[2:] for line in lines if line.startswith("$ ")]
-    typed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    return [line for line in typed if line.split()[0] not in _SETUP]
+def under(file: Path, places: str) -> bool:
+    return any(file == ROOT / place or ROOT / place in file.parents for place in places.split())
 
 
-def named(languages: set[str]) -> list[object]:
-    chosen = [one for one in snippets() if one.language in languages]
-    return [pytest.param(one, id=f"{one.file}:{one.line}") for one in chosen]
+def is_generated(file: Path) -> bool:
+    return under(file, "docs/reference")
+
+
+@pytest.mark.parametrize("places", BUDGETS)
+def test_documents_stay_within_their_budgets(places: str) -> None:
+    files = [file for file in tracked(".md") if under(file, places)]
+    words = {
+        file.relative_to(ROOT).as_posix(): len(file.read_text("utf-8").split()) for file in files
+    }
+    assert sum(words.values()) <= BUDGETS[places], words
+
+
+def test_every_document_has_a_budget() -> None:
+    free = [file for file in tracked(".md") if not is_generated(file)]
+    assert [file for file in free if not any(under(file, places) for places in BUDGETS)] == []
+
+
+def test_pictures_stay_within_their_budget() -> None:
+    sizes = {file: file.stat().st_size for file in tracked(".png", ".svg", ".jpg", ".gif", ".webp")}
+    assert sum(sizes.values()) <= PICTURES, sizes
+    assert {file: size for file, size in sizes.items() if size > PICTURE} == {}
 
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """Copy the files that a reader has, and install the command where `make demo` puts it."""
-    for name in ("scenarios", "papers", "docs", "tests/captures"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
-    return tmp_path
+    return outputs.workplace(tmp_path)
 
 
-@pytest.mark.parametrize("snippet", named({"console", "sh", "bash"}))
-def test_commands_run(snippet: Snippet, workplace: Path) -> None:
-    for line in commands(snippet):
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line],
-            cwd=workplace,
-            env=environment(),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == snippet.status, f"{line}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr
+SHOWN = {file.relative_to(ROOT).as_posix(): file for file in outputs.documents()}
+# The tutorials are notebooks, which test_notebooks.py executes.
+OTHERS = {
+    file.relative_to(ROOT).as_posix(): file
+    for file in tracked(".md")
+    if file not in outputs.documents() and "tutorials" not in file.parts and not is_generated(file)
+}
 
 
-@pytest.mark.parametrize("file", sorted({one.file for one in snippets()}) or ["README.md"])
-def test_python_runs(file: str, workplace: Path) -> None:
-    # The blocks of one document run as one program, in their order.
-    blocks = [one.text for one in snippets() if one.file == file and one.language == "python"]
-    run_python("\n".join(blocks), workplace)
+@pytest.mark.parametrize("name", SHOWN)
+def test_outputs_have_the_shown_form(name: str, workplace: Path) -> None:
+    """Figures may change, and with them a verdict's words and a table's order: `make outputs`."""
+    for block, new in outputs.outputs(SHOWN[name].read_text("utf-8"), workplace):
+        alike = outputs.likeness(block.text, new)
+        assert alike >= outputs.ALIKE, f"{name} shows\n{block.text}\nbut the command prints\n{new}"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_commands_and_programs_run(name: str, workplace: Path) -> None:
+    list(outputs.outputs(OTHERS[name].read_text("utf-8"), workplace))
+
+
+@pytest.mark.parametrize("name", [*SHOWN, *OTHERS])
+def test_shown_scenarios_are_valid(name: str, sojourn: Sojourn, tmp_path: Path) -> None:
+    for number, block in enumerate(outputs.blocks((ROOT / name).read_text("utf-8"))):
+        if block.language == "toml" and "[flow." in block.text:
+            file = tmp_path / f"{number}.toml"
+            file.write_text(block.text, "utf-8")
+            assert sojourn("check", file).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "alike"),
+    [
+        ("cubic 36.0 Mbit/s 93 %", "cubic 35.21 Mbit/s 9 %", True),
+        ("cubic 36.0 Mbit/s", "sojourn: no such scenario", False),
+        ("a table with six columns here", "", False),
+    ],
+)
+def test_form_ignores_figures_only(old: str, new: str, alike: bool) -> None:
+    assert (outputs.likeness(old, new) >= outputs.ALIKE) == alike
+
+
+def test_outputs_are_written_below_their_commands(workplace: Path) -> None:
+    old = "```console lines=1\n$ echo a; echo b\nx\n$ echo c\n```\n"
+    new = "```console lines=1\n$ echo a; echo b\na\n...\n$ echo c\nc\n```\n"
+    assert outputs.renewed(old, workplace) == new
+    program = "```python\nprint(1)\n```\n\n```python\nprint(2)\n```\n\n```text\n{}```\n"
+    assert outputs.renewed(program.format(""), workplace) == program.format("2\n")
+    with pytest.raises(RuntimeError, match="ended with status 1"):
+        outputs.renewed("```console\n$ false\n```\n", workplace)
 
 
 def test_own_controller_is_the_one_that_is_shown() -> None:
-    shown = [one.text for one in snippets() if one.file == "CONTRIBUTING.md"]
+    guide = (ROOT / "docs" / "guide" / "controllers.md").read_text("utf-8")
     shipped = (ROOT / "docs" / "own_controller.py").read_text("utf-8")
+    shown = [one.text for one in outputs.blocks(guide) if one.language == "python"]
     assert any(text.startswith("import sojourn") and shipped.endswith(text) for text in shown)
 
 
 def test_first_look_runs(workplace: Path) -> None:
-    shown = run_python((ROOT / "docs" / "first_look.py").read_text("utf-8"), workplace)
-    assert "no spike below 100 ms" in shown
+    program = ROOT / "docs" / "first_look.py"
+    line = [sys.executable, str(program)]
+    done = subprocess.run(line, cwd=workplace, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "no spike below 100 ms" in done.stdout
     assert (workplace / "first-look.png").stat().st_size > 10_000
 
 
-def run_python(code: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, env=environment(), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_reference_is_what_the_schema_says(sojourn: Sojourn) -> None:
-    written = (ROOT / "docs" / "scenario.md").read_text("utf-8")
+    written = (ROOT / "docs" / "reference" / "scenario.md").read_text("utf-8")
     assert sojourn("schema", "--markdown").stdout == written, "write it anew: make reference"
 
 

@@ -196,7 +196,7 @@ def test_a_device_is_for_l4s(sojourn: Sojourn) -> None:
 
 def test_loads_and_unloads_leave_nothing_while_flows_run() -> None:
     require(["unshare", "--net"])
-    script = ROOT / "benches" / "kernel_loads.py"
+    script = ROOT / "studies" / "kernel" / "kernel_loads.py"
     line = [sys.executable, str(script), "--times", "6"]
     done = subprocess.run(line, env=environment(), capture_output=True, text=True)
     assert done.stdout, done.stderr

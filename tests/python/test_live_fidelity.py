@@ -1,43 +1,41 @@
-"""The measured figures of live runs in docs/fidelity.md and docs/live.md."""
+"""The simulation of Linux's TCP beside live runs of Linux 6.18, which are outside figures."""
 
 import json
 import runpy
+from typing import Any
 
 import pytest
 from support import ROOT
 
-BENCHES = ROOT / "benches"
+STUDY = ROOT / "studies" / "live"
+MEASURED = json.loads((STUDY / "result.json").read_text("utf-8"))
 
 
-def test_every_cell_of_the_matrix_is_published() -> None:
-    matrix = runpy.run_path(str(BENCHES / "live_matrix.py"))
-    cells = [matrix["empty_row"](cell) for cell in matrix["cells"]()]
-    rows = json.loads((ROOT / "docs" / "live-fidelity.json").read_text())
-    assert [{key: row[key] for key in cells[0]} for row in rows] == cells
+@pytest.fixture(scope="module")
+def cells() -> dict[str, Any]:
+    """Return the names of the module that has the cells of the study."""
+    return runpy.run_path(str(STUDY / "live_cells.py"))
 
 
-def test_a_matrix_with_missing_cells_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCHES))
-    fidelity = runpy.run_path(str(BENCHES / "live_fidelity.py"))
-    published = fidelity["published"]()
-    assert len(fidelity["rows_of"]({}, {}, published)) == len(published)
-    name, _ = published.popitem()
-    with pytest.raises(SystemExit, match=f"1 cells lack .* such as {name}"):
-        fidelity["rows_of"]({}, {}, published)
-
-
-def test_the_tables_of_live_runs_have_the_values_of_their_json() -> None:
-    tables = runpy.run_path(str(BENCHES / "live_tables.py"))
-    rows = json.loads((ROOT / "docs" / "live-fidelity.json").read_text())
-    page = (ROOT / "docs" / "fidelity.md").read_text()
-    assert page.count(tables["BEGIN"]) == 1
-    assert page == tables["replaced"](page, tables["tables"](rows))
-
-
-def test_the_tables_of_speed_have_the_values_of_their_json() -> None:
-    speed = runpy.run_path(str(BENCHES / "live.py"))
-    found = json.loads((BENCHES / "live.json").read_text())
-    page = (ROOT / "docs" / "live.md").read_text()
-    assert set(found) == set(speed["PARTS"])
-    for name, (_, table) in speed["PARTS"].items():
-        assert speed["marked"](page, name)[1] == table(found[name]), name
+# Reno has two outcomes over DualPI2, and live BBR keeps a longer queue over 10 Mbit/s and 50 ms
+# (docs/accuracy.md). A single seed may be an unusual one.
+@pytest.mark.parametrize(
+    ("controller", "most"), [("cubic", 1), ("dctcp", 1), ("reno", 3), ("bbr", 4)]
+)
+def test_the_simulation_of_linux_agrees_with_linux(
+    cells: dict[str, Any], controller: str, most: int
+) -> None:
+    """The goodput is within 2 %, and the median delay within 10 % or 1 ms, but for a few cells."""
+    missed = []
+    measured = [
+        row
+        for row in MEASURED["cells"]
+        if (row["hosts"], row["controller"]) == ("kernel", controller)
+    ]
+    assert len(measured) == 18
+    for row in measured:
+        cell = cells["Cell"]("kernel", controller, row["rtt_ms"], row["queue"], row["rate_mbps"])
+        again = {**row, **cells["spread"](cell.simulated(1), "simulated_")}
+        if not cells["agrees"]({**again, **cells["verdicts"](again)}):
+            missed.append(cell)
+    assert len(missed) <= most, missed

@@ -2,11 +2,11 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 from typing import Any
 
-import dependencies
 import licences
 import pytest
 import sojourn
@@ -71,24 +71,30 @@ def test_crates_have_allowed_licences_and_sources() -> None:
 
 
 @needs_cargo
-def test_licences_are_listed() -> None:
-    parts = licences.crates()
-    names = {one.name for one in parts}
+def test_the_wheel_lists_its_parts_and_those_with_further_terms() -> None:
+    crates = licences.crates()
+    names = {one.name for one in crates}
     assert {"parquet", "rustls", "libbpf-sys", "pyo3"} <= names
     assert not {"proptest", "cc", "serde_derive"} & names, "tests, builds and macros do not ship"
-    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
-    for part in (*parts, *licences.vendored(parts)):
-        assert f"| {part.name} | {part.version} | {part.licence} |" in page, "make licences"
+    parts = [*crates, *licences.vendored(crates)]
+    listed = licences.listed(parts)
+    for part in parts:
+        assert f"- {part.name} {part.version} " in listed
+        assert part.texts or part.licence, f"{part.name} states no licence"
+    # A part whose licence asks for more than its text has to be known: its source is in a crate.
+    further = [one.name for one in parts if not licences.is_permissive(one.licence)]
+    assert further == ["libelf of elfutils"]
 
 
 def test_every_dependency_has_a_reason() -> None:
+    study = runpy.run_path(str(ROOT / "studies" / "install" / "study.py"))
     project = toml("pyproject.toml")["project"]
     extras = {name: one for name, one in project["optional-dependencies"].items() if name != "test"}
-    assert set(extras) == {one for one in dependencies.EXTRAS if one}
+    assert set(extras) == {one for one in study["EXTRAS"] if one}
     wanted = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
     for requirement in wanted:
         name = re.split(r"[<>=\[ ]", requirement)[0]
-        assert name in dependencies.REASONS, f"state a reason for {name}"
+        assert name in study["REASONS"], f"state a reason for {name}"
 
 
 def test_public_crates_have_all_that_a_registry_shows() -> None:

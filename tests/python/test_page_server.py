@@ -235,15 +235,20 @@ def test_a_sweep_is_served_with_the_scenarios_of_its_points(swept: Path) -> None
     (swept / "queues" / "runs" / "later.parquet").unlink()
 
 
-def test_points_whose_scenarios_are_not_kept_are_refused(tmp_path: Path) -> None:
+def test_points_with_scenarios_of_their_own_run_them(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     line = "matrix --controls cubic --queues droptail,codel --rtts 10ms --duration 1s --dataset"
     assert main([*line.split(), str(folder)]) == 0
     points = json.loads(content(found([folder])[0], results.read))["points"]
     assert len(points) >= 2
     for point in points:
-        with pytest.raises(UsageError, match="scenarios of their own"):
-            scenario_of(folder, point["run"])
+        scenario = sojourn.Scenario.parse(json.loads(scenario_of(folder, point["run"]))["scenario"])
+        queue, _, beside, _ = point["at"]
+        assert scenario["link"]["bottleneck"]["queue"]["kind"] == ("droptail", "codel")[queue]
+        assert len(scenario["flow"]) == 1 + beside
+    (folder / "scenarios.parquet").unlink()
+    with pytest.raises(UsageError, match="scenarios of their own"):
+        scenario_of(folder, points[0]["run"])
 
 
 def test_faults_of_a_sweep_give_their_reasons(

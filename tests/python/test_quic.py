@@ -21,7 +21,7 @@ from support import Sojourn, begun, command, environment, leave_out_live
 pytestmark = pytest.mark.skipif(not hasattr(_core, "QuicServing"), reason="needs Linux")
 
 PATIENCE_S = 60
-# Server and client on both sides of a bottleneck that marks at 5 ms, as in docs/quic.md.
+# Server and client on both sides of a bottleneck that marks at 5 ms, as in docs/guide/quic.md.
 BOTTLENECK = """
 duration = "10s"
 controls = ["prague"]
@@ -247,7 +247,7 @@ source    = { kind = "request", request = "257B", response = "1MB", count = 4 }
 @pytest.mark.long
 @pytest.mark.parametrize("ipv6", [False, True])
 def test_the_stack_over_udp_takes_the_time_of_virtual_time(tmp_path: Path, ipv6: bool) -> None:
-    """Within 3 %, the target of docs/quic.md."""
+    """Within 3 %, the aim of the measurements in studies/quic."""
     (tmp_path / "live.toml").write_text(LIVE)
     try:
         live = sojourn.live(tmp_path / "live.toml", ipv6=ipv6)

@@ -196,12 +196,11 @@ def test_matrix_repeats_with_intervals(sojourn: Sojourn) -> None:
             assert low < mean < high
             assert (low, high) == pytest.approx(stats.mean_interval(values))
         assert (cell["jain"] is None) == (len(cell["controls"]) == 1)
-    for form in ((), ("--markdown",)):
-        shown = sojourn(*asked, *form)
-        assert shown.returncode == 0, shown.stderr
-        assert "means of 4 runs" in " ".join(shown.stdout.split())
-        pair = next(line for line in shown.stdout.splitlines() if "cubic + reno" in line)
-        assert re.search(r"\d+\.\d±\d+\.\d\+\d+\.\d±\d+\.\d", pair), pair
+    shown = sojourn(*asked)
+    assert shown.returncode == 0, shown.stderr
+    assert "means of 4 runs" in " ".join(shown.stdout.split())
+    pair = next(line for line in shown.stdout.splitlines() if "cubic + reno" in line)
+    assert re.search(r"\d+\.\d±\d+\.\d\+\d+\.\d±\d+\.\d", pair), pair
 
 
 def test_a_matrix_of_one_run_has_no_intervals(sojourn: Sojourn) -> None:
@@ -209,4 +208,4 @@ def test_a_matrix_of_one_run_has_no_intervals(sojourn: Sojourn) -> None:
     for cell in found["cells"]:
         assert (cell["runs"], cell["distinct"]) == (1, 1)
         assert (cell["intervals"], cell["each"]) == ({}, [])
-    assert "±" not in sojourn("matrix", *MATRIX, "--duration", "2s", "--markdown").stdout
+    assert "±" not in sojourn("matrix", *MATRIX, "--duration", "2s").stdout

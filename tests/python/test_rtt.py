@@ -178,7 +178,7 @@ def test_tshark_agrees_on_connections_of_now(name: str, maker: Any, tmp_path: Pa
     """Compare RTT samples of new connections; the second test file has lost packets.
 
     Every sample here is one of tshark's. tshark has additional samples for acknowledgements that
-    cover retransmitted segments, or segments that waited for them (docs/captures.md).
+    cover retransmitted segments, or segments that waited for them (docs/guide/captures.md).
     """
     file = tmp_path / name
     (wanted,) = (one for one in maker.WANTED if one.file == name)

@@ -1,98 +1,137 @@
 """The format of a run directory, as written, as read, and as documented."""
 
 import json
-import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_args, is_typeddict
 
 import polars as pl
 import pytest
 import sojourn
 from made_runs import change_summary, write
-from sojourn import run_directory
-from sojourn.comparison.summary import Compared, ComparisonSummary, FlowComparison
+from sojourn import columns, run_directory, run_summary, run_tables
+from sojourn.comparison import summary as comparison
 from sojourn.run_directory import File
-from support import ROOT
+from support import SMALL, Sojourn, environment
 from test_compare import FLOW_A, LINK_A
 
-DOCUMENT = (ROOT / "docs" / "run-directory.md").read_text("utf-8")
-_ROW = re.compile(r"^\| (`.*?`) \|(.*)\|$", re.MULTILINE)
+# Keys of a run that a simulation does not have.
+ELSEWHERE = {"live", "transfer", "closed", "ecn_failure"}
+MEDIA = """
+[flow.web]
+path   = ["bottleneck"]
+back   = ["back"]
+source = { kind = "poisson", load = "1Mbit", sizes = "fixed", mean = "10kB" }
 
+[flow.video]
+path    = ["bottleneck"]
+back    = ["back"]
+control = "scream"
+source  = { kind = "media", max_rate = "1Mbit" }
 
-def rows(heading: str) -> list[tuple[str, list[str]]]:
-    """Return the first table below this heading: the name in each row and its other cells."""
-    table = DOCUMENT.split(heading, 1)[1].split("|---|", 1)[1].split("\n\n", 1)[0]
-    return [
-        (name, [cell.strip() for cell in match[2].split("|")])
-        for match in _ROW.finditer(table)
-        for name in re.findall(r"`(\w+)`", match[1])
-    ]
+[link.cell]
+rate = { trace = "cell.txt" }
+
+[flow.phone]
+path   = ["cell"]
+back   = ["back"]
+"""
+OWN = """\
+import sojourn
+
+class Mine:
+    def __init__(self, setup):
+        pass
+    def on_feedback(self, now_ns, feedback):
+        pass
+    def limits(self):
+        return sojourn.Limits(cwnd_bytes=30_000)
+"""
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from support import SMALL
-
+    """The directory of a run that has every table of a simulation."""
     place = tmp_path_factory.mktemp("format")
-    # First a flow whose transfers arrive at random, which has all keys.
-    source = '{ kind = "poisson", load = "1Mbit", sizes = "fixed", mean = "10kB" }'
-    web = f'[flow.web]\npath = ["bottleneck"]\nback = ["back"]\nsource = {source}\n'
-    (place / "small.toml").write_text(SMALL.replace("[flow.upload]", f"{web}[flow.upload]"))
-    run = sojourn.run(place / "small.toml", runs=2, spread="1s")
-    return run.save(place / "run", report=())
+    (place / "small.toml").write_text(f"{SMALL}{MEDIA}")
+    (place / "cell.txt").write_text("".join(f"{at}\n" for at in range(1, 1000, 2)))
+    (place / "own.py").write_text(OWN)
+    line = [sys.executable, "-m", "sojourn", "run", "small.toml", "--runs", "2", "--spread", "1s"]
+    line += [
+        "--control",
+        "cubic,mine",
+        "--controller",
+        "own.py:Mine",
+        "--no-report",
+        "--out",
+        "run",
+    ]
+    subprocess.run(line, cwd=place, env=environment(), check=True, capture_output=True)
+    return place / "run"
 
 
-@pytest.mark.parametrize("what", ["flows", "links", "transfers"])
-def test_the_document_has_every_column(directory: Path, what: File) -> None:
+@pytest.mark.parametrize("what", get_args(File))
+def test_a_run_has_the_columns_of_the_reference(directory: Path, what: File) -> None:
     kinds = {"text": pl.String, "count": pl.UInt64, "number": pl.Float64}
-    listed = rows(f"### `{what}.parquet`")
+    (table,) = columns.named(what)
     written = pl.read_parquet_schema(directory / f"{what}.parquet")
-    assert {name: kinds[cells[0]] for name, cells in listed} == dict(written)
-    assert {name: (cells[0], cells[1] == "yes") for name, cells in listed} == {
-        column.name: (column.kind, column.required) for column in run_directory.COLUMNS[what]
-    }
+    assert {key.name: kinds[key.kind] for key in table.keys} == dict(written)
 
 
-@pytest.mark.parametrize(
-    ("heading", "key"),
-    [("Each of `flows`:", "flows"), ("Each of `links`:", "links"), ("Each of `spikes`", "spikes")],
-)
-def test_the_document_has_every_key_of_the_summary(directory: Path, heading: str, key: str) -> None:
-    run = json.loads((directory / "summary.json").read_text())["runs"][0]
-    listed = rows(heading)
-    assert {name for name, _ in listed} == set(run[key][0])
-    required = tuple(name for name, cells in listed if cells[0] == "yes")
-    assert required == run_directory.ENTRIES[key][0]
+def objects(found: Any, place: str) -> list[dict[str, Any]]:
+    """Return the objects at a place such as `runs[].flows[]`."""
+    for step in filter(None, place.split(".")):
+        held = found if isinstance(found, list) else [found]
+        inner = [one[step.removesuffix("[]")] for one in held if step.removesuffix("[]") in one]
+        found = [part for one in inner for part in one] if step.endswith("[]") else inner
+    return found if isinstance(found, list) else [found]
 
 
-def test_the_document_has_every_key_of_a_size_class(directory: Path) -> None:
-    run = json.loads((directory / "summary.json").read_text())["runs"][0]
-    listed = rows("Each of `transfers_by_size`")
-    assert {name for name, _ in listed} == set(run["flows"][0]["transfers_by_size"][0])
-    # Runs of earlier versions have no slowdowns.
-    assert {name for name, cells in listed if cells[0] != "yes"} == {
-        name for name, _ in listed if name.startswith("slowdown")
-    }
+def keys(table: columns.Table) -> set[str]:
+    return {key.name for key in table.keys}
 
 
-def test_the_document_has_the_upper_keys(directory: Path) -> None:
-    summary = json.loads((directory / "summary.json").read_text())
-    # This run has no controllers of the user's own and no trace, is neither live nor a transfer.
-    for heading, keys, written, absent in (
-        ("A JSON object", run_directory.SUMMARY_KEYS, summary, {"controllers", "unavoidable"}),
-        ("Each of `runs`:", run_directory.RUN_KEYS, summary["runs"][0], {"live", "transfer"}),
-    ):
-        listed = rows(heading)
-        assert {name for name, _ in listed} == {*written, *absent}
-        assert tuple(name for name, cells in listed if cells[0] == "yes") == keys
+def tables(file: str) -> dict[str, columns.Table]:
+    """Return the tables of a file by their places in it."""
+    return {table.place.partition(": ")[2]: table for table in columns.named(file)}
 
 
-def test_the_document_has_every_key_of_a_comparison() -> None:
-    described = DOCUMENT.split("## How two are compared", 1)[1]
-    for form in (ComparisonSummary, Compared, FlowComparison):
-        # Names of figures contain the column's name, with a percentile or `_max`.
-        keys = {key for key in get_type_hints(form) if not re.match("rtt_p|goodput", key)}
-        assert keys <= set(re.findall(r"`(\w+)`", described))
+@pytest.mark.parametrize("place", [place for place in tables("summary") if " " not in place])
+def test_a_summary_has_the_keys_of_the_reference(directory: Path, place: str) -> None:
+    table = tables("summary")[place]
+    found = objects(json.loads((directory / "summary.json").read_text()), place)
+    for one in found:
+        assert {key.name for key in table.keys if key.required} <= set(one) <= keys(table)
+    absent = keys(table) - {key for one in found for key in one}
+    assert absent <= ELSEWHERE or ELSEWHERE & set(place.replace(".", " ").split())
+
+
+def test_a_comparison_has_the_keys_of_the_reference(directory: Path) -> None:
+    compared = json.loads(json.dumps(sojourn.compare(directory, directory).summary))
+    described = tables("comparison")
+    for place in ("flows[]", "links[]"):
+        assert all(set(one) == keys(described[place]) for one in objects(compared, place))
+    windows = [one["window"] for one in objects(compared, "flows[]") if one["window"]]
+    assert windows
+    assert all(set(one) == keys(described["flows[].window"]) for one in windows)
+    assert set(compared) - keys(described[""]) == keys(tables("summary")[""]) - {"controllers"}
+
+
+def test_every_type_of_the_format_is_in_the_reference() -> None:
+    listed = {row for _, row in columns.ROWS}
+    for module in (run_tables, run_summary, comparison):
+        for name, row in vars(module).items():
+            if is_typeddict(row) and not name.startswith("_") and row.__module__ == module.__name__:
+                assert row in listed or name == "PairComparison", name
+
+
+def test_a_column_is_explained_by_its_name(sojourn: Sojourn) -> None:
+    assert "peak queueing delay" in sojourn("columns", "spike_s").stdout
+    assert "congestion window at that time" in sojourn("columns", "flows").stdout
+    assert "did you mean `spike_s`?" in sojourn("columns", "spike_ms").stderr
+    listed = json.loads(sojourn("columns", "--json").stdout)
+    assert listed[0]["place"] == "flows.parquet"
 
 
 def test_own_columns_are_read_as_they_are(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""The documents of the site: their links, the reader's questions, and the built pages."""
+"""The documents of the site: their links, and the built pages."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 import build
 import links
 import pytest
+import references
 import staging
 from support import ROOT
 
@@ -47,42 +48,79 @@ def test_links_lead_from_the_readme_to_every_document() -> None:
             found = _LINK.findall(_FENCED.sub("", file.read_text("utf-8")))
             paths = (link.partition("#")[0] for link in found)
             left += [(file.parent / path).resolve() for path in paths if path]
+    readmes = {*(ROOT / "papers").rglob("README.md"), *(ROOT / "studies").rglob("README.md")}
     outer = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff")
-    every = {*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in outer)}
+    every = {*(ROOT / "docs").rglob("*.md"), *readmes, *(ROOT / name for name in outer)}
     assert sorted(file.relative_to(ROOT).as_posix() for file in every - reached) == []
 
 
 def test_the_simulator_replaces_the_ways_to_it(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "try.md").read_text("utf-8")
-    (tmp_path / "try.md").write_text(text, "utf-8")
+    text = (ROOT / "docs" / "guide" / "page.md").read_text("utf-8")
+    (tmp_path / "page.md").write_text(text, "utf-8")
     build._embed(tmp_path)
-    assert (tmp_path / "try.md").read_text("utf-8") == text, "a site without the page keeps them"
+    assert (tmp_path / "page.md").read_text("utf-8") == text, "a site without the page keeps them"
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "page.html").touch()
     build._embed(tmp_path)
-    embedded = (tmp_path / "try.md").read_text("utf-8")
+    embedded = (tmp_path / "page.md").read_text("utf-8")
     assert embedded.count('<iframe class="try-page"') == 1
-    assert "make page" in text
-    assert "make page" not in embedded
-    assert "sojourn view runs" in embedded
+    before, _, rest = text.partition("<!-- try: begin -->")
+    ways, _, after = rest.partition("<!-- try: end -->")
+    assert "make page" in ways
+    assert before in embedded
+    assert after in embedded
+    assert ways not in embedded
 
 
-def test_twelve_questions_are_answered_within_two_clicks() -> None:
-    start = (ROOT / "docs" / "index.md").read_text("utf-8")
-    assert "](questions.md)" in start, "one click"
-    questions = (ROOT / "docs" / "questions.md").read_text("utf-8")
-    rows = [line for line in questions.splitlines() if line.startswith("| ") and "?" in line]
-    assert len(rows) == 12
-    for row in rows:
-        assert _LINK.search(row), f"no second click: {row}"
+def test_every_guide_is_a_click_from_the_start() -> None:
+    start = ROOT / "docs" / "index.md"
+    links = _LINK.findall(start.read_text("utf-8"))
+    linked = {(start.parent / link.partition("#")[0]).resolve() for link in links}
+    assert sorted({*(ROOT / "docs").rglob("*.md")} - linked - {start}) == []
+
+
+@pytest.mark.parametrize("name", ["commands", "columns"])
+def test_the_reference_is_that_of_the_code(name: str) -> None:
+    written = (references.REFERENCE / f"{name}.md").read_text("utf-8")
+    assert references.tracked()[name] == written, "write it anew: make reference"
+
+
+def test_the_reference_has_the_arguments_of_commands() -> None:
+    written = references.tracked()["commands"]
+    run = written.partition("## `sojourn run`")[2].partition("\n## ")[0]
+    assert "sojourn run [options] FILE" in run
+    assert "| `--live`, `--no-live` | " in run
+    assert "| `--runs N` | repeat with N consecutive seeds" in run
+    worst = written.partition("## `sojourn worst`")[2].partition("\n## ")[0]
+    assert "sojourn worst [options] --rate LOW..HIGH FILE" in worst
+    assert "`--method {cmaes,tpe,random}`" in worst
 
 
 def test_every_document_is_in_the_site(tmp_path: Path) -> None:
     staging.stage(tmp_path)
     written = {file.relative_to(tmp_path) for file in tmp_path.rglob("*.md")}
     assert {Path("index.md"), Path("contributing.md"), Path("crates/cc.md")} <= written
+    assert {Path("studies/index.md"), Path("studies/speed.md")} <= written
     outer = {Path(file.name) for file in (ROOT / "docs").glob("*.md")}
     assert outer <= written
+
+
+def test_every_page_has_a_place_in_the_navigation(tmp_path: Path) -> None:
+    staging.stage(tmp_path)
+    listed = [
+        name
+        for title, names in build._SECTIONS.items()
+        for name in build._listed(title, names, tmp_path, [])
+    ]
+    every = [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.md")]
+    assert sorted(listed) == sorted(one for one in every if not one.startswith("crates/"))
+
+
+def test_links_to_a_folder_lead_to_its_readme(tmp_path: Path) -> None:
+    text = "[a](../studies/speed) [b](../studies/speed/README.md) [c](../CONTRIBUTING.md#releases)"
+    staging.write(tmp_path, Path("x.md"), ROOT / "docs" / "x.md", text)
+    shown = "[a](studies/speed.md) [b](studies/speed.md) [c](contributing.md#releases)\n"
+    assert (tmp_path / "x.md").read_text("utf-8") == shown
 
 
 def test_lists_after_paragraphs_stay_lists() -> None:
@@ -91,7 +129,7 @@ def test_lists_after_paragraphs_stay_lists() -> None:
 
 
 def test_fences_have_no_options_of_the_tests() -> None:
-    text = staging._spaced("```console exit=1\n$ head --lines exit=1\n```\n")
+    text = staging._spaced("```console lines=3 exit=1\n$ head --lines exit=1\n```\n")
     assert text == "```console\n$ head --lines exit=1\n```\n"
 
 
@@ -129,9 +167,15 @@ def test_site_builds_with_search() -> None:
     assert "CUBIC" in json.dumps(index)
     controllers = (ROOT / "target" / "site" / "reference" / "controllers.html").read_text("utf-8")
     assert "0.001 to 100" in controllers, "the range of CUBIC's c"
-    for name in ("index", "try", "scenario", "papers", "reference/python", "tutorials/first-drop"):
+    for name in (
+        "index",
+        "guide/page",
+        "reference/python",
+        "studies/index",
+        "tutorials/first-drop",
+    ):
         assert (ROOT / "target" / "site" / f"{name}.html").is_file()
     # A checkout may be without the page, and its site then has a note at the same place.
     if (ROOT / "target" / "page" / ".built").is_file():
         assert (ROOT / "target" / "site" / "assets" / "page.html").is_file()
-        assert "<iframe" in (ROOT / "target" / "site" / "try.html").read_text("utf-8")
+        assert "<iframe" in (ROOT / "target" / "site" / "guide" / "page.html").read_text("utf-8")

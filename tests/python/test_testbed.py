@@ -76,7 +76,7 @@ def test_measured_spikes_lie_among_the_simulated(simulated: list[Cell]) -> None:
     outside = [(c.control, c.delay_ms) for c in simulated if not c.is_inside_widened]
     # One of the twelve may miss a range that excludes a tenth of the runs.
     assert len(outside) <= 1, outside
-    # The result without the widening, as in `docs/fidelity.md`.
+    # The result without the widening, as in studies/testbed.
     assert sum(cell.is_inside for cell in simulated) == STRICTLY_INSIDE
     assert sum(cell.is_among for cell in simulated) == AMONG
 

@@ -5,6 +5,9 @@ use sojourn_units::{Duration, Instant};
 use crate::contract::Received;
 
 /// Base delays of the last minutes (RFC 6817 section 2.5: BASE_HISTORY of ten minutes).
+///
+/// Deviation (RFC 8698 section 5.1.1): NADA's base delay is the least of ten minutes, and not of
+/// tens of minutes.
 const BASE_HISTORY: usize = 10;
 /// RFC 6817 section 2.4.2: one base delay for each minute.
 const MINUTE: Duration = Duration::from_secs(60);

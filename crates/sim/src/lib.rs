@@ -9,10 +9,10 @@
 //! `arrivals`, `events`, `meter`, `swings`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`,
 //! `host`, `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
 
-/// Runs the examples of CONTRIBUTING.md as doctests.
+/// Runs the example of the guide as a doctest.
 #[cfg(doctest)]
-#[doc = include_str!("../../../CONTRIBUTING.md")]
-struct Contributing;
+#[doc = include_str!("../../../docs/guide/controllers.md")]
+struct Guide;
 
 mod arrivals;
 mod capture;

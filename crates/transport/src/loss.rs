@@ -89,8 +89,11 @@ impl Detector {
         }
     }
 
-    /// Segments deemed lost were only late (Linux, `tcp_check_sack_reordering` as a fast recovery
-    /// is undone). Step 3 sees no reordering there, because the segment was retransmitted.
+    /// Segments deemed lost were only late.
+    ///
+    /// Deviation (RFC 8985 section 6.2, step 3): an undone recovery counts as reordering, as in
+    /// Linux (`tcp_check_sack_reordering`). The RFC does not count it, because the segments were
+    /// retransmitted.
     pub(crate) fn on_spurious_recovery(&mut self) {
         self.reordering_seen = true;
     }

@@ -95,6 +95,9 @@ impl Repairs {
 }
 
 /// The segments from the first unacknowledged one to the last sent.
+///
+/// Deviation (RFC 2018 section 8): receivers never renege, so selective acknowledgements survive a
+/// timeout.
 #[derive(Debug, Default)]
 #[repr(C)] // In order of use: the fields that every packet accesses are in front.
 pub(crate) struct Scoreboard {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Protocol
 
+from sojourn import extras
 from sojourn.errors import UsageError
 
 Values = tuple[float, ...]
@@ -111,4 +112,5 @@ def require_library(method: str) -> None:
 
 def missing(library: str) -> UsageError:
     """Return the error for a library that is not installed."""
-    return UsageError(f"the search needs {library}; install it with: pip install 'sojourn[worst]'")
+    command = extras.installation("worst")
+    return UsageError(f"the search needs {library}; install it with: {command}")

@@ -79,7 +79,7 @@ COMMANDS = (
     ),
     Command(
         "compare",
-        "compare run directories, of Sojourn or another program (docs/run-directory.md)",
+        "compare run directories, of Sojourn or another program",
         "sojourn.cli.compare:declare",
     ),
     Command(
@@ -146,6 +146,11 @@ COMMANDS = (
         "sojourn.cli.listings:declare_queues",
     ),
     Command(
+        "columns",
+        "list the files of a run directory with their columns and keys",
+        "sojourn.cli.listings:declare_columns",
+    ),
+    Command(
         "scenarios",
         "list, print or copy the scenarios of this package",
         "sojourn.cli.shipped:declare",
@@ -153,7 +158,7 @@ COMMANDS = (
     Command("check", "validate scenario files", "sojourn.cli.scenarios:declare_check"),
     Command(
         "qlog",
-        "show the figures and plots of qlog files of any program (docs/exports.md)",
+        "show the figures and plots of qlog files of any program",
         "sojourn.cli.qlog:declare",
     ),
     Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),
@@ -196,6 +201,15 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.print_help(sys.stderr)
         parser.exit(2)
     return args
+
+
+def parser_of(command: Command) -> argparse.ArgumentParser:
+    """Return the parser of one command, with its options."""
+    parser = _Parser(
+        prog=f"sojourn {command.name}", description=_sentence(command.help), allow_abbrev=False
+    )
+    _declare(command, parser)
+    return parser
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -278,8 +292,7 @@ def _add_commands(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
         own = _add(groups[group], name, command.help)
         asked = command.name.split()
         if words[: len(asked)] == asked:
-            module, _, function = command.declare.partition(":")
-            getattr(import_module(module), function)(own)
+            _declare(command, own)
 
 
 def _reachable(words: Sequence[str]) -> list[Command]:
@@ -300,6 +313,13 @@ def _reachable(words: Sequence[str]) -> list[Command]:
 
 
 def _add(commands: _Commands, name: str, doc: str) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name, help=doc, description=doc[0].upper() + doc[1:] + ".", allow_abbrev=False
-    )
+    return commands.add_parser(name, help=doc, description=_sentence(doc), allow_abbrev=False)
+
+
+def _declare(command: Command, parser: argparse.ArgumentParser) -> None:
+    module, _, function = command.declare.partition(":")
+    getattr(import_module(module), function)(parser)
+
+
+def _sentence(doc: str) -> str:
+    return f"{doc[0].upper()}{doc[1:]}."

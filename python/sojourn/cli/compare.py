@@ -35,7 +35,7 @@ _FOLDED = 2
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn compare`."""
     parser.description = (
-        "Compare run directories, of Sojourn or another program (docs/run-directory.md): one table "
+        "Compare run directories, of Sojourn or another program (`sojourn columns`): one table "
         "of all runs, named after their directories. Of two directories, a second table has the "
         "differences, and a figure draws one run over the other, in steps of the longer of their "
         "intervals. A series has the greatest value in each step, so percentiles of peaks "
@@ -71,9 +71,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--json",
         action="store_true",
-        help='prints "runs", with the keys of `sojourn run --json`, and, of two directories, "a", '
+        help='print "runs", with the keys of `sojourn run --json`, and, of two directories, "a", '
         '"b", "shift_b_s", "only_in_a", "only_in_b", "not_compared", "flows" and "links", and '
-        "nothing else on standard output; writes files only with --out or --plot",
+        "nothing else on standard output; write files only with --out or --plot",
     )
     add_report_options(parser)
     parser.set_defaults(execute=execute)

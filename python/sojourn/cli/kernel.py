@@ -19,7 +19,7 @@ _LOOK_S = 0.2
 def declare_load(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn kernel load`."""
     parser.description = (
-        "Register a controller in the kernel, for every program of this machine (docs/kernel.md). "
+        "Register a controller in the kernel, for every program of this machine. "
         "It stays until Ctrl-C, SIGTERM, `sojourn kernel unload`, or the end of this process in "
         "any way. The machine's default controller does not change."
     )

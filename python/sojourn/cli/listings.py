@@ -1,4 +1,4 @@
-"""`sojourn controllers` and `sojourn queues`."""
+"""`sojourn controllers`, `sojourn queues` and `sojourn columns`."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, catalogue_reference
+from sojourn import api, catalogue_reference, columns
 from sojourn.cli.console import console, name
 from sojourn.cli.options import add_controller_option
 from sojourn.cli.scenarios import load_controllers
@@ -33,8 +33,14 @@ def declare_queues(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(execute=queues)
 
 
-def _declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="show this one in full")
+def declare_columns(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn columns`."""
+    _declare(parser, "show this file (`flows`), or this column or key (`spike_s`) of every file")
+    parser.set_defaults(execute=list_columns)
+
+
+def _declare(parser: argparse.ArgumentParser, doc: str = "show this one in full") -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help=doc)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
     form.add_argument("--markdown", action="store_true", help="print everything as Markdown")
@@ -50,6 +56,49 @@ def controllers(args: argparse.Namespace) -> int:
 def queues(args: argparse.Namespace) -> int:
     """List the queue disciplines, or show one."""
     return _list(args, api.queues(), "queue")
+
+
+def list_columns(args: argparse.Namespace) -> int:
+    """List the files of a run directory with their columns and keys, or show one."""
+    found = columns.tables() if args.name is None else columns.named(args.name)
+    if not found:
+        require_known("file, column or key", args.name, columns.names())
+    if args.json:
+        print(json.dumps([table.to_json() for table in found], indent=1))
+    elif args.markdown:
+        sys.stdout.write(columns.markdown(found))
+    elif args.name is None:
+        _show_files(found)
+    elif columns.is_key(args.name):
+        _show_key(found)
+    else:
+        for one in found:
+            _show_file(one)
+    return 0
+
+
+def _show_files(found: Sequence[columns.Table]) -> None:
+    table = Table("file", "what it has", "columns or keys", box=box.SIMPLE_HEAD, pad_edge=False)
+    for one in found:
+        table.add_row(name(one.place), name(one.about.partition(". ")[0]), str(len(one.keys)))
+    console().print(table)
+    console().print("In full: sojourn columns NAME", style="dim")
+
+
+def _show_file(one: columns.Table) -> None:
+    console().print(Text.assemble(name(one.place, "bold"), ": ", name(one.about)))
+    table = Table("name", "kind", "unit", "meaning", box=box.SIMPLE_HEAD, pad_edge=False)
+    for key in one.keys:
+        table.add_row(*map(name, (key.name, key.kind, key.unit, key.meaning)))
+    console().print(table)
+
+
+def _show_key(found: Sequence[columns.Table]) -> None:
+    table = Table("file", "kind", "unit", "meaning", box=box.SIMPLE_HEAD, pad_edge=False)
+    for one in found:
+        for key in one.keys:
+            table.add_row(*map(name, (one.place, key.kind, key.unit, key.meaning)))
+    console().print(table)
 
 
 def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:

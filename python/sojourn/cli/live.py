@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn live`."""
     parser.description = (
         "Run a scenario in real time: real network stacks in network namespaces of this process, "
-        "over the scenario's links (docs/live.md). The record is that of `sojourn run`, so "
+        "over the scenario's links. The record is that of `sojourn run`, so "
         "`sojourn compare` takes both."
     )
     add_scenario_options(parser)
@@ -53,13 +53,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--pcapng",
         metavar="DIR",
         help="write the packets to this folder, in two capture files a run: at the senders, and at "
-        "the receivers (docs/live.md)",
+        "the receivers",
     )
     parser.add_argument(
         "--tcp-probe",
         metavar="DIR",
         help="write a row for each acknowledgement that arrives at a sender of the kernel's TCP to "
-        "this folder, in a Parquet file a run; needs root (docs/live.md)",
+        "this folder, in a Parquet file a run (`sojourn columns acks`); needs root",
     )
     parser.add_argument(
         "--view",
@@ -69,7 +69,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--page",
         action="store_true",
-        help="serve these charts as a page on loopback while the runs go on (docs/page.md)",
+        help="serve these charts as a page on loopback while the runs go on",
     )
     parser.set_defaults(execute=execute, prepare=prepare)
 

@@ -44,20 +44,18 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--stack",
         metavar="NAME",
-        help="carry the flows by a real QUIC stack, such as `noq` (docs/quic.md)",
+        help="carry the flows by a real QUIC stack, such as `noq`",
     )
     add(
         "--quic",
         metavar="A,B",
         type=name_list,
         help="also run each controller alone in these QUIC stacks, such as `noq,quinn`, and in "
-        "Sojourn's model of QUIC (docs/quic.md)",
+        "Sojourn's model of QUIC",
     )
     add_place(parser)
-    add("--out", metavar="DIR", help="write matrix.json, matrix.md and heat maps to this folder")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print every figure as one JSON object")
-    form.add_argument("--markdown", action="store_true", help="print the whole table as Markdown")
+    add("--out", metavar="DIR", help="write matrix.json and heat maps to this folder")
+    add("--json", action="store_true", help="print every figure as one JSON object")
     parser.set_defaults(execute=execute)
 
 
@@ -89,8 +87,6 @@ def execute(args: argparse.Namespace) -> int:
             matrix_tables.write(found, Path(args.out), figures.report_missing)
     if args.json:
         sys.stdout.write(matrix_tables.json_text(found))
-    elif args.markdown:
-        sys.stdout.write(matrix_tables.markdown(found))
     else:
         _show(found, console())
     return figures.status()

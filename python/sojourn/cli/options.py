@@ -8,9 +8,9 @@ from sojourn.pictures import PAGE, Pictures, ReportMissing
 from sojourn.selection import Chosen
 
 _RUN_JSON = (
-    'prints {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
+    'print {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
     '"spikes"}]}, with --runs "medians" (one entry a controller), "verdicts" on the changes of '
-    'capacity and "unavoidable" delays of traces, and nothing else on standard output; writes a '
+    'capacity and "unavoidable" delays of traces, and nothing else on standard output; write a '
     "run directory only if --out names one"
 )
 
@@ -75,8 +75,8 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FILE.py:CLASS",
         action="append",
         default=[],
-        help="add your own controller, for use by name (CONTRIBUTING.md); NAME is by default the "
-        "class's name in snake case; may be repeated",
+        help="add your own controller, for use by name (python -m pydoc sojourn.Controller); NAME "
+        "is by default the class's name in snake case; may be repeated",
     )
 
 
@@ -110,8 +110,8 @@ def add_live_option(parser: argparse.ArgumentParser) -> None:
         "--live",
         action=argparse.BooleanOptionalAction,
         help="put the simulator into report.html, so that its reader can change a value of the "
-        "scenario, and see the changed run beside the recorded one (docs/page.md; default: if this "
-        "package was built with the page)",
+        "scenario, and see the changed run beside the recorded one (default: if this package "
+        "was built with the page)",
     )
 
 
@@ -224,7 +224,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     add(
         "--dataset",
         metavar="DIR",
-        help="keep the runs in this folder or URL, and repeat none that it holds (docs/sweeps.md)",
+        help="keep the runs in this folder or URL, and repeat none that it holds",
     )
     add(
         "--cluster",

@@ -23,7 +23,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn quic serve`."""
     parser.description = (
         "Serve files and generated bodies over HTTP/3, with any of Sojourn's controllers in the "
-        "QUIC stack noq, and print a line for each connection that has ended (docs/quic.md). "
+        "QUIC stack noq, and print a line for each connection that has ended. "
         "/bytes/1000000 or /bytes/1MB has this many bytes. Ctrl-C or SIGTERM ends the server."
     )
     add = parser.add_argument
@@ -98,7 +98,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
 def declare_get(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn quic get`."""
     parser.description = (
-        "Download a URL over HTTP/3 and show the figures of the connection (docs/quic.md). The "
+        "Download a URL over HTTP/3 and show the figures of the connection. The "
         "server's controller decides the download, the client's own only its requests."
     )
     add = parser.add_argument
@@ -141,9 +141,9 @@ def _declare_controller(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="change a value of the flow as in a scenario (docs/scenario.md): a parameter of the "
-        "controller such as control.beta=0.5, or a setting such as transport.mtu=1500B; may be "
-        "repeated",
+        help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
+        "parameter of the controller such as control.beta=0.5, or a setting such as "
+        "transport.mtu=1500B; may be repeated",
     )
     add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
 

@@ -40,13 +40,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--pcapng",
         metavar="DIR",
         help="write every packet to this folder, in two capture files a run: at the senders, and "
-        "at the receivers (docs/exports.md)",
+        "at the receivers",
     )
     add(
         "--qlog",
         metavar="DIR",
-        help="write the events of each transport to this folder, in two qlog files a connection "
-        "(docs/exports.md)",
+        help="write the events of each transport to this folder, in two qlog files a connection",
     )
     parser.set_defaults(execute=execute)
 

@@ -23,7 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn send`."""
     parser.description = (
         "Send data over UDP to a machine that runs `sojourn serve`, with any of Sojourn's "
-        "controllers except `ideal`, and show what the path did to it (docs/live.md)."
+        "controllers except `ideal`, and show what the path did to it."
     )
     add = parser.add_argument
     add(
@@ -38,9 +38,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="change a value of the flow as in a scenario (docs/scenario.md): a parameter of the "
-        "controller such as control.beta=0.5, or a setting such as transport.mss=1200B; may be "
-        "repeated",
+        help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
+        "parameter of the controller such as control.beta=0.5, or a setting such as "
+        "transport.mss=1200B; may be repeated",
     )
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--bytes", metavar="SIZE", help="send this much, such as 100MB")
@@ -54,7 +54,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add_departures(parser)
     add("--out", metavar="DIR", help="write a run directory without report to this folder")
-    add("--json", action="store_true", help="print summary.json (docs/run-directory.md)")
+    add("--json", action="store_true", help="print summary.json (`sojourn columns summary`)")
     parser.set_defaults(execute=execute)
 
 

@@ -15,7 +15,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn serve`."""
     parser.description = (
         "Receive the data of `sojourn send`, from several machines at a time, and print a line for "
-        "each transfer that has ended (docs/live.md). Ctrl-C or SIGTERM ends the server."
+        "each transfer that has ended. Ctrl-C or SIGTERM ends the server."
     )
     add = parser.add_argument
     serving.add_address(parser, "receive", transfers.PORT)

@@ -22,7 +22,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn shell`."""
     parser.usage = "sojourn shell [options] FILE -- COMMAND [ARGS ...]"
     parser.description = (
-        "Run any program in real time over the links of a scenario (docs/live.md). COMMAND runs in "
+        "Run any program in real time over the links of a scenario. COMMAND runs in "
         "a network namespace whose only peer, $SOJOURN_PEER, is behind the links of one flow. The "
         "exit status is COMMAND's."
     )

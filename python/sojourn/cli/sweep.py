@@ -29,8 +29,8 @@ from sojourn.user_controllers import UserControllers
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep`."""
     parser.description = (
-        "Simulate a scenario at every point of a study, and keep all figures as a dataset "
-        "(docs/sweeps.md). A run that the dataset holds is not simulated again. "
+        "Simulate a scenario at every point of a study, and keep all figures as a "
+        "dataset. A run that the dataset holds is not simulated again. "
         "`sojourn sweep home.toml --vary link.down.queue=droptail,codel,fq_codel` shows which "
         "queue helps; `sojourn sweep show DIR` and `sojourn sweep query DIR SQL` read a dataset."
     )
@@ -74,7 +74,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         metavar="ADDRESS",
         help="use the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, or submit "
-        "--jobs jobs to slurm or pbs, or start --jobs workers in kubernetes (docs/sweeps.md)",
+        "--jobs jobs to slurm or pbs, or start --jobs workers in kubernetes",
     )
     add(
         "--out",

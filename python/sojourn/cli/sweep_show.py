@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import memory, stats
+from sojourn import extras, memory, stats
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name, name_list
 from sojourn.cli.pictures import free_picture, write_picture
@@ -31,7 +31,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Print medians over the seeds for each point of a sweep, with 95 % confidence intervals "
         "from 6 seeds on, and draw one figure over its axes: a heat map over --x and --y, or lines "
-        "over --x (docs/sweeps.md)."
+        "over --x."
     )
     add = parser.add_argument
     add("directory", metavar="DIR", type=file_name, help="the folder of the dataset")
@@ -49,6 +49,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only these flows and links; by default all flows, and the bottleneck",
     )
+    add("--where", metavar="CONDITION", help="only these points, such as 'rate >= 10Mbit'")
     add("--x", metavar="AXIS", help="horizontal axis of the picture")
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
@@ -61,8 +62,8 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
 def declare_query(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep query`."""
     parser.description = (
-        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs DuckDB: "
-        "pip install 'sojourn[sweep]'."
+        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs: "
+        f"{extras.installation('sweep')}."
     )
     parser.add_argument(
         "directory", metavar="DIR", type=file_name, help="the folder of the dataset"
@@ -75,6 +76,8 @@ def declare_query(parser: argparse.ArgumentParser) -> None:
 def show(args: argparse.Namespace) -> int:
     """Print the table, and draw the picture if asked."""
     dataset = Dataset(args.directory)
+    if args.where is not None:
+        dataset = figures.where(dataset, args.where)
     metrics = [figures.parse(text) for text in args.metric]
     if args.plot is None and (args.x or args.y or args.facet):
         raise UsageError("--x, --y and --facet choose the axes of a picture; name it with --plot")
@@ -195,7 +198,7 @@ def query(args: argparse.Namespace) -> int:
         import duckdb
     except ImportError as error:
         raise UsageError(
-            "queries need DuckDB; install it with: pip install 'sojourn[sweep]'"
+            f"queries need DuckDB; install it with: {extras.installation('sweep')}"
         ) from error
     connection = duckdb.connect(":memory:")
     for statement in queries.views(dataset):

@@ -46,7 +46,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const={},
         help="show the effect of each mitigation; the settings are headroom, "
-        "ramp, warning, near, back_queue, standing, users and node (docs/theory/spike.md): "
+        "ramp, warning, near, back_queue, standing, users and node: "
         "headroom=0.2,ramp=80ms",
     )
     add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
@@ -110,7 +110,7 @@ def _table(mitigations: list[Mitigation]) -> list[str]:
         name, what = MITIGATIONS[one["name"]]
         figures = f"{ms_text(one['before_s']):>10}{ms_text(one['after_s']):>10}"
         lines.append(f"{name:19}{figures}  {what.format(one['setting'])}")
-    return [*lines, "each alone, in a queue without a limit; derived in docs/theory/spike.md"]
+    return [*lines, "each alone, in a queue without a limit"]
 
 
 def _lines(args: argparse.Namespace, found: SpikeTheory) -> list[str]:

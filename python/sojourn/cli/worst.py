@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import experiment, output, terminal
+from sojourn import experiment, extras, output, terminal
 from sojourn.adversary import api as adversary
 from sojourn.adversary.api import Counterexample
 from sojourn.adversary.damage import UNITS
@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn worst`."""
     parser.description = (
         "Search the changes of a link that a controller handles worst, within limits, and minimise "
-        "them (docs/worst.md). Needs: pip install 'sojourn[worst]'. The evaluations are a "
+        f"them. Needs: {extras.installation('worst')}. The evaluations are a "
         "dataset, and the same command continues an interrupted search."
     )
     add_scenario(parser)

@@ -1,6 +1,7 @@
 """JSON of a comparison: `compare --json` and `comparison.json`.
 
-Changes may add keys but never rename one.
+Changes may add keys but never rename one. The text after a key is its meaning in the reference
+(`sojourn columns`).
 """
 
 from typing import TypedDict
@@ -9,61 +10,76 @@ from sojourn.run_summary import Summary
 
 
 class Compared(TypedDict):
-    """A figure of both runs: `difference` is B - A, `ratio` is B / A; null if unknown."""
+    """A figure of both runs; null if unknown."""
 
     a: float | None
     b: float | None
+    """its value in either run: the mean or the median over the seeds"""
     difference: float | None
+    """B minus A"""
     ratio: float | None
+    """B over A"""
 
 
 class ComparedSteps(Compared):
-    """A figure over the steps of the common time; `cells_*` count the steps with a value."""
+    """A figure over the steps of the common time."""
 
     cells_a: int
     cells_b: int
+    """steps with a value, over all seeds of a side"""
 
 
 class WindowComparison(TypedDict):
-    """The difference between B's and A's congestion window per cell; ratios are relative to A's.
-
-    `cells` counts the cells that have a window on both sides.
-    """
+    """The difference between B's and A's congestion window per step; ratios are relative to A's."""
 
     cells: int
+    """steps that have a window on both sides"""
     mean_relative_difference: float | None
+    """mean of the differences without their sign, over A's window"""
     largest_difference_bytes: float
+    """the largest difference"""
     largest_difference_ratio: float
+    """the same over A's window"""
     largest_difference_at_s: float
+    """when it was"""
     correlation: float | None
+    """Pearson's; null if one of the windows is constant"""
 
 
 class PairComparison(TypedDict):
-    """The compared item: its name in both runs, and the steps that both have."""
+    """The compared item, and the steps that both sides have."""
 
     control: str
+    """the controller of its run"""
     name: str
+    """its name in both runs"""
     seeds_a: list[int]
     seeds_b: list[int]
+    """the seeds of either side"""
     from_s: float
     until_s: float
+    """the common time"""
     interval_s: float
+    """length of a step"""
     cells: int
+    """number of steps"""
 
 
 class FlowComparison(PairComparison):
-    """A flow that both runs have; `rtt_column` names the source of its RTT peaks.
+    """A flow that both sides have.
 
-    Keys with `peak` are percentiles of the greatest value in each step of `interval_s`, and depend
-    on it. `goodput_bps` is the mean over the common time. The other keys come from the summaries
-    and cover whole runs.
+    Percentiles of peaks are those of the greatest value in each step, with linear interpolation,
+    and depend on the length of a step.
     """
 
     goodput_bps: ComparedSteps
+    """mean over the common time"""
     rtt_column: str | None
+    """the source of the peaks of round-trip times: `rtt_s`, or `srtt_s` if a side lacks it"""
     rtt_peak_p50_s: ComparedSteps
     rtt_peak_p95_s: ComparedSteps
     rtt_peak_p99_s: ComparedSteps
+    """percentiles of the peaks of round-trip times"""
     rtt_p50_s: Compared
     rtt_p99_s: Compared
     run_goodput_bps: Compared
@@ -73,74 +89,91 @@ class FlowComparison(PairComparison):
     run_dropped_packets: Compared
     run_marked_packets: Compared
     run_retransmitted_packets: Compared
+    """those of the summaries, of whole runs (without the prefix `run_`): medians of the seeds"""
     window: WindowComparison | None
+    """the congestion windows; null if one side has none"""
 
 
 class LinkComparison(PairComparison):
-    """A link that both runs have; keys with `peak` are as in `FlowComparison`.
-
-    `utilisation`, `dropped_packets` and `marked_packets` are those of the common time, and keys
-    with `run_` those of whole runs.
-    """
+    """A link that both sides have; peaks are as in a flow."""
 
     queue_delay_peak_p50_s: ComparedSteps
     queue_delay_peak_p95_s: ComparedSteps
     queue_delay_peak_p99_s: ComparedSteps
     queue_delay_peak_max_s: ComparedSteps
+    """percentiles of the peaks of the queueing delay"""
     queue_delay_p50_s: Compared
     queue_delay_p99_s: Compared
     queue_delay_max_s: Compared
     run_utilisation: Compared
     run_dropped_packets: Compared
     run_marked_packets: Compared
+    """those of the summaries, of whole runs (without the prefix `run_`): medians of the seeds"""
     utilisation: ComparedSteps
+    """carried bytes over the capacity of the common time"""
     dropped_packets: ComparedSteps
     marked_packets: ComparedSteps
+    """drops and marks of the common time; means over the seeds"""
 
 
 class ComparedRun(TypedDict):
-    """One of the two runs; `controls` has the names of its entries in `runs`."""
+    """One of the two sides."""
 
     directory: str
+    """its directory"""
     controls: list[str]
+    """the names of its entries in `runs`"""
     scenario: str
     version: str
+    """those of its summary"""
 
 
 class Named(TypedDict):
-    """A flow or a link, and the controller of its run."""
+    """A flow or a link."""
 
     control: str
+    """the controller of its run"""
     name: str
+    """its name"""
 
 
 class OnlyIn(TypedDict):
-    """Controllers, flows and links that only one of the two runs has."""
+    """Items that only one side has."""
 
     controls: list[str]
+    """controllers"""
     flows: list[Named]
     links: list[Named]
+    """flows and links"""
 
 
 class NotCompared(Named):
-    """An item that both runs have but that could not be compared, and the reason."""
+    """An item that both sides have but that could not be compared."""
 
     what: str
+    """`flow` or `link`"""
     why: str
+    """the reason"""
 
 
 class ComparisonSummary(Summary):
     """Output of `compare --json` of two runs, and the content of `comparison.json`.
 
-    The keys of `Summary` have both runs, each named after its directory, and the version of the
-    Sojourn that compared them.
+    It has the keys of `summary.json` but for `controllers`; each of `runs` is named after its
+    directory.
     """
 
     a: ComparedRun
     b: ComparedRun
+    """the two sides"""
     shift_b_s: float
+    """time that was added to B's (`--shift-b`)"""
     only_in_a: OnlyIn
     only_in_b: OnlyIn
+    """items that only one side has"""
     not_compared: list[NotCompared]
+    """items that could not be compared"""
     flows: list[FlowComparison]
+    """the flows that both sides have"""
     links: list[LinkComparison]
+    """the links that both sides have"""

@@ -24,11 +24,6 @@ class Metric:
     digits: int
     values: Callable[[Mapping[str, Any]], Sequence[float]]
 
-    @property
-    def head(self) -> str:
-        """The name with its unit."""
-        return f"{self.name} ({self.unit})" if self.unit else self.name
-
     def text(self, cell: Cell) -> str:
         """Format the figures; for several runs, means with half of their confidence intervals."""
         runs = [self.values(one) for one in cell["each"]] or [self.values(cell)]
@@ -82,7 +77,7 @@ def rows(found: MatrixSummary) -> Iterator[Row]:
         yield Row(queue, flows, texts, len(group[0]["controls"]) == 1)
 
 
-# Differences of a stack's goodput from the model's that count as small, and that are listed.
+# Differences of a stack's goodput from the model's that count as small, and as large.
 _NEAR, _FAR = 0.02, 0.05
 # The mark of a goodput whose connection the stack has ended early.
 _CLOSED = "†"
@@ -100,36 +95,14 @@ def closings(found: MatrixSummary) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Gap:
-    """The goodput of a flow in a stack, beside that in the model of QUIC."""
-
-    stack: str
-    cell: Cell
-    modelled_bps: float
-
-    @property
-    def share(self) -> float:
-        """The difference as a share of the model's goodput."""
-        real = self.cell["goodput_bps"][0]
-        return abs(real - self.modelled_bps) / self.modelled_bps if self.modelled_bps else 0.0
-
-
-def gaps(found: MatrixSummary) -> list[Gap]:
-    """Compare each flow in a stack with the model of QUIC."""
-    of = {(c["queue"], c["rtt"], c["controls"][0], c["carrier"]): c for c in found["cells"]}
-    return [
-        Gap(stack, cell, of[queue, rtt, control, plan.MODEL]["goodput_bps"][0])
-        for (queue, rtt, control, stack), cell in of.items()
-        if stack is not None and stack != plan.MODEL
-    ]
-
-
 def comparisons(found: MatrixSummary) -> list[str]:
     """Count the flows in a stack with about the model's goodput, in a sentence for each stack."""
+    singles = [cell for cell in found["cells"] if cell["carrier"]]
+    modelled = {_place(cell): cell for cell in singles if cell["carrier"] == plan.MODEL}
     lines = []
     for stack in found["quic"]:
-        own = [gap.share for gap in gaps(found) if gap.stack == stack]
+        cells = [cell for cell in singles if cell["carrier"] == stack]
+        own = [_difference(cell, modelled[_place(cell)]) for cell in cells]
         near, far = sum(one <= _NEAR for one in own), sum(one > _FAR for one in own)
         lines.append(
             f"Goodput in {stack} and in the model: differs by at most {100 * _NEAR:.0f} % in "
@@ -138,23 +111,14 @@ def comparisons(found: MatrixSummary) -> list[str]:
     return lines
 
 
-def _gap_table(found: MatrixSummary) -> list[str]:
-    """Format the large differences as a Markdown table."""
-    far = [gap for gap in gaps(found) if gap.share > _FAR]
-    heads = ("flow", "queue", "base RTT", "stack (Mbit/s)", "model (Mbit/s)")
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for gap in far:
-        cell = gap.cell
-        closed = _CLOSED * bool(cell["closed"])
-        parts = (
-            plan.row_name(cell["controls"], gap.stack),
-            cell["queue"],
-            cell["rtt"],
-            f"{cell['goodput_bps'][0] / 1e6:.1f}{closed}",
-            f"{gap.modelled_bps / 1e6:.1f}",
-        )
-        lines.append(f"| {' | '.join(parts)} |")
-    return ["\n".join(lines)] if far else []
+def _place(cell: Cell) -> tuple[str, str, str]:
+    return cell["queue"], cell["rtt"], cell["controls"][0]
+
+
+def _difference(cell: Cell, modelled: Cell) -> float:
+    """Return the difference from the model's goodput as a share of it."""
+    bps, modelled_bps = cell["goodput_bps"][0], modelled["goodput_bps"][0]
+    return abs(bps - modelled_bps) / modelled_bps if modelled_bps else 0.0
 
 
 def about(found: MatrixSummary) -> str:
@@ -202,47 +166,6 @@ def refusals(found: MatrixSummary) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def markdown(found: MatrixSummary) -> str:
-    """Format the whole matrix as Markdown."""
-    parts = ["# Every controller over every queue", about(found) + _WRITTEN * _is_shipped(found)]
-    for queue in found["queues"]:
-        own = [row for row in rows(found) if row.queue == queue]
-        parts += [f"## {queue}", _markdown_table(own)]
-    if compared := [*comparisons(found), *closings(found)]:
-        parts += ["## Stacks and the model of QUIC", "\n".join(f"- {line}" for line in compared)]
-        parts += _gap_table(found)
-    if left_out := refusals(found):
-        parts += ["## Not combined", "\n".join(f"- {line}" for line in left_out)]
-    return "\n\n".join(parts) + "\n"
-
-
-SHIPPED_STACKS = ("noq",)
-"""The QUIC stacks of docs/matrix.md."""
-_WRITTEN = " Written by `make matrix`; a test compares it with the simulation."
-
-
-def _is_shipped(found: MatrixSummary) -> bool:
-    """Return whether this is the matrix of docs/matrix.md, which a test checks."""
-    asked: dict[str, Any] = {**found}
-    whole = plan.choose_axes(None, None, quic=SHIPPED_STACKS)
-    lists = ("controls", "queues", "rtts", "quic")
-    return all(list(asked[key]) == list(getattr(whole, key)) for key in lists) and (
-        all(
-            asked[key] == getattr(whole, key)
-            for key in ("rate", "buffer", "duration", "seed", "runs")
-        )
-    )
-
-
-def _markdown_table(own: Sequence[Row]) -> str:
-    heads = ["flows", *(metric.head for metric in METRICS)]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for row in own:
-        cells = [row.flows, *("  ".join(texts) for texts in row.texts)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
@@ -250,7 +173,7 @@ def _listed(names: Sequence[str]) -> str:
 def write(
     found: MatrixSummary, target: Path, report_missing: pictures.ReportMissing = pictures.warn
 ) -> None:
-    """Write `matrix.json`, `matrix.md` and the maps to `target`, which must be free."""
+    """Write `matrix.json` and the maps to `target`, which must be free."""
     drawn = pictures.Pictures(report_missing)
     pictures.write_folder(target, lambda *to: _write_files(found, *to), drawn)
 
@@ -262,7 +185,6 @@ def json_text(found: MatrixSummary) -> str:
 
 def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
     output.write_file(place / "matrix.json", json_text(found))
-    output.write_file(place / "matrix.md", markdown(found))
     drawn.draw(figure.alone(found), place / "alone")
     if found["quic"]:
         drawn.draw(figure.over_quic(found), place / "quic")

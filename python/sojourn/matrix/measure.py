@@ -95,12 +95,8 @@ def measure(axes: Axes, place: Place, progress: Progress | None = None) -> Matri
         threads = api.threads_of(place.jobs)
         experiment.require_room(scenarios, axes.runs, threads, series=False)
     each = [experiment.jobs_of(core, axes.runs) for core in scenarios]
-    values = [
-        (one.queue, one.rtt, one.flows.replace(" + ", " "))
-        for one in places
-        for _ in range(axes.runs)
-    ]
-    cells = Cells([job for own in each for job in own], ("queue", "rtt", "flows"), values)
+    values = [one.values for one in places for _ in range(axes.runs)]
+    cells = Cells([job for own in each for job in own], plan.Place.COLUMNS, values, plan.TITLE)
     runs = jobs.simulate(
         cells, place, lambda one: one.summary, progress, controllers=axes.user_controllers
     )

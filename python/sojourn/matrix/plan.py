@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, ClassVar
 
 from sojourn import api
 from sojourn.errors import require_known
@@ -18,6 +18,7 @@ RTTS = ("10ms", "40ms", "160ms")
 # On most paths, the first flow has left slow start by then.
 _SECOND_STARTS = "1s"
 
+TITLE = "Every controller over every queue"
 MODEL = "quic"
 """Sojourn's model of QUIC, the profile of that name."""
 BOTTLENECK = "bottleneck"
@@ -66,10 +67,14 @@ class Place:
     carrier: str | None = None
     """A QUIC stack or `MODEL`, for the rows beside those of the transport of all flows."""
 
+    COLUMNS: ClassVar = ("queue", "controller", "beside", "rtt")
+
     @property
-    def flows(self) -> str:
-        """The controllers, and the carrier in brackets."""
-        return row_name(self.controls, self.carrier)
+    def values(self) -> tuple[str, ...]:
+        """The values of `COLUMNS`, the axes of a dataset."""
+        first, *others = self.controls
+        beside = others[0] if others else "alone"
+        return self.queue, row_name([first], self.carrier), beside, self.rtt
 
 
 def row_name(controls: Sequence[str], carrier: str | None) -> str:

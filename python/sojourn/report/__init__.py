@@ -140,7 +140,7 @@ class Figure(Drawing):
         return page.html(self._run, self.spec, self._goodput, self._link)
 
     def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
-        """The report with the simulator, so that its reader can change a value (docs/page.md)."""
+        """The report with the simulator, so that its reader can change a value."""
         memory.require_polars()
         from sojourn.report import page
 

@@ -1,4 +1,4 @@
-// Opens the page of docs/page.md within the report, once a reader asks for it.
+// Opens the page of docs/guide/page.md within the report, once a reader asks for it.
 const live = document.getElementById("live");
 const part = (name) => document.getElementById(`live-${name}`).textContent;
 

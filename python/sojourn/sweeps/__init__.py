@@ -1,1 +1,1 @@
-"""Sweeps: many runs of one scenario over axes of its keys, as a dataset (docs/sweeps.md)."""
+"""Sweeps: many runs of one scenario over axes of its keys, as a dataset (docs/guide/sweeps.md)."""

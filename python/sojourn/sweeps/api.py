@@ -54,9 +54,9 @@ def sweep(
     "random", "latin-hypercube" or "sobol"; all but the grid need `points`. `runs` is the number of
     consecutive seeds of each point. `series` keeps the samples of flows and links.
 
-    `out` is the folder of the dataset (docs/sweeps.md), or a URL such as "s3://bucket/sweep". A run
-    that it holds is not simulated again. Without `out`, the dataset is in a temporary folder, which
-    exists until the program ends. `jobs` is the number of processes (default: one a core), and
+    `out` is the folder of the dataset, or a URL such as "s3://bucket/sweep". A run that it holds is
+    not simulated again. Without `out`, the dataset is in a temporary folder, which exists until the
+    program ends. `jobs` is the number of processes (default: one a core), and
     `cluster` is the address of a Dask scheduler, whose workers are used instead; "slurm" and "pbs"
     submit `jobs` jobs to a batch system, and "kubernetes" starts `jobs` workers. The other
     parameters are those of `run`.

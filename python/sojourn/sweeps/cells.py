@@ -47,3 +47,5 @@ class Cells:
     jobs: Sequence[Job]
     columns: tuple[str, ...]
     values: Sequence[tuple[str, ...]]
+    title: str = ""
+    """The title of the dataset; by default, that of the first scenario."""

@@ -44,7 +44,9 @@ def heat_map(
     table = theme.table(data, "value")
     columns, lines = _ordered(rows, x), _ordered(rows, y)
     across = alt.X("x:N", sort=columns, title=figures.words(x), axis=alt.Axis(labelAngle=-45))
-    down = alt.Y("y:N", sort=lines[::-1], title=figures.words(y))
+    # Numbers rise from the bottom, as on any axis; names begin at the top.
+    upwards = -1 if rows[y].dtype.is_numeric() else 1
+    down = alt.Y("y:N", sort=lines[::upwards], title=figures.words(y))
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="viridis"), legend=None)
     # Viridis is dark at its lower end.
     dark = {"test": f"datum.value < {least + _DARK * (most - least)}", "value": "white"}

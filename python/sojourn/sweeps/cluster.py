@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, terminal
+from sojourn import _core, extras, terminal
 from sojourn.errors import UsageError
 from sojourn.sweeps import batch, controllers, store
 from sojourn.sweeps.batch import Batch, Done, Worker
@@ -47,7 +47,7 @@ class Dask:
             from distributed import Client
         except ImportError as error:
             raise UsageError(
-                "clusters need dask.distributed; install it with: pip install 'sojourn[cluster]'"
+                f"clusters need dask.distributed; install it with: {extras.installation('cluster')}"
             ) from error
         try:
             self._client = Client(self._cluster or address, timeout=_CONNECT_S)
@@ -132,7 +132,7 @@ def _in_kubernetes(jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             "--cluster kubernetes needs dask-kubernetes; install it with: "
-            "pip install 'sojourn[kubernetes]'"
+            f"{extras.installation('kubernetes')}"
         ) from error
     try:
         return KubeCluster(n_workers=jobs, quiet=True)
@@ -141,7 +141,7 @@ def _in_kubernetes(jobs: int) -> Any:
         raise UsageError(
             f"--cluster kubernetes: no cluster started ({type(error).__name__}: {error}); it needs "
             "access by kubectl, the operator of dask-kubernetes, and settings `kubernetes` in a "
-            "file of ~/.config/dask (docs/sweeps.md)"
+            "file of ~/.config/dask"
         ) from error
 
 
@@ -152,7 +152,7 @@ def _submitted(system: str, jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             f"--cluster {system} needs dask-jobqueue; install it with: "
-            "pip install 'sojourn[cluster]'"
+            f"{extras.installation('cluster')}"
         ) from error
     try:
         cluster = getattr(dask_jobqueue, _BATCH_SYSTEMS[system])()

@@ -1,16 +1,17 @@
-"""The dataset of a sweep: a folder of Parquet files (docs/sweeps.md).
+"""The dataset of a sweep: a folder of Parquet files (docs/guide/sweeps.md).
 
 Each batch of runs is one file in each of the folders `flows`, `links`, `spikes` and, last, `runs`.
 The file in `runs` completes the batch; files of other folders without it are of a batch that was
 interrupted.
 """
 
+import copy
 import fcntl
 import io
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -23,7 +24,7 @@ from sojourn.sweeps.executions import Executions, remove_interrupted
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
 from sojourn.sweeps.store import LOCK, AnyFolder, Folder, open_folder
-from sojourn.sweeps.tables import POINTS, SERIES, Detail, Table
+from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +61,13 @@ class Dataset:
                 f"Sojourn reads {FORMAT}"
             )
         self._executions = Executions(self.folder)
+        self._only: frozenset[str] | None = None
+
+    def only(self, runs: Iterable[str]) -> "Dataset":
+        """Return the dataset with these runs alone."""
+        selected = copy.copy(self)
+        selected._only = frozenset(runs)
+        return selected
 
     @property
     def axes(self) -> list[str]:
@@ -72,7 +80,8 @@ class Dataset:
         memory.require_polars()
         import polars as pl
 
-        return pl.read_parquet(io.BytesIO(self.folder.read(POINTS)))
+        points = pl.read_parquet(io.BytesIO(self.folder.read(POINTS)))
+        return points if self._only is None else points.filter(pl.col("run").is_in(self._only))
 
     @property
     def runs(self) -> "pl.DataFrame":
@@ -163,9 +172,32 @@ def opened(
         executions = _cleaned(folder, Executions(folder))
         write_plan(folder, plan)
         folder.write("scenario.toml", plan.base.to_toml().encode())
+        _write_documents(folder, plan)
         yield folder, executions.completed(detail)
         # A worker that died may have left files, or runs that were repeated.
         _cleaned(folder, executions)
+
+
+def _write_documents(folder: AnyFolder, plan: Plan) -> None:
+    """Write the scenario of each run whose point is no change of the dataset's scenario."""
+    import polars as pl
+
+    documents = {task.key: plan.points[task.point].document for task in plan.tasks}
+    rows = [(run, document[0]) for run, document in documents.items() if document]
+    if rows:
+        file = io.BytesIO()
+        pl.DataFrame(rows, schema=["run", "scenario"], orient="row").write_parquet(file)
+        folder.write(DOCUMENTS, file.getvalue())
+
+
+def document(dataset: Dataset, run: str) -> str | None:
+    """Return the scenario of a run whose point has one of its own."""
+    import polars as pl
+
+    if not dataset.folder.exists(DOCUMENTS):
+        return None
+    rows = pl.read_parquet(io.BytesIO(dataset.folder.read(DOCUMENTS)))
+    return next(iter(rows.filter(pl.col("run") == run)["scenario"]), None)
 
 
 def _cleaned(folder: AnyFolder, executions: Executions) -> Executions:
@@ -226,7 +258,7 @@ def _about(plan: Plan) -> bytes:
         "format": FORMAT,
         "version": _core.__version__,
         "scenario": plan.origin,
-        "title": plan.base.title(),
+        "title": plan.title or plan.base.title(),
         "axes": [column(plan, name) for name in plan.columns],
         # The columns of a search have no keys.
         "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),

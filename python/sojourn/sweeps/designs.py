@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+from sojourn import extras
 from sojourn.errors import UsageError, require_known
 from sojourn.sweeps.axes import Axis, Range
 
@@ -58,7 +59,7 @@ def _unit_points(design: str, axes: int, points: int, seed: int) -> Sequence[Seq
         from scipy.stats import qmc
     except ImportError as error:
         raise UsageError(
-            f"the design {design} needs scipy; install it with: pip install 'sojourn[sweep]'"
+            f"the design {design} needs scipy; install it with: {extras.installation('sweep')}"
         ) from error
     sampler = qmc.LatinHypercube if design == "latin-hypercube" else qmc.Sobol
     if design == "sobol" and points & (points - 1):

@@ -52,6 +52,14 @@ class Expression:
         except (_Wrong, ZeroDivisionError, OverflowError) as error:
             self.place.fault(f"`{self.text}`: {error}", _HELP, self.text)
 
+    def holds(self, lookup: Lookup) -> bool:
+        """Compute the expression; refuse one that is no condition."""
+        value = self.value(lookup)
+        if not isinstance(value, bool):
+            message = f"`{self.text}` is not a condition"
+            self.place.fault(message, "write rate >= 10Mbit", self.text)
+        return value
+
 
 def parse(text: str, place: Place) -> Expression:
     """Parse an expression; refuse any other Python."""

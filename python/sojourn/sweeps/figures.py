@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from sojourn import _core, stats
 from sojourn.errors import UsageError, require_known
+from sojourn.sweeps import expressions, quantities
 from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps.places import Argument
 from sojourn.sweeps.tables import Table, columns
 
 if TYPE_CHECKING:
@@ -189,6 +191,27 @@ def axis_text(name: str, value: object) -> str:
             return _core.quantity_text("time", round(value * 1e9))
         return f"{value:g}"
     return "–" if value is None else str(value)
+
+
+def scenario_text(name: str, value: object) -> str:
+    """Return a value of an axis as scenarios write it, with all its digits."""
+    is_quantity = name.endswith(UNITS) and not isinstance(value, str)
+    return axis_text(name, value) if is_quantity else str(value)
+
+
+def where(dataset: Dataset, condition: str) -> Dataset:
+    """Return the dataset with the points that fulfil a condition on its axes."""
+    expression = expressions.parse(condition, Argument("--where", condition))
+    columns = {name: require_axis(dataset, name) for name in expression.names}
+
+    def holds(point: dict[str, object]) -> bool:
+        texts = {name: scenario_text(own, point[own]) for name, own in columns.items()}
+        return expression.holds(lambda name: quantities.parse(texts[name]))
+
+    kept = [str(point["run"]) for point in dataset.points.iter_rows(named=True) if holds(point)]
+    if not kept:
+        raise UsageError(f"no point of {dataset.folder} fulfils the condition `{condition}`")
+    return dataset.only(kept)
 
 
 def axes_of(dataset: Dataset) -> list[str]:

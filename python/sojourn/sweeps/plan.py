@@ -68,6 +68,8 @@ class Plan:
     """Name of each point's controllers."""
     memory_bytes: int = 0
     """Memory of the largest run."""
+    title: str = ""
+    """The title of the dataset; by default, that of the base."""
 
     @cached_property
     def kinds(self) -> dict[str, Kind | None]:
@@ -266,12 +268,7 @@ class _Builder:
         raise error
 
     def _holds(self, where: Expression, values: Mapping[str, str]) -> bool:
-        value = where.value(lambda name: self._value(name, values))
-        if not isinstance(value, bool):
-            where.place.fault(
-                f"`{where.text}` is not a condition", "write rate >= 10Mbit", where.text
-            )
-        return value
+        return where.holds(lambda name: self._value(name, values))
 
     def _value(self, name: str, values: Mapping[str, str]) -> Value:
         """Return the value of an axis by its name or key, or else of a key of the scenario."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from sojourn import extras
 from sojourn.errors import UsageError
 from sojourn.sweeps.tables import POINTS
 
@@ -25,7 +26,7 @@ class RemoteFolder:
         except ImportError as error:
             raise UsageError(
                 f"{url}: remote folders need fsspec; install it with: "
-                "pip install 'sojourn[cluster]'"
+                f"{extras.installation('cluster')}"
             ) from error
         self.url = url.rstrip("/")
         self._fs: Any

@@ -108,7 +108,7 @@ def _documents(
 
 def _plan(cells: Cells, documents: Mapping[int, tuple[str, str]]) -> Plan:
     base = cells.jobs[0].scenario
-    plan = Plan(base, base.title(), Study(()), cells.columns)
+    plan = Plan(base, base.title(), Study(()), cells.columns, title=cells.title)
     for place, (job, values) in enumerate(zip(cells.jobs, cells.values, strict=True)):
         core = job.scenario
         plan.points.append(Point(values, document=documents[id(core)]))

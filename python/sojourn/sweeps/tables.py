@@ -14,6 +14,8 @@ Table = Literal["runs", "flows", "links", "spikes"]
 TABLES: tuple[Table, ...] = get_args(Table)
 POINTS = "points.parquet"
 """The file of the points."""
+DOCUMENTS = "scenarios.parquet"
+"""The file of the scenarios of `matrix` and `paper run`, one for each run."""
 SERIES = ("series_flows", "series_links")
 """The tables of series, which `series` adds."""
 WHOLE = ("summaries", "transfers", "frames")

@@ -25,8 +25,12 @@ const TAPS: usize = 15;
 const MOST_CHANGE: f64 = 0.05;
 /// Greatest rate in bit/s: faster than every link.
 const MOST: f64 = 1e15;
-/// Greatest congestion signal in seconds, against the rebound of equation 7 after heavy losses. RFC 8698
-/// has no bound, and its authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms.
+/// Greatest congestion signal in seconds.
+///
+/// Deviation (RFC 8698 section 4.2): the signal is at most 10 s; the RFC has no bound, and its
+/// authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms. After the loss of all packets
+/// the signal is 100 s and falls by a fifth in 100 ms, by which equation 7 would multiply the rate
+/// by 23.
 const MOST_SIGNAL: f64 = 10.0;
 
 /// Packets of one feedback, as the observation window keeps them.
@@ -35,6 +39,8 @@ struct Seen {
     at: Instant,
     bytes: u64,
     received: u64,
+    /// Deviation (RFC 8698 section 5.1.2): a packet counts as lost after the sender's reordering
+    /// window; the RFC counts each gap at once.
     lost: u64,
     /// Packets up to the newest arrival, with those that no report covers.
     passed: u64,
@@ -152,8 +158,11 @@ impl Nada {
         signal.min(MOST_SIGNAL)
     }
 
-    /// Section 5.1.4: the receiving rate in the observation window. The packets of lost reports count
-    /// like the others, as the receiver would count them (RFC 8888 section 5).
+    /// Section 5.1.4: the receiving rate in the observation window.
+    ///
+    /// Deviation (RFC 8698 section 5.1.4): the sender estimates the receiving rate from the
+    /// reports. Packets that no report covers count like the others, as the receiver would count
+    /// them; else the ramp-up ends if a quarter of the packets have no report.
     fn r_recv(&self, now: Instant) -> f64 {
         let Some(first) = self.window.front() else { return 0.0 };
         let span = now.since(first.at).as_secs_f64().max(self.config.delta);
@@ -262,8 +271,8 @@ impl Controller for Nada {
         }
     }
 
-    /// The RFC has no timeout: no report for a second halves the rate, as loss of all packets does
-    /// in RFC 8085 section 3.1.
+    /// Deviation (RFC 8698): a second without a report halves the rate, as the loss of all packets
+    /// does in RFC 8085 section 3.1; RFC 8698 has no timeout.
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
         self.r_ref = (self.r_ref / 2.0).max(self.rmin);
         self.updated_at = Some(now);

@@ -61,6 +61,9 @@ pub(super) enum Verdict {
 pub(super) struct Alpha {
     g: f64,
     arithmetic: Arithmetic,
+    // Deviation (draft-briscoe-iccrg-prague-congestion-control-04): the suspect epoch, which is on
+    // by default, and `response = "epoch"` are from Huitema, "A Low Latency Internet with L4S"
+    // (2022).
     pub(super) response: Response,
     suspect_epoch: bool,
     alpha: f64,
@@ -71,7 +74,10 @@ pub(super) struct Alpha {
     epochs: u64,
 }
 
-/// Counts since the last update of alpha, in packets, as QUIC counts.
+/// Counts since the last update of alpha.
+///
+/// Deviation (draft-briscoe-iccrg-prague-congestion-control-04 section 2.3.2): the marked fraction
+/// and the window's growth count packets, as QUIC reports marks; the draft counts bytes.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     period: Period,

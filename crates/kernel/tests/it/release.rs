@@ -8,7 +8,7 @@ use sojourn_kernel::{Error, kernel_name, load};
 use crate::common::{alone, defaults, is_available};
 use crate::registration::release;
 
-/// The oldest release that was tested (studies/kernel).
+/// The oldest release that was tested (docs/guide/kernel.md).
 const FIRST: [u32; 3] = [6, 12, 0];
 
 /// Every controller but Prague, which has a test of its own: it needs a later release.

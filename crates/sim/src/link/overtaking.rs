@@ -24,6 +24,7 @@ pub(crate) enum Turn {
 #[derive(Debug)]
 enum Rule {
     None,
+    /// Deviation (Linux sch_netem.c): netem has no late packets.
     Late {
         event: RandomEvent,
         late: Duration,

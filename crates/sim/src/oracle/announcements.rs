@@ -113,6 +113,9 @@ impl Oracle {
     /// Passes an announcement from a link to its listeners. It takes as long as a packet that
     /// arrives there now and waits behind the queue (TR11-007 section IV: RTT + D). A direct signal
     /// does not wait.
+    ///
+    /// Deviation (TR11-007 section IV): with every kind of queue, the wait is that of a FIFO. On a
+    /// trace there is none.
     fn pass_on<M: Metering>(
         &mut self,
         run: &Run,

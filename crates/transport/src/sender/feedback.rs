@@ -103,6 +103,8 @@ impl<C: Controller> Sender<C> {
         let repaired = self.end_tail_probe(ack, is_explained);
         let spurious = self.undo_if_spurious(now, ack, newly);
         self.advance_f_rto(ack, newly);
+        // Deviation (RFC 9002 section 7.3.2): all bytes of the acknowledgement that ends a recovery
+        // increase the window.
         let ended = self.end_episode(newly);
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
@@ -167,6 +169,12 @@ impl<C: Controller> Sender<C> {
             self.validate_timeout();
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
+            //
+            // Deviation (RFC 9002 section 7.6.2): the window after it is one packet, by the
+            // controllers' response to a timeout; Copa's is two, as the section requires, and
+            // Rapid's rate falls.
+            // Deviation (RFC 9002 section 5.2): the minimum round-trip time is kept; the section
+            // takes the newest sample.
             self.episode = Episode::None;
             self.reduced.forget();
         }
@@ -281,9 +289,11 @@ impl<C: Controller> Sender<C> {
         self.delivery.sample(&newest, self.rtt.min)
     }
 
-    /// RFC 8985 section 7.4. Also passes a duplicate to the loss detector (section 6.2 step 4),
-    /// unless the probe (Linux, `FLAG_DSACK_TLP`) or the network caused the duplicate.
+    /// RFC 8985 section 7.4. Also passes a duplicate to the loss detector (section 6.2 step 4).
     /// `is_explained`: a retransmission explains the duplicate.
+    ///
+    /// Deviation (RFC 8985 section 6.2, step 4): a duplicate that a tail loss probe (as in Linux,
+    /// `FLAG_DSACK_TLP`) or the network caused does not widen the reordering window.
     fn end_tail_probe(&mut self, ack: &Ack, is_explained: bool) -> Outcome {
         let outcome = self.tail_probe.map_or(Outcome::Pending, |probe| probe.outcome(ack));
         if is_explained && outcome != Outcome::Redundant {

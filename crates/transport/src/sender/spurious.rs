@@ -26,7 +26,12 @@ impl<C: Controller> Sender<C> {
     /// A timeout was spurious if an original transmission arrives before the first retransmission
     /// (Eifel, RFC 3522 section 3.2). Without an echo, F-RTO decides by segments that were never
     /// retransmitted (RFC 5682 section 3.1, step 3 b). Any recovery was spurious if every segment
-    /// that it deemed lost has arrived by its first transmission (as Linux, `tcp_may_undo`).
+    /// that it deemed lost has arrived by its first transmission.
+    ///
+    /// Deviation (Linux `tcp_may_undo`): Linux also accepts one echo older than the first
+    /// retransmission for all segments of a fast recovery.
+    /// Deviation (RFC 9002): over QUIC too, a spurious loss undoes its reduction, which packet
+    /// numbers show as timestamps do for TCP. The RFC does not require it.
     pub(super) fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
         if let Episode::Timeout(timeout) = self.episode
             && self.scoreboard.may_undo()
@@ -53,7 +58,10 @@ impl<C: Controller> Sender<C> {
         if self.config.has_echoes() {
             return newly.late && ack.newest < timeout.resent_as;
         }
-        // RFC 5682 section 3.1, step 3: data beyond the recovery point decide against it (3 a).
+        // Deviation (Linux `tcp_process_loss`): an acknowledgement that also newly covers
+        // retransmitted segments proves nothing; in Linux it does if SACK is in use. Nor does one
+        // beyond the recovery point (RFC 5682 section 3.1, step 3 a); in Linux it does if it also
+        // covers earlier segments that were never retransmitted.
         let is_beyond = newly.highest >= timeout.until;
         timeout.f_rto.is_deciding() && newly.original && !newly.retransmitted && !is_beyond
     }
@@ -85,9 +93,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Advances F-RTO (RFC 5682 section 3.1) if the acknowledgement has not proved the timeout
-    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3). Nor
-    /// is one that reports a duplicate segment: it answers an unneeded retransmission (Linux,
-    /// `FLAG_DSACKING_ACK`).
+    /// spurious. An acknowledgement that a later one has overtaken is not a duplicate (step 3).
+    ///
+    /// Deviation (RFC 5682 section 3.1, step 3 a): an acknowledgement that reports a duplicate
+    /// segment does not end F-RTO, as in Linux (`FLAG_DSACKING_ACK`), since it answers an unneeded
+    /// retransmission. In the RFC, every duplicate acknowledgement without new data does.
     pub(super) fn advance_f_rto(&mut self, ack: &Ack, newly: &Newly) {
         let has_new_data = self.new_data() > 0;
         let is_overtaken = ack.cumulative < self.scoreboard.base();

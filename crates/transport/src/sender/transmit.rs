@@ -1,4 +1,6 @@
 //! Transmission of packets.
+//!
+//! Deviation (RFC 9293 section 3.7.4): the sender does not implement the Nagle algorithm.
 
 use sojourn_cc::{Controller, EcnUse, Pacing, Sent};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
@@ -105,9 +107,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether the window `cwnd` has no room for `len` bytes; if so, records that it limits the
-    /// sender. One packet may always be in flight: a sender with a window of less than one packet
-    /// would otherwise wait for ever (RFC 5681 section 3.1 has no such window). Only a window of zero
-    /// forbids it.
+    /// sender.
+    ///
+    /// Deviation (RFC 5681 section 3.1): one packet may always be in flight, unless the window is
+    /// zero. A sender with a window of less than one packet, which the RFC does not have, would
+    /// otherwise wait for ever.
     #[inline(always)]
     fn is_blocked_by_window(&mut self, cwnd: Bytes, len: u64) -> bool {
         let in_flight = self.scoreboard.in_flight;
@@ -247,6 +251,9 @@ impl<C: Controller> Sender<C> {
             return;
         }
         // RFC 9002 section 7.7: bursts of at most the initial window.
+        //
+        // Deviation (Linux): after a pause, a paced sender with `tso` may catch up by as much as
+        // without it, rounded up to whole bursts; Linux by half a burst.
         let burst = match self.limits.pacing {
             Pacing::Gap(gap) => return self.pacer.sent_with_gap(now, gap),
             Pacing::Rate(_) => self.limits.burst,

@@ -1,0 +1,110 @@
+"""Does malformed input break a reader?
+
+The whole measurement is `make fuzz`, which needs a C++ compiler. `python fuzz/run.py --record`
+stores the counts of the last one. The small form mutates the seeds of one target by itself.
+"""
+
+import importlib.util
+import json
+import random
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+MINUTES = 65
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULT = Path(__file__).with_name("result.json")
+
+
+def measure(small: bool) -> dict[str, list[Row]]:
+    """Return the counts of each target; those of targets that did not run stay."""
+    if small:
+        return {"counts": [mutated(1.0)]}
+    subprocess.run(["make", "--directory", str(ROOT), "fuzz"], check=True)
+    return recorded()
+
+
+def recorded() -> dict[str, list[Row]]:
+    """Return the stored counts with those of the last `make fuzz`."""
+    last = json.loads((ROOT / "fuzz" / "out" / "counts.json").read_text("utf-8"))
+    counts = {row["target"]: row for row in json.loads(RESULT.read_text("utf-8"))["counts"]}
+    counts |= {one["target"]: row(one, last) for one in last["targets"]}
+    return {"counts": list(counts.values())}
+
+
+def row(found: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
+    """Return the row of a target."""
+    return {
+        "target": found["target"],
+        "time_s": round(found["seconds"]),
+        "executions": found["executions"],
+        "edges": found["edges"],
+        "all_edges": found["all_edges"],
+        "seeds": found["seeds"],
+        "corpus": found["corpus"],
+        "slowest_s": found["slowest_s"],
+        "peak_mb": found["peak_rss_mb"],
+        "findings": len(found["findings"]),
+        "date": run["date"],
+        "commit": run["commit"],
+    }
+
+
+def mutated(seconds: float) -> Row:
+    """Check the seeds of the target `qlog` and mutations of them; a failure is an exception."""
+    file = ROOT / "fuzz" / "qlog_target.py"
+    spec = importlib.util.spec_from_file_location("qlog_target", file)
+    assert spec is not None
+    assert spec.loader is not None
+    target = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(target)
+    seeds = sorted((ROOT / "fuzz" / "seeds" / "qlog").iterdir())
+    chance, began, executions = random.Random(1), time.monotonic(), 0
+    while executions < len(seeds) or time.monotonic() - began < seconds:
+        data = seeds[executions % len(seeds)].read_bytes()
+        if executions >= len(seeds):
+            data = target.mutate(data, chance) or data
+        target.check(data)
+        executions += 1
+    found = {
+        "target": "qlog",
+        "seconds": time.monotonic() - began,
+        "executions": executions,
+        "edges": None,
+        "all_edges": None,
+        "seeds": len(seeds),
+        "corpus": 0,
+        "slowest_s": None,
+        "peak_rss_mb": None,
+        "findings": [],
+    }
+    return row(found, {"date": time.strftime("%Y-%m-%d"), "commit": None})
+
+
+READERS = {
+    "scenario": "scenario in TOML",
+    "json": "scenario in JSON",
+    "set": "`--set`",
+    "capture": "pcap and pcapng",
+    "capacity": "traces of capacity",
+    "udp": "datagrams over UDP",
+    "quic": "both ends of QUIC",
+    "http3": "the server of HTTP/3",
+    "qlog": "qlog",
+}
+
+
+def answer(tables: Mapping[str, Sequence[Row]]) -> str:
+    """Return executions, reached branches and findings."""
+    lines = ["| reader | executions | branches | findings |", "|---|---|---|---|"]
+    for one in tables["counts"]:
+        lines.append(
+            f"| {READERS[one['target']]} | {one['executions']:,} | {one['edges']:,} "
+            f"| {one['findings']} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,168 @@
+"""How large may a scenario be, and what do its packets, flows, links and samples cost?
+
+A scenario grows in one dimension at a time. `sojourn check` and `sojourn run` each run in a process
+of their own: time is CPU time of the whole command, user and system, so that other processes have
+little effect, and memory is the greatest resident set.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+MINUTES = 1
+
+LINK = '[link.a]\nrate = "{rate}"\ndelay = "10ms"\n'
+FLOW = '[flow.f]\npath = ["a"]\ncontrol = "reno"\n'
+SILENT = '[record]\ninterval = "0s"\n'
+SHORT = 'source = {{ kind = "file", size = "10kB" }}\n'
+ESTIMATE = """
+import sys, sojourn
+print(sojourn.Scenario.load(sys.argv[1]).compile().memory_bytes())
+"""
+
+
+def flows(count: int) -> str:
+    """Return a scenario with one table for many flows."""
+    return 'duration = "1s"\n' + LINK.format(rate="10Gbit") + FLOW + f"count = {count}\n" + SILENT
+
+
+def tables(count: int) -> str:
+    """Return a scenario with a table for each flow."""
+    flow = '[flow.f{}]\npath = ["a"]\ncontrol = "reno"\n' + SHORT
+    own = "".join(flow.format(place) for place in range(count))
+    return 'duration = "1s"\n' + LINK.format(rate="10Gbit") + SILENT + own
+
+
+def links(count: int) -> str:
+    """Return a scenario with a link for each flow."""
+    each = (
+        '[link.l{0}]\nrate = "10Mbit"\ndelay = "10ms"\n'
+        '[flow.f{0}]\npath = ["l{0}"]\ncontrol = "reno"\n' + SHORT
+    )
+    return 'duration = "1s"\n' + SILENT + "".join(each.format(place) for place in range(count))
+
+
+def steps(count: int) -> str:
+    """Return a scenario with a rate step each millisecond."""
+    listed = ", ".join(
+        f'{{ at = "{1 + place}ms", rate = "{5 + 5 * (place % 2)}Mbit" }}' for place in range(count)
+    )
+    rate = f'{{ start = "10Mbit", steps = [{listed}] }}'
+    duration = f'duration = "{1 + count // 1000}s"\n'
+    return duration + LINK.replace('"{rate}"', rate) + FLOW + SILENT
+
+
+def samples(count: int) -> str:
+    """Return a scenario that records one row for the flow and one for the link at each sample."""
+    record = f'[record]\ninterval = "{2 * 10**9 // count}ns"\n'
+    return 'duration = "1s"\n' + LINK.format(rate="1Mbit") + FLOW + record
+
+
+def packets(count: int) -> str:
+    """Return a scenario with packets of 1500 bytes."""
+    duration = count * 12_000 / 1e9
+    return f'duration = "{duration + 0.1:.2f}s"\n' + LINK.format(rate="1Gbit") + FLOW + SILENT
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of a scenario, its sizes, and the first size that is refused."""
+
+    name: str
+    text: Callable[[int], str]
+    sizes: tuple[int, ...]
+    refused: int
+
+
+# The longest texts come last, because a child's resident set includes this process's memory.
+DIMENSIONS = (
+    Dimension("packets", packets, (10_000, 100_000, 1_000_000, 10_000_000), 10**12),
+    Dimension("rows of samples", samples, (1_000, 10_000, 100_000, 1_000_000), 1_000_000_000),
+    Dimension("flows (`count`)", flows, (100, 1_000, 10_000, 100_000), 1_000_001),
+    Dimension("tables of flows", tables, (20, 200, 2_000, 20_000), 20_001),
+    Dimension("links with a flow", links, (20, 200, 2_000, 20_000), 20_001),
+    Dimension("steps of a rate", steps, (100, 1_000, 10_000, 100_000), 100_001),
+)
+
+
+def measure(small: bool) -> dict[str, list[Row]]:
+    """Return the tables; the small form has two dimensions and their two least sizes."""
+    chosen = DIMENSIONS[1:3] if small else DIMENSIONS
+    return {
+        "sizes": [
+            {"dimension": one.name, "size": size, **measured(one.text(size))}
+            for one in chosen
+            for size in (one.sizes[:2] if small else one.sizes)
+        ],
+        "refused": [
+            {"dimension": one.name, "size": one.refused, "error": refusal(one.text(one.refused))}
+            for one in chosen
+        ],
+    }
+
+
+def answer(tables: dict[str, list[Row]]) -> str:
+    """Return the greatest size of each dimension, and the cost of one more item."""
+    heads = ["greatest size", "check, s", "run, s", "MB", "estimated MB", "us an item"]
+    lines = [heads, ["---"] * len(heads)]
+    by_dimension: dict[str, list[Row]] = {}
+    for row in tables["sizes"]:
+        by_dimension.setdefault(row["dimension"], []).append(row)
+    for name, rows in by_dimension.items():
+        before, last = rows[-2:]
+        item_s = (last["run_s"] - before["run_s"]) / (last["size"] - before["size"])
+        times = (f"{last[key]:.1f}" for key in ("check_s", "run_s"))
+        sizes = (f"{last[key]:,.0f}" for key in ("run_mb", "estimate_mb"))
+        lines.append([f"{last['size']:,} {name}", *times, *sizes, f"{1e6 * item_s:.3g}"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def command(*arguments: str) -> tuple[float, float, str]:
+    """Run `sojourn`; return its CPU seconds, greatest resident MB and standard error."""
+    errors = Path("errors.txt")
+    with errors.open("w") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sojourn", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=written,
+        )
+        _, _, usage = os.wait4(process.pid, 0)
+    # ru_maxrss is in kibibytes on Linux.
+    seconds = usage.ru_utime + usage.ru_stime
+    return seconds, usage.ru_maxrss * 1024 / 1e6, errors.read_text("utf-8")
+
+
+def measured(text: str) -> Row:
+    """Measure `check` and `run`."""
+    file = Path("scenario.toml")
+    file.write_text(text, "utf-8")
+    check_s, check_mb, said = command("check", str(file))
+    if said:
+        raise RuntimeError(said)
+    run_s, run_mb, _ = command("run", str(file), "--json", "--jobs", "1")
+    asked = [sys.executable, "-c", ESTIMATE, str(file)]
+    estimate = int(subprocess.run(asked, capture_output=True, check=True).stdout)
+    return {
+        "check_s": round(check_s, 2),
+        "check_mb": round(check_mb, 1),
+        "run_s": round(run_s, 2),
+        "run_mb": round(run_mb, 1),
+        "estimate_mb": round(estimate / 1e6, 1),
+    }
+
+
+def refusal(text: str) -> str:
+    """Return the first line of the error for a size beyond the limit."""
+    file = Path("scenario.toml")
+    file.write_text(text, "utf-8")
+    for arguments in (["check", str(file)], ["run", str(file), "--json"]):
+        _, _, said = command(*arguments)
+        if said:
+            return said.splitlines()[0]
+    raise RuntimeError("this size is not refused")
