@@ -1,5 +1,5 @@
 //! The test cases of RFC 8867 (`scenarios/rmcat`) and the named kinds of traffic
-//! (`scenarios/traffic`). docs/media.md has the figures, which `benches/media.py` writes.
+//! (`scenarios/traffic`). `studies/media` has the figures.
 
 use crate::common::{as_written, link, run_all, shipped};
 use sojourn_sim::{FlowSummary, MediaSummary, RunSummary, Simulation};
@@ -16,7 +16,7 @@ fn case(file: &str) -> Vec<RunSummary> {
 }
 
 /// RFC 8867 section 5.1: the rate converges to the capacity after each of its three changes. The RFC
-/// has no limits; those here are regressions, at some distance from the figures of docs/media.md.
+/// has no limits; those here are regressions, at some distance from the figures of studies/media.
 #[test]
 fn one_video_follows_the_capacity() {
     for summary in case("variable-one") {
@@ -41,7 +41,7 @@ fn a_video_keeps_its_least_rate_beside_tcp() {
 }
 
 /// RFC 8867 section 5.2 and RFC 8868 section 3, item 7: the rates of equal flows differ by at most a
-/// factor of three. In section 5.4, SCReAM's differ by more (docs/media.md).
+/// factor of three. In section 5.4, SCReAM's differ by more (studies/media).
 #[test]
 fn videos_that_start_together_have_comparable_rates() {
     for summary in case("variable-many") {
@@ -55,7 +55,7 @@ fn videos_that_start_together_have_comparable_rates() {
 
 /// RFC 8867 section 6.3: no video starves at either of two bottlenecks, and both are used. The RFC has no
 /// limits. Those here are regressions: the video through both has more than the encoder's least rate of
-/// 150 kbit/s, although SCReAM leaves it little (docs/media.md).
+/// 150 kbit/s, although SCReAM leaves it little (studies/media).
 #[test]
 fn videos_share_two_bottlenecks() {
     for summary in case("bottlenecks") {
@@ -126,7 +126,7 @@ fn scream_over_dualpi2_meets_the_target_at_240_frames_a_second() {
 /// At 60 frames a second, a frame at 80 % of the capacity takes 23.3 ms alone, so that no controller
 /// meets the target. The limits are regressions: the median is within 1 ms of the least delay, and
 /// the use of the link is below the two thirds at which pacing with 1.5 times the rate begins to fill
-/// it (docs/media.md).
+/// it (studies/media).
 #[test]
 fn scream_over_dualpi2_adds_little_delay_to_large_frames() {
     let (media, used) = over_dualpi2(60);
