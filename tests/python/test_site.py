@@ -92,6 +92,19 @@ def test_links_to_a_scenario_open_it_in_the_simulator(tmp_path: Path) -> None:
     assert file.read_text("utf-8") == f"{opened} [page](../guide/page.md#open-the-page)"
 
 
+def test_the_gallery_has_every_scenario_and_paper() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text("utf-8")
+    scenarios = ROOT / "scenarios"
+    for file in scenarios.rglob("*.toml"):
+        name = file.relative_to(scenarios).with_suffix("").as_posix()
+        assert f"`sojourn run {name}` · [open](guide/page.md#write:{name})" in text
+        assert f"(pictures/{name.replace('/', '-')}.svg)" in text
+    for file in (ROOT / "papers").glob("*/paper.py"):
+        name = file.parent.name.replace("_", "-")
+        assert f"`sojourn paper run {name}`" in text
+        assert f"(pictures/paper-{name}.svg)" in text
+
+
 def test_every_guide_is_a_click_from_the_start() -> None:
     start = ROOT / "docs" / "index.md"
     links = _LINK.findall(start.read_text("utf-8"))
