@@ -112,7 +112,7 @@ def test_every_guide_is_a_click_from_the_start() -> None:
     assert sorted({*(ROOT / "docs").rglob("*.md")} - linked - {start}) == []
 
 
-@pytest.mark.parametrize("name", ["commands", "columns"])
+@pytest.mark.parametrize("name", ["commands", "columns", "python"])
 def test_the_reference_is_that_of_the_code(name: str) -> None:
     written = (references.REFERENCE / f"{name}.md").read_text("utf-8")
     assert references.tracked()[name] == written, "write it anew: make reference"
