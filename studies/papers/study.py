@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MINUTES = 25
+MINUTES = 6
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
