@@ -181,8 +181,8 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
     """Return time, packages and size of each installation."""
     lines = ["| installation | time | packages | size |", "|---|---|---|---|"]
     for row in tables["installations"]:
-        lines.append(
-            f"| `{row['installation']}` | {row['time_s']:.0f} s | {row['packages']} "
-            f"| {row['size_mb']:.0f} MB |"
-        )
+        # The small form installs nothing.
+        time = "–" if row["time_s"] is None else f"{row['time_s']:.0f} s"
+        size = f"{row['size_mb']:.0f} MB"
+        lines.append(f"| `{row['installation']}` | {time} | {row['packages']} | {size} |")
     return "\n".join(lines)
