@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tables import markdown
+
 Row = dict[str, Any]
 
 MINUTES = 1
@@ -109,8 +111,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the greatest size of each dimension, and the cost of one more item."""
-    heads = ["greatest size", "check, s", "run, s", "MB", "estimated MB", "us an item"]
-    lines = [heads, ["---"] * len(heads)]
+    lines = [["greatest size", "check, s", "run, s", "MB", "estimated MB", "us an item"]]
     by_dimension: dict[str, list[Row]] = {}
     for row in tables["sizes"]:
         by_dimension.setdefault(row["dimension"], []).append(row)
@@ -120,7 +121,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
         times = (f"{last[key]:.1f}" for key in ("check_s", "run_s"))
         sizes = (f"{last[key]:,.0f}" for key in ("run_mb", "estimate_mb"))
         lines.append([f"{last['size']:,} {name}", *times, *sizes, f"{1e6 * item_s:.3g}"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def command(*arguments: str) -> tuple[float, float, str]:
