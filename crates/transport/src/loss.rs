@@ -73,9 +73,14 @@ impl Detector {
         if segment.retransmitted && sample < rtt.min {
             return;
         }
+        // A segment that arrives after a later one sets RACK.rtt too.
+        //
+        // Deviation (RFC 8985 section 6.2, step 2): of the segments that are cumulatively
+        // acknowledged, the last in the order of the stream sets RACK.rtt, as in Linux
+        // (`tcp_clean_rtx_queue`); the RFC has the order of departure.
+        self.rtt = newly.last_sent_at.map_or(sample, |sent_at| now.since(sent_at));
         if self.newest.is_none_or(|number| number < segment.number) {
             self.newest = Some(segment.number);
-            self.rtt = sample;
         }
     }
 

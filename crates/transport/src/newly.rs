@@ -27,6 +27,8 @@ pub(crate) struct Newly {
     pub(crate) newest: Option<Newest>,
     /// Its packet number and segment.
     pub(crate) newest_place: Option<(u64, u64)>,
+    /// Departure of the last cumulatively acknowledged segment that counts for RACK.rtt.
+    pub(crate) last_sent_at: Option<Instant>,
     /// The transmission that the receiver echoes, if a probe has repeated it since.
     pub(crate) echoed: Option<Superseded>,
     /// Departure of the oldest segment that was never retransmitted.

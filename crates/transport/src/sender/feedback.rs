@@ -89,8 +89,13 @@ impl<C: Controller> Sender<C> {
     fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let before = self.flight_snapshot();
         let newly = &mut Newly::default();
+        if !self.config.has_echoes() {
+            // RFC 8985 section 6.2 step 2: one that left later cannot have been answered yet.
+            self.scoreboard.trust_until(now, self.rtt.min);
+        }
         self.acknowledge(ack, newly);
         let rtt = self.measure(now, ack, newly);
+        self.scoreboard.add_plausible(newly);
         let rate = self.deliver(now, newly);
         let ecn = self.count_ecn(ack);
         let ecn = self.validate_ecn(ecn);
