@@ -468,7 +468,7 @@ settings! {
     ///
     /// Deviation (RFC 3042 section 2): by default, the window grows by duplicate acknowledgements
     /// before a recovery; `growth_by_sack = false` follows the RFC, as Linux does
-    /// (`tcp_may_raise_cwnd`).
+    /// (`tcp_may_raise_cwnd`) until it has seen packets reordered by more than three.
     growth_by_sack: bool = Declared {
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),

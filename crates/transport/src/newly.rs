@@ -35,8 +35,9 @@ pub(crate) struct Newly {
     pub(crate) oldest_sent_at: Option<Instant>,
     /// One of them was retransmitted.
     pub(crate) retransmitted: bool,
-    /// A segment was delivered after a later one, without a retransmission.
-    pub(crate) reordered: bool,
+    /// Greatest distance, in segments, at which one was delivered behind a later one without a
+    /// retransmission; zero for none.
+    pub(crate) reordering: u64,
     /// The cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
     /// The first transmission of one of them arrived after it was deemed lost.

@@ -390,7 +390,7 @@ impl Scoreboard {
         newly.highest = newly.highest.max(place);
         newly.retransmitted |= segment.retransmitted;
         if !segment.retransmitted {
-            newly.reordered |= place < newly.highest_before;
+            newly.reordering = newly.reordering.max(newly.highest_before.saturating_sub(place));
             newly.original = true;
             if newly.oldest_sent_at.is_none() {
                 newly.oldest_sent_at = Some(segment.sent_at);

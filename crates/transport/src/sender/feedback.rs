@@ -136,7 +136,7 @@ impl<C: Controller> Sender<C> {
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
-            is_duplicate: !newly.advanced && !self.config.growth_by_sack,
+            is_duplicate: self.is_duplicate(newly),
             spurious,
             rtt,
             rate,
@@ -198,6 +198,16 @@ impl<C: Controller> Sender<C> {
         announced.on_ack(&update, self.next_number, self.largest_acked);
         let known = self.config.receive_window.unwrap_or(Bytes::ZERO);
         self.config.receive_window = Some(known.max(update.window));
+    }
+
+    /// Whether the window must not grow because the acknowledgement does not advance SND.UNA.
+    ///
+    /// Deviation (RFC 3042 section 2): after packets were reordered by more than three, the window
+    /// grows by duplicate acknowledgements with `growth_by_sack = false` too, as in Linux
+    /// (`tcp_may_raise_cwnd`).
+    fn is_duplicate(&self, newly: &Newly) -> bool {
+        let by_sack = self.config.growth_by_sack || self.detector.expects_reordering();
+        !(newly.advanced || by_sack)
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {

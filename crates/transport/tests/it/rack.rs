@@ -58,6 +58,19 @@ fn duplicates_forbid_growth_by_choice() {
     }
 }
 
+/// Linux lets the window grow by them again once packets were reordered by more than three
+/// (`tcp_may_raise_cwnd`, `tcp_check_sack_reordering`).
+#[test]
+fn reordering_permits_growth_by_duplicates() {
+    for (late, is_duplicate) in [(5, true), (4, false)] {
+        let mut desk = sending_with(Config { growth_by_sack: false, ..config(Profile::Tcp) }, 8);
+        desk.ack(at(207), 1, &[(7, 8)], 7);
+        assert!(desk.cc().last.is_duplicate);
+        desk.ack(at(208), 1, &[(late, late + 1), (7, 8)], 7);
+        assert_eq!(desk.cc().last.is_duplicate, is_duplicate);
+    }
+}
+
 /// Step 4: with three segments delivered beyond a gap and no reordering seen, the reordering window
 /// is zero, as with three duplicate acknowledgements.
 #[test]
