@@ -300,3 +300,13 @@ fn a_redundant_probe_costs_nothing() {
     desk.ack(probed + ms(200), 4, &[], 4);
     assert_eq!(desk.cc().loss_events, 0);
 }
+
+/// Section 4: the connection must use SACK. Without it, the RTO of 100 + 200 ms expires instead.
+#[test]
+fn no_tail_loss_probe_without_sack() {
+    let mut desk = after_a_round_trip(Config { sack_ranges: 0, ..tcp() }, 2);
+    desk.write(2);
+    desk.send(at(100));
+    assert_eq!(desk.fire().0, at(100) + ms(300));
+    assert_eq!(desk.sender.stats().timeouts, 1);
+}
