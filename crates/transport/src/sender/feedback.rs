@@ -106,7 +106,7 @@ impl<C: Controller> Sender<C> {
         }
         let is_explained = self.count_duplicates(ack);
         let repaired = self.end_tail_probe(ack, is_explained);
-        let spurious = self.undo_if_spurious(now, ack, newly);
+        let spurious = self.undo_if_spurious(now, ack, newly, is_explained);
         self.advance_f_rto(ack, newly);
         // Deviation (RFC 9002 section 7.3.2): all bytes of the acknowledgement that ends a recovery
         // increase the window.
