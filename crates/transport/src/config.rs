@@ -304,8 +304,10 @@ settings! {
     };
 
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
-    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3). TCP
-    /// without ranges relies on its timers alone.
+    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3).
+    ///
+    /// Deviation (RFC 5681 section 3.2; RFC 3042 section 2): without ranges, TCP's sender ignores
+    /// duplicate acknowledgements, and relies on its retransmission timer alone.
     sack_ranges: u64 = Declared {
         doc: "ranges that an acknowledgement reports beyond the cumulative one",
         kind: integer(0, 256),

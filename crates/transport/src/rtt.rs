@@ -98,6 +98,9 @@ impl Rtt {
 
     /// The retransmission timer expired before an acknowledgement with the round-trip time
     /// `sample`. Raises the timeout (RFC 4015 section 3.2, step 8).
+    ///
+    /// Deviation (Linux): a spurious timeout raises SRTT and RTTVAR, as in RFC 4015; Linux takes the
+    /// late sample like any other.
     pub(crate) fn on_spurious_timeout(&mut self, sample: Duration) {
         self.srtt = self.srtt.max(sample);
         self.rttvar = self.rttvar.max(sample / 2);
