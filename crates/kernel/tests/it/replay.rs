@@ -202,14 +202,21 @@ fn assert_close(trace: &Trace, native: &[Outcome]) {
     }
 }
 
-/// Both forms of the response, and both rules for CWR. After 50 round trips, the virtual one counts.
+/// Both forms of the response, both rules for CWR, with and without the suspect epoch. After 50 round
+/// trips, the virtual one counts.
 fn check_prague(seconds: u32) {
-    let forms = [("mark", "virtual"), ("mark", "linux"), ("epoch", "virtual")];
-    let cases = forms.map(|(response, cwr)| {
+    let forms = [
+        ("mark", "virtual", false),
+        ("mark", "virtual", true),
+        ("mark", "linux", false),
+        ("epoch", "virtual", true),
+    ];
+    let cases = forms.map(|(response, cwr, suspect_epoch)| {
         let values = [
             ("arithmetic", choice("integer")),
             ("response", choice(response)),
             ("cwr", choice(cwr)),
+            ("suspect_epoch", Value::Switch(suspect_epoch)),
             ("d", Value::Integer(50)),
         ];
         Case::of_marks("prague", seconds, &values)

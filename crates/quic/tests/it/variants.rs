@@ -124,7 +124,7 @@ const VARIANTS: &[Variant] = &[
     Variant {
         name: "Prague by epochs, as the published stack",
         transport: BASE,
-        changes: &[(PRAGUE, "{ kind = \"prague\", response = \"epoch\" }")],
+        changes: &[(PRAGUE, "{ kind = \"prague\", response = \"epoch\", suspect_epoch = true }")],
     },
     Variant {
         name: "whole packets in the window, as in Linux",
