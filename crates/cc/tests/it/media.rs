@@ -108,6 +108,7 @@ impl Bench {
             is_duplicate: false,
             after_timeout: false,
             rtt: Some(rtt),
+            ack_delay: Duration::ZERO,
             srtt: rtt,
             min_rtt: self.rtt,
             rate: None,

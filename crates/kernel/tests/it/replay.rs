@@ -82,13 +82,13 @@ fn assert_simulations_vary(cases: &[Case]) {
     let flags = (0..FLAGS.len() as u32).filter(|bit| NEEDED & 1 << bit == 0);
     for bit in flags {
         let kind = if 1 << bit == RETRANSMISSION { 2 } else { 0 };
-        let is_set = |event: &&[u64; 12]| event[1] == kind && event[2] >> bit & 1 == 1;
+        let is_set = |event: &&[u64; 13]| event[1] == kind && event[2] >> bit & 1 == 1;
         let count = events().filter(is_set).count();
         let all = events().filter(|event| event[1] == kind).count();
         assert!(0 < count && count < all, "flag {bit} in {count} of {all} events");
     }
     for (field, name) in [(3, "RTT"), (5, "acknowledged packet")] {
-        let is_absent = |event: &[u64; 12]| event[1] == 0 && [0, u64::MAX].contains(&event[field]);
+        let is_absent = |event: &[u64; 13]| event[1] == 0 && [0, u64::MAX].contains(&event[field]);
         assert!(events().any(is_absent), "every feedback has an {name}");
     }
 }

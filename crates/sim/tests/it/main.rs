@@ -48,6 +48,7 @@ mod segmentation;
 mod series;
 mod shipped;
 mod small_queues;
+mod small_windows;
 mod sources;
 mod spikes;
 mod table;
