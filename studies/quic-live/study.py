@@ -22,7 +22,13 @@ STEP: Row = {"kind": "threshold", "ce_threshold": "5ms"}
 DOWN: Row = {"rate": "10Mbit", "delay": "10ms", "buffer": "20ms", "queue": STEP}
 UP: Row = {"rate": "10Mbit", "delay": "10ms"}
 NOQ: Row = {"stack": "noq", "mtu": "1440B"}
-REPAIRED: Row = {"kind": "prague", "response": "epoch", "alpha_init": 0, "max_burst_delay": "6ms"}
+REPAIRED: Row = {
+    "kind": "prague",
+    "response": "epoch",
+    "alpha_init": 0,
+    "max_burst_delay": "6ms",
+    "suspect_epoch": True,
+}
 SOJOURN = [sys.executable, "-m", "sojourn"]
 BUSY = 2
 

@@ -167,7 +167,7 @@ def variants() -> Iterator[Variant]:
     yield of("the same, and an acknowledgement for 2 packets", two, None, zero)
     bursts = {"kind": "prague", "max_burst_delay": "1ms"}
     yield of("bursts of 1 ms, and an acknowledgement for 2 packets", two, None, bursts)
-    epochs = {"kind": "prague", "response": "epoch"}
+    epochs = {"kind": "prague", "response": "epoch", "suspect_epoch": True}
     yield of("Prague by epochs, as the published stack", reno=None, prague=epochs)
     whole = {"kind": "reno", "arithmetic": "linux"}
     yield of("whole packets in the window, as in Linux", reno=whole, prague=None)
@@ -217,7 +217,13 @@ def senders(small: bool) -> list[Row]:
     ]
 
 
-REPAIRED = {"kind": "prague", "response": "epoch", "alpha_init": 0, "max_burst_delay": "6ms"}
+REPAIRED = {
+    "kind": "prague",
+    "response": "epoch",
+    "alpha_init": 0,
+    "max_burst_delay": "6ms",
+    "suspect_epoch": True,
+}
 
 
 def jittered(jitter_us: int, runs: int) -> Row:

@@ -95,7 +95,7 @@ impl LedbatPlusPlus {
             delays::BASE_HISTORY,
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, ack_delay: true, ..Needs::BASE },
         random: false,
     };
 
@@ -253,7 +253,8 @@ impl Controller for LedbatPlusPlus {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        let base = self.delays.base().map_or(Duration::MAX, |base| Duration(base as u64));
+        if let Some(rtt) = feedback.adjusted_rtt(base) {
             self.delays.sample(now, i128::from(rtt.0));
         }
         if let Some((window, state)) = self.undo.on_feedback(feedback) {

@@ -36,8 +36,12 @@ impl OneWay {
                 self.base.push(delay);
             }
         }
-        let base = self.base.iter().copied().min().unwrap_or(delay);
-        (delay - base) as f64 / 1e9
+        (delay - self.base().unwrap_or(delay)) as f64 / 1e9
+    }
+
+    /// The base delay in nanoseconds, with the offset of the clocks; `None` before the first packet.
+    pub(crate) fn base(&self) -> Option<i128> {
+        self.base.iter().copied().min()
     }
 
     /// Forgets all base delays.

@@ -160,7 +160,7 @@ impl Swift {
             },
         ],
         ordered: &[],
-        needs: Needs { prr: false, ..Needs::BASE },
+        needs: Needs { ack_delay: true, prr: false, ..Needs::BASE },
         random: false,
     };
 
@@ -250,7 +250,7 @@ impl Controller for Swift {
         if feedback.loss_event {
             self.undo.on_loss(self.cwnd);
             self.decrease(now, 1.0 - self.max_mdf);
-        } else if let Some(rtt) = feedback.rtt {
+        } else if let Some(rtt) = feedback.adjusted_rtt(feedback.min_rtt) {
             self.on_delay(now, rtt, feedback);
         }
     }

@@ -125,7 +125,12 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
+        needs: Needs {
+            ecn: EcnUse::Classic,
+            ack_delay: true,
+            validation: true,
+            ..Needs::BASE
+        },
         random: false,
     };
 
@@ -281,7 +286,7 @@ impl Controller for Vegas {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        if let Some(rtt) = feedback.adjusted_rtt(self.base_rtt.unwrap_or(Duration::MAX)) {
             self.sample(rtt);
         }
         if let Some(before) = self.undo.on_feedback(feedback) {

@@ -54,9 +54,14 @@ impl Queue {
         self.recent.get().map_or(Duration::ZERO, Duration)
     }
 
+    /// Equation 5; [`Duration::MAX`] while unknown.
+    pub(super) fn rtt_min(&self) -> Duration {
+        self.rtt_min.unwrap_or(Duration::MAX)
+    }
+
     /// Equation 6; zero while RTT_min is unknown.
     pub(super) fn delay(&self) -> Duration {
-        self.rtt_now().saturating_sub(self.rtt_min.unwrap_or(Duration::MAX))
+        self.rtt_now().saturating_sub(self.rtt_min())
     }
 
     /// Equation 7: the part of `cwnd` in the queue.

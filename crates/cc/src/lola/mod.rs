@@ -74,7 +74,7 @@ impl Lola {
         params: config::PARAMS,
         ordered: &[("q_low", "q_target")],
         // Section VII: a response to ECN is future work.
-        needs: Needs::BASE,
+        needs: Needs { ack_delay: true, ..Needs::BASE },
         random: false,
     };
 
@@ -249,7 +249,10 @@ impl Controller for Lola {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        // Deviation (Hock et al. 2017, section IV): without the delay of an acknowledgement, which is
+        // no queue. The module needs 20 samples for a decision, of which one is not delayed.
+        let rtt = feedback.adjusted_rtt(self.queue.rtt_min());
+        if let Some(rtt) = rtt {
             self.queue.sample(now, rtt, &self.config);
         }
         if let Some(before) = self.undo.on_feedback(feedback) {
@@ -259,7 +262,7 @@ impl Controller for Lola {
             self.undo.on_loss((self.window.saved(), self.cwnd_max));
             self.on_loss(now);
         } else {
-            self.advance(now, feedback.rtt);
+            self.advance(now, rtt);
         }
         if self.window.may_grow(feedback) {
             self.grow(now, feedback.acked);

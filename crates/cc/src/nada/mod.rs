@@ -13,7 +13,7 @@ use sojourn_params::Params;
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{
-    Controller, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+    Controller, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, Received, Sent, Setup,
 };
 use crate::one_way::OneWay;
 use config::Config;
@@ -27,11 +27,11 @@ const MOST_CHANGE: f64 = 0.05;
 const MOST: f64 = 1e15;
 /// Greatest congestion signal in seconds.
 ///
-/// Deviation (RFC 8698 section 4.2): the signal is at most 10 s; the RFC has no bound, and its
-/// authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms. After the loss of all packets
-/// the signal is 100 s and falls by a fifth in 100 ms, by which equation 7 would multiply the rate
-/// by 23.
-const MOST_SIGNAL: f64 = 10.0;
+/// Deviation (RFC 8698 section 4.2): the signal is at most 500 ms, as in the authors' module
+/// (cisco/ns3-rmcat, NADA_PARAM_XMAX); the RFC has no bound. Equation 7 raises the rate as the signal
+/// falls. After the loss of all packets the signal would be 100 s and fall by a fifth in 100 ms, which
+/// would multiply the rate by 23.
+const MOST_SIGNAL: f64 = 0.5;
 
 /// Packets of one feedback, as the observation window keeps them.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +45,8 @@ struct Seen {
     /// Packets up to the newest arrival, with those that no report covers.
     passed: u64,
     marked: u64,
-    /// Greatest filtered queueing delay.
-    delay: f64,
+    /// Greatest one-way delay of a packet, unfiltered, in nanoseconds; `None` without a packet.
+    d_fwd: Option<i128>,
 }
 
 /// The NADA controller.
@@ -115,18 +115,15 @@ impl Nada {
         }
     }
 
-    /// Section 5.1.1: the filtered queueing delay of these packets, and the greatest of them.
-    fn delays(&mut self, now: Instant, feedback: &Feedback<'_>) -> f64 {
-        let mut greatest = 0.0_f64;
+    /// Section 5.1.1: filters the queueing delays of these packets.
+    fn filter(&mut self, now: Instant, feedback: &Feedback<'_>) {
         for packet in feedback.received {
             if self.taps.len() == TAPS {
                 self.taps.pop_front();
             }
             self.taps.push_back(self.one_way.queueing(now, packet));
             self.d_queue = self.taps.iter().copied().fold(f64::MAX, f64::min);
-            greatest = greatest.max(self.d_queue);
         }
-        greatest
     }
 
     /// Equation 1: large delays count less, so that NADA holds its own beside loss-based flows.
@@ -181,9 +178,12 @@ impl Nada {
         end.saturating_sub(before)
     }
 
-    /// Section 4.2: no loss and no queue in the observation window.
+    /// Section 4.2: no loss in the observation window, and `d_fwd - d_base` below QEPS for all its
+    /// samples, without the filter of section 5.1.1, as in the authors' module (`getRampUpMode`).
     fn may_ramp(&self) -> bool {
-        self.window.iter().all(|seen| seen.lost == 0 && seen.delay < self.config.qeps)
+        let d_base = self.one_way.base().unwrap_or(0);
+        let queued = |d_fwd: i128| (d_fwd - d_base) as f64 / 1e9 >= self.config.qeps;
+        self.window.iter().all(|seen| seen.lost == 0 && !seen.d_fwd.is_some_and(queued))
     }
 
     /// Section 4.3, `delta` seconds after the last update.
@@ -248,7 +248,7 @@ impl Controller for Nada {
         if feedback.srtt.0 > 0 {
             self.rtt = feedback.srtt.as_secs_f64();
         }
-        let delay = self.delays(now, feedback);
+        self.filter(now, feedback);
         let packets = feedback.acked_packets.saturating_add(feedback.lost_packets);
         self.losses.add(packets, feedback.loss_event);
         let passed = self.passed(feedback);
@@ -259,7 +259,7 @@ impl Controller for Nada {
             lost: feedback.lost_packets,
             passed,
             marked: feedback.ce_packets,
-            delay,
+            d_fwd: feedback.received.iter().map(Received::one_way_delay).max(),
         });
         while self.window.front().is_some_and(|seen| now.since(seen.at) > self.config.logwin) {
             self.window.pop_front();

@@ -31,8 +31,7 @@ impl Period {
 
 /// Fraction of marks in an epoch above which congestion began suddenly.
 const ONSET: f64 = 0.5;
-/// The fraction that a suspect epoch counts as: its packets probably met a queue from their
-/// own burst.
+/// Alpha after a suspect epoch: its packets probably met a queue from their own burst.
 const SUSPECT: f64 = 0.125;
 
 /// Time of the response to marks.
@@ -61,9 +60,8 @@ pub(super) enum Verdict {
 pub(super) struct Alpha {
     g: f64,
     arithmetic: Arithmetic,
-    // Deviation (draft-briscoe-iccrg-prague-congestion-control-04): the suspect epoch, which is on
-    // by default, and `response = "epoch"` are from Huitema, "A Low Latency Internet with L4S"
-    // (2022).
+    // `response = "epoch"` and the suspect epoch are from Huitema, "A Low Latency Internet with L4S"
+    // (2022). The draft, L4STeam's `tcp_prague.c` and its `udp_prague` have neither.
     pub(super) response: Response,
     suspect_epoch: bool,
     alpha: f64,
@@ -173,10 +171,11 @@ impl Alpha {
         let suspect =
             sudden && self.suspect_epoch && self.alpha < SUSPECT && epoch.is_long(now, feedback);
         self.alpha = match self.response {
-            Response::Epoch if suspect => SUSPECT,
+            // At once, so that alpha is no longer below it, and the next epoch counts. A moving
+            // average towards it would never leave it, however many packets are marked.
+            _ if suspect => SUSPECT,
             // The onset gets a full response, so it must not reduce the window again.
             Response::Epoch if sudden => 0.0,
-            Response::Mark if suspect => self.smoothed(SUSPECT),
             Response::Mark | Response::Epoch => self.smoothed(frac),
         };
         if sudden && !suspect && self.response == Response::Epoch {

@@ -14,7 +14,8 @@
 //! windows below two packets, and ECT(0) for private networks, for which there is `dctcp`.
 //!
 //! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect epoch,
-//! and finds the moving average too slow at a sudden onset. Parameters select both.
+//! and finds the moving average too slow at a sudden onset. Parameters select both; by default
+//! neither applies.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 

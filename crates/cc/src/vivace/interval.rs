@@ -134,10 +134,10 @@ impl Interval {
         (self.first..self.next).contains(&number)
     }
 
-    /// Packet `number` was acknowledged at `now`.
-    pub(super) fn acknowledge(&mut self, number: u64, now: Instant, rtt: Duration) {
+    /// Packet `number`, which left at `sent_at`, was acknowledged.
+    pub(super) fn acknowledge(&mut self, number: u64, sent_at: Instant, rtt: Duration) {
         if self.contains(number) {
-            let departed = now.saturating_sub(rtt).since(self.begun);
+            let departed = sent_at.since(self.begun);
             self.slope.add(departed.as_secs_f64(), rtt.as_secs_f64());
         }
     }

@@ -120,7 +120,7 @@ impl Vivace {
             },
         ],
         ordered: &[],
-        needs: Needs { every_packet: true, prr: false, ..Needs::BASE },
+        needs: Needs { ack_delay: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,
     };
 
@@ -276,10 +276,12 @@ impl Controller for Vivace {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        if let (Some(rtt), Some(adjusted)) =
+            (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
+        {
             self.begin(rtt);
             for interval in &mut self.intervals {
-                interval.acknowledge(feedback.largest_acked, now, rtt);
+                interval.acknowledge(feedback.largest_acked, now.saturating_sub(rtt), adjusted);
             }
         }
         if feedback.srtt > Duration::ZERO {

@@ -46,6 +46,7 @@ mod segmentation;
 mod series;
 mod shipped;
 mod small_queues;
+mod small_windows;
 mod sources;
 mod spikes;
 mod ties;

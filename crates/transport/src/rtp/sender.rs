@@ -348,6 +348,7 @@ impl RtpSender {
                 is_duplicate: false,
                 after_timeout: false,
                 rtt: arrived.rtt,
+                ack_delay: Duration::ZERO,
                 srtt: self.rtt.srtt,
                 min_rtt: self.rtt.min,
                 rate: None,

@@ -74,6 +74,7 @@ impl<C: Controller> Sender<C> {
             ect0_packets: ecn.ect0,
             ect1_packets: ecn.ect1,
             rtt,
+            ack_delay: self.ack_delay(now, ack, &newly),
             rate,
             in_flight_before,
             ..self.feedback()
@@ -139,6 +140,7 @@ impl<C: Controller> Sender<C> {
             is_duplicate: self.is_duplicate(newly),
             spurious,
             rtt,
+            ack_delay: self.ack_delay(now, ack, newly),
             rate,
             in_flight_before: Bytes(before.in_flight),
             cwnd_limited,
@@ -290,6 +292,32 @@ impl<C: Controller> Sender<C> {
             self.backoff = 0;
         }
         sample
+    }
+
+    #[inline(always)]
+    fn ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+        if self.needs.ack_delay { self.longest_ack_delay(now, ack, newly) } else { Duration::ZERO }
+    }
+
+    /// The longest time for which the receiver may have held `ack`. QUIC's says it (RFC 9002 section
+    /// 5.3). TCP's receiver sends one at once for `ack_every` packets, and beyond a gap (RFC 5681
+    /// section 4.2). Otherwise its timer may have sent it, unless the next packet followed before
+    /// the timer, which starts with the first packet, could expire.
+    #[inline(never)]
+    fn longest_ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+        let most = self.config.ack_delay;
+        if self.config.profile == Profile::Quic {
+            return ack.delay.min(most);
+        }
+        let (Some(newest), Some(oldest_at)) = (newly.newest, newly.oldest_sent_at) else {
+            return Duration::ZERO;
+        };
+        let next_at = self.scoreboard.base_sent_at().unwrap_or(now);
+        let is_full = newly.packets >= self.config.ack_every;
+        if is_full || !ack.ranges().is_empty() || next_at.since(oldest_at) < most {
+            return Duration::ZERO;
+        }
+        most.saturating_sub(newest.sent_at.since(oldest_at))
     }
 
     #[inline(always)]
@@ -450,6 +478,7 @@ impl<C: Controller> Sender<C> {
             spurious: false,
             after_timeout: matches!(self.episode, Episode::Timeout(_)),
             rtt: None,
+            ack_delay: Duration::ZERO,
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,
             rate: None,

@@ -213,7 +213,7 @@ impl<C: Controller> Sender<C> {
                 retransmission: lost.is_some(),
                 app_limited: stamp.is_some_and(|stamp| stamp.app_limited > 0),
                 idle,
-                rto: if idle > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
+                rto: if idle > Duration::ZERO { self.idle_timeout() } else { Duration::MAX },
             };
             self.report_sent(now, &sent);
         }
@@ -224,6 +224,16 @@ impl<C: Controller> Sender<C> {
         self.cwr &= !cwr;
         let ecn = self.codepoint(lost);
         Data { number, segment, len: len as u32, ecn, cwr, is_burst_end: false }
+    }
+
+    /// The timeout whose expiry makes a sender idle (RFC 5681 section 4.1). QUIC's allows for a delayed
+    /// acknowledgement (RFC 9002 section 6.2.1): its smoothed round-trip time has no such delay, and a
+    /// sender with one packet in flight would be idle at each acknowledgement.
+    fn idle_timeout(&self) -> Duration {
+        match self.config.profile {
+            Profile::Tcp => self.rtt.rto(),
+            Profile::Quic => self.rtt.pto(self.config.ack_delay),
+        }
     }
 
     #[inline(never)]
