@@ -103,7 +103,7 @@ fn new_reno_fills_the_buffer_without_marks() {
 /// Every controller that the stack can serve takes the time of the model. LoLa alone does not: it
 /// compares with the least round-trip time, which is that of a small packet of the handshake in a
 /// stack, and that of a full packet in the model, which needs 1.15 ms on this link; its `q_low` is 1
-/// ms.
+/// ms. The stack's greater window can only help.
 #[test]
 fn every_controller_as_in_the_model() {
     for info in sojourn_cc::Catalogue::shipped().infos() {
@@ -112,7 +112,8 @@ fn every_controller_as_in_the_model() {
         }
         let text = |by: &str| downloads(&format!("\"{}\"", info.name), by, "5ms", "");
         if info.name == "lola" {
-            assert!(seconds(&run(&text(NOQ), 1).0) < 5.0, "lola");
+            let [stack, model] = [NOQ, MODEL].map(|by| seconds(&run(&text(by), 1).0));
+            assert!(stack < 1.03 * model, "lola: {stack} s of {model} s");
         } else {
             assert_as_the_model(info.name, &[NOQ], text);
         }

@@ -22,9 +22,10 @@ fn with_ack_every(packets: u32) -> String {
     format!(r#"{{ stack = "noq", mtu = "1440B", ack_every = {packets} }}"#)
 }
 
-/// The published stack, picoquic of July 2022, asked for an acknowledgement in a quarter of a round
-/// trip (`picoquic_compute_ack_delay_max`). Each acknowledgement lets a burst leave, and the larger
-/// the burst, the smaller the window at which the buffer overflows.
+/// Each acknowledgement lets a burst leave, and the larger the burst, the smaller the window at which
+/// the buffer overflows. The published stack, picoquic of July 2022, asked for an acknowledgement in a
+/// quarter of a round trip (`picoquic_compute_ack_delay_max`): five packets here, which is not enough
+/// for its time (studies/quic).
 #[test]
 fn few_acknowledgements_give_new_reno_its_published_time() {
     let [each, eight, ten] = [1, 8, 10].map(|packets| reno(&with_ack_every(packets), &[]));
@@ -36,7 +37,7 @@ fn few_acknowledgements_give_new_reno_its_published_time() {
 /// left before the last reduction. With both of its rules, the model takes at least the published
 /// time.
 #[test]
-fn two_reductions_for_one_overflow_give_new_reno_its_published_time() {
+fn two_reductions_for_one_overflow_cost_new_reno_its_published_time() {
     let model = |rule: &str, ack_every: u32| {
         let transport = format!(
             "{{ profile = \"quic\", mss = \"1378B\", header = \"62B\", ack_every = {ack_every}{rule} }}"
@@ -46,12 +47,14 @@ fn two_reductions_for_one_overflow_give_new_reno_its_published_time() {
     let twice = ", recovery_period = \"picoquic-2022\"";
     let [once, both] = [model("", 1), model(twice, 5)];
     assert!(model(twice, 1) > once + 0.2, "{once} s");
-    assert!((3.8..4.2).contains(&both), "{both} s");
+    assert!(both > 3.8, "{both} s");
 }
 
-/// These conditions cannot explain New Reno's published time: none changes it by 2 %.
+/// These conditions cannot explain New Reno's published time: none changes it by 2 %. Half of the buffer
+/// would, since a window that falls below the bandwidth-delay product leaves the link idle; but the
+/// published round trips show 25 ms of queue.
 #[test]
-fn the_buffer_the_packets_and_the_stack_do_not_matter_to_new_reno() {
+fn a_deeper_buffer_the_packets_and_the_stack_do_not_matter_to_new_reno() {
     let base = reno(NOQ, &[]);
     let deep = reno(NOQ, &[("buffer = \"20ms\"", "buffer = \"40ms\"")]);
     let linux = reno(NOQ, &[("\"reno\"", r#"{ kind = "reno", arithmetic = "linux" }"#)]);
@@ -59,6 +62,8 @@ fn the_buffer_the_packets_and_the_stack_do_not_matter_to_new_reno() {
     for (what, found) in [("buffer", deep), ("whole packets", linux), ("1500 bytes", large)] {
         assert!((found / base - 1.0).abs() < 0.02, "{what}: {found} s of {base} s");
     }
+    let shallow = reno(NOQ, &[("buffer = \"20ms\"", "buffer = \"10ms\"")]);
+    assert!(shallow > 1.1 * base, "a buffer of 10 ms: {shallow} s of {base} s");
     let other = reno(QUINN, &[]);
     assert!((other / base - 1.0).abs() < 0.02, "quinn: {other} s of {base} s");
 }

@@ -206,10 +206,11 @@ fn at_100_mbit_with_different_round_trip_times() {
 
 /// Figures 4a to 4c.
 #[test]
-#[ignore = "57 million packets: in `make test-all`"]
+#[ignore = "180 million packets: in `make test-all`"]
 fn at_10_gbit() {
     check(10_000.0, [5.0, 5.0], 25.0);
     check(10_000.0, [21.0, 21.0], 45.0);
+    check(10_000.0, [101.0, 101.0], 150.0);
 }
 
 /// Figure 4d.

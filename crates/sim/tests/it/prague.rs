@@ -167,7 +167,7 @@ fn pair(queue: &str, rtt_ms: u64) -> (f64, f64) {
     (ratio(summary), delay_ms(flow(summary, "prague")))
 }
 
-/// RFC 9332 section 4.1 couples with k = 2, which makes rates equal within a factor of two in
+/// RFC 9332 section 2.1 couples with k = 2, which makes rates equal within a factor of two in
 /// practice, and Prague's packets wait for the L queue alone.
 #[test]
 fn prague_and_cubic_share_dualpi2() {

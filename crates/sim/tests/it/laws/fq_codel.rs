@@ -56,8 +56,8 @@ fn index_of(part: f64) -> f64 {
     jain(&[part, (3.0 - part) / 2.0, (3.0 - part) / 2.0])
 }
 
-/// The scheduler gives each flow its share while packets of the flow wait. With an interval of its
-/// round trip, the flow of 200 ms has at least the mean of a sawtooth from half of its share to all
+/// The scheduler gives each flow its share while packets of the flow wait. With an interval of two of
+/// its round trips, the flow of 200 ms has at least the mean of a sawtooth from half of its share to all
 /// of it: three quarters. With the default interval, CoDel's drops come twice in its round trip, and
 /// at least half of the share is left. Every run is fairer than every run of a FIFO.
 #[test]
