@@ -14,11 +14,12 @@ from typing import Any
 import live_cells
 import live_papers
 import live_picture
+import live_recovery
 import live_timing
 
 Row = dict[str, Any]
 
-MINUTES = 150
+MINUTES = 155
 NEEDS = ("root",)
 
 PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
@@ -26,6 +27,7 @@ PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
     "host_delays": live_cells.measure_host_delays,
     "causes": live_cells.measure_causes,
     "papers": live_papers.papers,
+    "recovery": live_recovery.recovery,
     "echoes": live_papers.echoes,
     "throughput": live_timing.throughput,
     "lateness": live_timing.lateness,
