@@ -21,9 +21,9 @@ pub(crate) struct Bounds {
     /// acknowledgements keeps this rate until it can learn of the change.
     ///
     /// Deviation (A lower bound on latency spikes, section III): the corrected bound takes the rate
-    /// in the greatest loop delay of the flows; the paper takes that of the last second, which also
-    /// covers older windows. `sojourn paper run latency-spike` keeps the second for its comparison
-    /// with the testbed.
+    /// in the greatest loop delay of the flows; the paper does not say which, and its data have
+    /// that of the last second, which also covers older windows. `sojourn paper run latency-spike`
+    /// keeps the second for its comparison with the testbed.
     pub(crate) corrected: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
