@@ -184,6 +184,9 @@ def loads(small: bool) -> list[Row]:
     program = Path(__file__).with_name("kernel_loads.py")
     line = [sys.executable, str(program), "--times", "3" if small else "1000"]
     done = subprocess.run(line, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        # Something remains, or a flow failed or is stuck: the program's counts name it.
+        raise RuntimeError(f"status {done.returncode} of {program.name}: {done.stdout}")
     found = cast(Row, json.loads(done.stdout))
     return [
         {
