@@ -7,7 +7,8 @@ A study is a folder with `study.py` and `README.md`. The program uses Sojourn as
 - `measure(small)`: returns tables, as lists of rows; `small` is the form of a few seconds,
   with the same tables and columns, that the tests run;
 - `answer(tables)` (optional): Markdown for the README, between its two marks;
-- `draw(tables, folder)` (optional): writes pictures beside the README.
+- `draw(tables, folder)` (optional): writes pictures beside the README;
+- `NULL_WHEN_SMALL` (optional): columns, as `table.column`, that the small form may leave empty.
 
 The tables are stored in `result.json`, one row a line. `tables.py`, which a study may import,
 runs cases on all cores and writes a table in Markdown.

@@ -18,6 +18,8 @@ from typing import Any
 Row = dict[str, Any]
 
 MINUTES = 5
+# No wheel is installed.
+NULL_WHEN_SMALL = ("wheel.wheel", "wheel.size_mb", "installations.time_s")
 
 WHEELS = Path(__file__).resolve().parents[2] / "target" / "wheels"
 # The part without extras comes first; the others are those of pyproject.toml for users.

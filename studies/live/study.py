@@ -21,6 +21,8 @@ Row = dict[str, Any]
 
 MINUTES = 155
 NEEDS = ("root",)
+# Two seconds after a drop, the queue is still long.
+NULL_WHEN_SMALL = tuple(f"recovery.recovery_{which}_s" for which in ("least", "median", "greatest"))
 
 PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
     "cells": live_cells.measure_cells,

@@ -17,6 +17,8 @@ import sojourn
 Row = dict[str, Any]
 
 MINUTES = 15
+# Without Dask, which is optional.
+NULL_WHEN_SMALL = ("scheduler.task_ms", "workers.sweep_s")
 
 SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "capacity-drop.toml"
 QUEUES = ("droptail", "codel")
