@@ -136,7 +136,7 @@ reference: $(VENV)/.installed  ## write docs/reference anew
 	$(BIN)/python docs/site/references.py
 	$(BIN)/python docs/deviations.py
 
-outputs: $(VENV)/.installed  ## write the outputs below the commands of README and guide anew
+outputs: $(VENV)/.installed  ## write the outputs below the commands of the documents anew
 	$(BIN)/python docs/outputs.py
 
 pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
