@@ -125,12 +125,7 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            ack_delay: true,
-            validation: true,
-            ..Needs::BASE
-        },
+        needs: Needs { ecn: EcnUse::Classic, ack_delay: true, validation: true, ..Needs::BASE },
         random: false,
     };
 

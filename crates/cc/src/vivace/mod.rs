@@ -276,8 +276,7 @@ impl Controller for Vivace {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let (Some(rtt), Some(adjusted)) =
-            (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
+        if let (Some(rtt), Some(adjusted)) = (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
         {
             self.begin(rtt);
             for interval in &mut self.intervals {
