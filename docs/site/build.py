@@ -55,6 +55,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
         "reference/commands.md",
         "reference/controllers.md",
         "reference/queues.md",
+        "reference/hosts.md",
         "run-directory.md",
         "reference/columns.md",
         "reference/python.md",

@@ -18,6 +18,7 @@ from sojourn import _core
 from sojourn.cli.commands import COMMANDS, Command, parser_of
 
 REFERENCE = Path(__file__).resolve().parents[1] / "reference"
+LISTINGS = ("controllers", "queues", "hosts", "columns")
 _GROUPS = {
     "Runs": (
         "run",
@@ -30,7 +31,7 @@ _GROUPS = {
         "Comparison",
         "Figure",
     ),
-    "Scenarios": ("Scenario", "schema", "controllers", "queues"),
+    "Scenarios": ("Scenario", "schema", "controllers", "queues", "hosts"),
     "Studies": ("sweep", "Dataset", "worst", "Counterexample"),
     "Controllers of your own": ("Controller", "Param"),
 }
@@ -40,7 +41,7 @@ _MODULES = ("theory", "captures", "qlog", "gym")
 
 def tracked() -> dict[str, str]:
     """Return the generated documents of docs/reference by their names without `.md`."""
-    printed = {name: _printed(name, "--markdown") for name in ("controllers", "queues", "columns")}
+    printed = {name: _printed(name, "--markdown") for name in LISTINGS}
     return {
         "scenario": _printed("schema", "--markdown"),
         "commands": _commands(),

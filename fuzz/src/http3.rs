@@ -15,7 +15,7 @@ use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,
     FourTuple, ServerConfig,
 };
-use sojourn_quic::host::{SERVER_NAME, cryptography};
+use sojourn_quic::endpoint::{SERVER_NAME, cryptography};
 use sojourn_quic_udp::Application;
 use sojourn_quic_udp::h3::{Content, Get, Pool, Server, decode_fields};
 use sojourn_units::{Bytes, Instant};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use sojourn_cc::Catalogue;
 use sojourn_params::{Params, Value};
-use sojourn_quic::host::{Exposed, exposed, stacks};
+use sojourn_quic::endpoint::{Exposed, exposed, stacks};
 use sojourn_transport::{Direction, StackSetup};
 use sojourn_units::{Duration, Ecn, Instant};
 

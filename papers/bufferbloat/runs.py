@@ -81,7 +81,7 @@ def hosts(
     """
     changes = assignments(size_kb, control, apart_ms, bulk_ms)
     for client in ("client_a", "client_b"):
-        changes[f"flow.{client}.transport.ack_every"] = f"{ack_every}"
+        changes[f"flow.{client}.host.ack_every"] = f"{ack_every}"
     return lab.once(f"hosts {sorted(changes.items())}", lambda: _record(lab, changes))
 
 

@@ -57,7 +57,7 @@ def download(lab: Lab, name: str, burst_ms: float | None = None, qlog: Path | No
     control = sender.control
     if burst_ms is not None and isinstance(control, Mapping):
         control = {**control, "max_burst_delay": f"{burst_ms}ms"}
-    changes = {"flow.files.control": control, "flow.files.transport.ecn": sender.ecn}
+    changes = {"flow.files.control": control, "flow.files.host.ecn": sender.ecn}
     return lab.run(SCENARIO, set=changes, qlog=qlog)
 
 

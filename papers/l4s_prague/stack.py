@@ -10,7 +10,7 @@ from sojourn_papers.measured import Table, Value
 from .downloads import BESIDE, PUBLISHED, SCENARIO, SENDERS, flow_of, rtt_over_least_ms
 from .pictures import behind_link, draw_times
 
-MODEL = {"profile": "quic", "mss": "1378B", "header": "62B"}
+MODEL = {"like": "quic", "mss": "1378B", "header": "62B"}
 """The model, with the payload of the stack's packets: 1440 bytes, minus 28 of IP and UDP, 10 of the
 short header, 8 of the STREAM frame and 16 of the AEAD tag."""
 
@@ -146,8 +146,8 @@ def _live_claim(name: str, pair: Pair, jittered: tuple[float, float]) -> Claim:
 
 
 def _stack_changes(lab: Lab, name: str) -> dict[str, object]:
-    real = {"stack": lab.stack, "mtu": "1440B"}
-    return {**_changes(name), "flow.files.transport": real}
+    real = {"kind": lab.stack, "mtu": "1440B"}
+    return {**_changes(name), "flow.files.stack": real}
 
 
 def _changes(name: str) -> dict[str, object]:
@@ -161,7 +161,7 @@ def _changes(name: str) -> dict[str, object]:
 def _pair(lab: Lab, name: str) -> Pair:
     return Pair(
         lab.run(SCENARIO, _stack_changes(lab, name)),
-        lab.run(SCENARIO, {**_changes(name), "flow.files.transport": MODEL}),
+        lab.run(SCENARIO, {**_changes(name), "flow.files.host": MODEL}),
     )
 
 

@@ -62,7 +62,7 @@ def _cell(lab: Lab, control: str, delay_ms: int, row: Row | None) -> Spikes:
     changed: dict[str, object] = {"link.netem.delay": f"{delay_ms}ms"}
     if control == "rapid":
         # This controller needs the arrival time of each packet.
-        changed["flow.upload.transport.receive_times"] = True
+        changed["flow.upload.host.receive_times"] = True
     count = lab.pick(30, 15 if control in PAPERS else 4)
     (run,) = lab.runs([Ask(SCENARIO, changed, control)], count, keep=False)
     return spikes(run, control, delay_ms) if row is None else cell(row, run)

@@ -196,7 +196,7 @@ def _with_ecn(lab: Lab) -> list[Claim]:
     claims = []
     for control, queue in (("cubic", "codel"), ("dctcp", "codel"), ("prague", "dualpi2")):
         table = queue if queue == "dualpi2" else f'{{ kind = "{queue}", ecn = true }}'
-        changed = {"link.bottleneck.queue": table, "flow.upload.transport.ecn": True}
+        changed = {"link.bottleneck.queue": table, "flow.upload.host.ecn": True}
         (run,) = lab.runs([Ask("aqm.toml", changed, control)], lab.pick(15, 3), keep=False)
         one = paid(run)
         name = f"{control} over {queue} with ECN, d = 50 ms"

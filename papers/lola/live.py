@@ -20,9 +20,8 @@ from .two_flows import TIME, goodput, rtt
 RATE_BPS = 100e6
 RATE = {"link.switch.rate": "100Mbit"}
 BASE_RTTS_MS = (5, 21, 61, 101)
-# The bursts of the kernel's TCP, and the acknowledgements that its receiver does not delay at the
-# start (studies/bursts, studies/kernel).
-BURSTS = {"tso": "64KiB", "tso_defer": "linux-6.18", "burst_acks": True, "quick_acks": 62}
+# The kernel's TCP: its bursts, and the acknowledgements that its receiver does not delay.
+HOST = "linux-6.18"
 Rtts = tuple[float, float]
 Course = Callable[[pl.DataFrame], list[tuple[float, float]]]
 """A flow's samples as points over time."""
@@ -100,10 +99,8 @@ def _pair(lab: Lab, rtts_ms: Rtts) -> Both:
 def _both(
     lab: Lab, scenario: str, changes: Mapping[str, object], flows: Sequence[str]
 ) -> tuple[Run, Run]:
-    bursts = {
-        f"flow.{flow}.transport.{key}": value for flow in flows for key, value in BURSTS.items()
-    }
-    return lab.live(scenario, changes, "lola"), lab.run(scenario, {**changes, **bursts}, "lola")
+    hosts = {f"flow.{flow}.host": HOST for flow in flows}
+    return lab.live(scenario, changes, "lola"), lab.run(scenario, {**changes, **hosts}, "lola")
 
 
 def figure_4a(lab: Lab) -> list[Claim]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sojourn.adversary.api import worst as worst
     from sojourn.api import compare as compare
     from sojourn.api import controllers as controllers
+    from sojourn.api import hosts as hosts
     from sojourn.api import live as live
     from sojourn.api import load as load
     from sojourn.api import queues as queues
@@ -77,6 +78,7 @@ _HOME = {
     "combine": "sojourn.combined",
     "compare": "sojourn.api",
     "controllers": "sojourn.api",
+    "hosts": "sojourn.api",
     "live": "sojourn.api",
     "load": "sojourn.api",
     "queues": "sojourn.api",
@@ -113,6 +115,7 @@ __all__ = [
     "combine",
     "compare",
     "controllers",
+    "hosts",
     "live",
     "load",
     "qlog",

@@ -184,6 +184,11 @@ def queues() -> list[dict[str, Any]]:
     return cast(list[dict[str, Any]], json.loads(_core.queues()))
 
 
+def hosts() -> list[dict[str, Any]]:
+    """Return every host with its values, and the source of each."""
+    return cast(list[dict[str, Any]], json.loads(_core.hosts()))
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of scenarios."""
     return cast(dict[str, Any], json.loads(_core.schema()))

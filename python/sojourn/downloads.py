@@ -137,7 +137,7 @@ def scenario(control: str, seed: int | None, assignments: Iterable[str]) -> _cor
         "back": ["path"],
         "control": {"kind": "cubic"},
         "source": {"kind": "bulk"},
-        "transport": {"stack": "noq", "mtu": _MTU},
+        "stack": {"kind": "noq", "mtu": _MTU},
     }
     document = {
         "title": "A download",

@@ -109,6 +109,9 @@ class _Optional(TypedDict, total=False):
     in batches (`batch`): a class of sizes each"""
     media: MediaSummary
     """only of a flow of media: the figures of its frames"""
+    host: str
+    """the host at both ends (`sojourn hosts`), `A to B` if these differ, or the real QUIC stack;
+    none for datagrams, pings, media and live hosts"""
     closed: str
     """the reason, if a QUIC stack has ended the connection"""
     ecn_failure: str

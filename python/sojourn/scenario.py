@@ -101,7 +101,9 @@ class Scenario(MutableMapping[str, Any]):
         stop: Quantity | None = None,
         count: int | None = None,
         stagger: Quantity | None = None,
-        transport: str | Mapping[str, Any] | None = None,
+        host: str | Mapping[str, Any] | None = None,
+        receiver: str | Mapping[str, Any] | None = None,
+        stack: str | Mapping[str, Any] | None = None,
     ) -> "Scenario":
         """Add a flow, or replace the one of this name; return the scenario."""
         path, back = list(path), None if back is None else list(back)

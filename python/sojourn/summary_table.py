@@ -130,6 +130,7 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
             rows.append({"flow": _over_flows(flows)})
     metrics = _metrics(summary, rows, several=True)
     caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
+    caption = "; ".join(filter(None, (caption, _hosts(summary))))
     remarks = [*timing(summary), *_of_repeats(summary), *ecn(summary)]
     return Table(caption, names, "flows", _columns(metrics, rows), remarks)
 
@@ -311,7 +312,18 @@ def _caption(summary: Summary, focus: str | None, several: bool) -> str:
         parts.append(change_text(spikes[0]))
     elif focus is not None:
         parts.append(f"queueing delay of {focus}")
+    if named := _hosts(summary):
+        parts.append(named)
     return "; ".join(parts)
+
+
+def _hosts(summary: Summary) -> str:
+    """Name the hosts of the flows; live runs, other programs and earlier versions have none."""
+    flows = (flow for entry in entries(summary) for flow in entry["flows"])
+    names = list(dict.fromkeys(flow["host"] for flow in flows if flow.get("host")))
+    if not names:
+        return ""
+    return f"host {names[0]}" if len(names) == 1 else f"hosts {', '.join(names)}"
 
 
 def _repeats(runs: Sequence[int]) -> str:

@@ -39,7 +39,7 @@ class Settings(NamedTuple):
     duration: str | None = None
     seed: int | None = None
     assignments: Iterable[str] = ()
-    """Changes of the flow, such as `control.beta=0.5` or `transport.mss=1200B`."""
+    """Changes of the flow, such as `control.beta=0.5` or `host.mss=1200B`."""
 
 
 class Peer(TypedDict):
@@ -123,7 +123,7 @@ def scenario(settings: Settings) -> _core.Scenario:
         "back": ["path"],
         "control": {"kind": "cubic"},
         "source": {"kind": "bulk" if settings.size is None else "file"},
-        "transport": {"profile": "quic"},
+        "host": "quic",
     }
     document = {
         "title": "A transfer",

@@ -6,7 +6,7 @@ from sojourn.errors import UsageError
 
 # Record a sample of every flow and link at this interval.
 SAMPLED = "record.interval=10ms"
-_WINDOW = 'flow.pair.transport={ profile = "tcp", receive_window = "60MB" }'
+_WINDOW = 'flow.pair.host={ like = "rfc", receive_window = "60MB" }'
 
 # Scaling compares the times of two sizes, so each size needs several rounds.
 _SCALING_ROUNDS = 3
@@ -104,7 +104,7 @@ QUICK = Plan(
     job=CASES[0].changed("duration=5s"),
     in_flight=IN_FLIGHT.changed(
         "link.bottleneck.rate=1Gbit",
-        'flow.one.transport={ profile = "tcp", receive_window = "24MB", initial_window = 16000 }',
+        'flow.one.host={ like = "rfc", receive_window = "24MB", initial_window = 16000 }',
     ),
     changes={
         "A": ("duration=5s",),

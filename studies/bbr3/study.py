@@ -66,14 +66,14 @@ def scenario(control: str, bdps: int, seconds: float, **link: object) -> sojourn
         sojourn.Scenario(duration=f"{seconds}s", record={"interval": "0s"})
         .link("a", rate="50Mbit", delay="20ms", **own)
         .link("back", delay="20ms")
-        .flow("one", control=control, path=["a"], back=["back"], transport={"handshake": "none"})
+        .flow("one", control=control, path=["a"], back=["back"], host={"handshake": "none"})
     )
 
 
 def beside_cubic(control: str, bdps: int, seconds: float, runs: int) -> Row:
     """Measure a flow beside one CUBIC: medians of all runs."""
     pair = scenario(control, bdps, seconds).flow(
-        "cubic", control="cubic", path=["a"], back=["back"], transport={"handshake": "none"}
+        "cubic", control="cubic", path=["a"], back=["back"], host={"handshake": "none"}
     )
     done = sojourn.run(pair, seed=1, runs=runs, jobs=1)
     one, cubic = (

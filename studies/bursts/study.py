@@ -66,8 +66,8 @@ def simulate(
         "duration": f"{seconds}s",
         "record.interval": "0s",
         "link.bottleneck.rate": f"{rate}Mbit",
-        "flow.upload.transport.tso": f"{tso}kB",
-        "flow.upload.transport.gro": f"{gro}us",
+        "flow.upload.host.tso": f"{tso}kB",
+        "flow.upload.host.gro": f"{gro}us",
         **more,
     }
     return sojourn.run("bursts", control=control, set=settings, jobs=1)
@@ -81,7 +81,7 @@ def controllers(
     If slow start ends without a drop, it mostly sets the 99th percentile.
     """
     name, paced = control
-    pacing = {"flow.upload.transport.pacing": paced}
+    pacing = {"flow.upload.host.pacing": paced}
     run = simulate(rate, name, offload, seconds, **pacing, **QUEUES[queue])
     bottleneck, back = run.link("bottleneck").summary, run.link("back").summary
     goodput = run.flow("upload").summary["goodput_bps"]

@@ -63,7 +63,7 @@ class Path:
                 back=["back"],
                 count=flows,
                 stagger="100ms",
-                transport={"ack_every": 1, "handshake": "none"},
+                host={"ack_every": 1, "handshake": "none"},
             )
         )
         if cubic:
@@ -72,7 +72,7 @@ class Path:
                 control="cubic",
                 path=["a"],
                 back=["back"],
-                transport={"handshake": "none"},
+                host={"handshake": "none"},
             )
         return sojourn.run(scenario)
 

@@ -78,10 +78,10 @@ TCP, QUIC = 'profile = "tcp", receive_times = true', 'profile = "quic"'
 VALIDATING = "ecn_validation = true"
 MEDIA = "RTP"
 CARRIERS = {
-    "TCP": f"transport = {{ {TCP} }}",
-    "TCP, validating": f"transport = {{ {TCP}, {VALIDATING} }}",
-    "QUIC": f"transport = {{ {QUIC} }}",
-    "QUIC, validating": f"transport = {{ {QUIC}, {VALIDATING} }}",
+    "TCP": f"host = {{ {TCP} }}",
+    "TCP, validating": f"host = {{ {TCP}, {VALIDATING} }}",
+    "QUIC": f"host = {{ {QUIC} }}",
+    "QUIC, validating": f"host = {{ {QUIC}, {VALIDATING} }}",
     MEDIA: 'source = { kind = "media", start_rate = "8Mbit", max_rate = "16Mbit" }',
 }
 # GCC takes a minute from its own start rate.

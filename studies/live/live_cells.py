@@ -28,33 +28,21 @@ QUEUES: Mapping[str, object] = {
     "codel": {"kind": "codel", "ecn": True},
     "dualpi2": "dualpi2",
 }
-TRANSPORTS: Mapping[str, Mapping[str, object]] = {
-    # As Linux 6.18 sends and acknowledges, with the memory that live runs give to the kernel's
-    # sockets: 1 MiB at first, half of which is the window, up to 64 MiB, of which 160/256 are
-    # payload. These settings have no effect on the kernel itself.
+HOSTS: Mapping[str, Mapping[str, object]] = {
+    # With the memory that live runs give to the kernel's sockets: 1 MiB at first, half of which is
+    # the window, up to 64 MiB, of which 160/256 are payload. Live runs enable ECN. These settings
+    # have no effect on the kernel itself.
     "kernel": {
-        "profile": "tcp",
+        "like": "linux-6.18",
         "initial_receive_window": "512KiB",
         "receive_window": "40MiB",
-        "window_tuning": "linux-6.18",
-        "tso": "64KiB",
-        "tso_defer": "linux-6.18",
-        "burst_acks": True,
-        "quick_acks": 16,
-        "growth_by_sack": False,
-        "timer_slack": "8ms",
-        "ecn_acks": "linux",
-        "prr": "linux-6.18",
+        "ecn": True,
     },
-    "udp": {"profile": "quic"},
+    "udp": {"like": "quic"},
 }
 # What a simulation of the kernel's controllers has beside its host. DCTCP, a program of BPF, keeps
 # the fraction of a packet.
-IN_KERNEL = {
-    "reno": {"arithmetic": "linux"},
-    "cubic": {"arithmetic": "linux"},
-    "dctcp": {"window_end": "linux"},
-}
+IN_KERNEL = {"dctcp": {"arithmetic": "exact"}}
 # Simulated hosts take up to this time, a random draw, to handle a packet that arrives. It is twice
 # the mean time in which live hosts answered a packet, in captures of 3 s.
 HOST_NOISE: Mapping[str, str] = {"kernel": "50us", "udp": "150us"}
@@ -82,7 +70,7 @@ class Cell:
     seconds: int = 6
     parameters: Mapping[str, object] = field(default_factory=dict, compare=False)
     is_plain: bool = False
-    """Whether the simulation has the defaults of TCP, without Linux's own settings."""
+    """Whether the simulation has the standards' TCP in place of Linux's."""
 
     def scenario(self, is_live: bool) -> sojourn.Scenario:
         """Build the scenario of the live run or of the simulation."""
@@ -99,7 +87,7 @@ class Cell:
             "control": {"kind": self.controller, **own} if own else self.controller,
             "path": ["bottleneck"],
             "back": ["back"],
-            "transport": {"profile": "tcp"} if self.is_plain else TRANSPORTS[self.hosts],
+            "host": "rfc" if self.is_plain else HOSTS[self.hosts],
         }
         return sojourn.Scenario(
             {

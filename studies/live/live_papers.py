@@ -129,7 +129,6 @@ def ranges(rows: list[Row]) -> Iterator[Row]:
 
 # The link of the requests of each host, and that of the replies to it.
 LINKS = (("to_b", "to_a"), ("to_a", "to_b"))
-BURSTS = {"tso": "64KiB", "tso_defer": "linux-6.18", "burst_acks": True, "quick_acks": 62}
 ECHOES = (
     ("live", "300kB", 3),
     ("live, IPv6", "300kB", 2),
@@ -154,7 +153,7 @@ def echoes(small: bool) -> list[Row]:
             for number, probe in enumerate(("client_a", "client_b", "ping_a", "ping_b")):
                 changes[f"flow.{probe}.start"] = f"{1e3 * begin_s + 5 * number:g}ms"
             for flow in ("bulk_to_a", "bulk_to_b") if "bursts" in kind else ():
-                changes |= {f"flow.{flow}.transport.{key}": value for key, value in BURSTS.items()}
+                changes[f"flow.{flow}.host"] = "linux-6.18"
             with tempfile.TemporaryDirectory() as folder:
                 captures = Path(folder) / "captures"
                 given = {"set": changes | starts, "pcapng": captures}

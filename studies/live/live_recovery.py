@@ -10,9 +10,7 @@ import sojourn
 Row = dict[str, Any]
 
 SCENARIO = "capacity-drop"
-LINUX = {"host_noise": live_cells.HOST_NOISE["kernel"]} | {
-    f"flow.upload.transport.{key}": value for key, value in live_cells.TRANSPORTS["kernel"].items()
-}
+LINUX = {"host": live_cells.HOSTS["kernel"]}
 # The small form has an early drop.
 SHORT: Mapping[str, object] = {
     "duration": "3s",

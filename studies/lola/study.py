@@ -82,7 +82,7 @@ def two_flows(case: Case) -> Row:
             path=["bottleneck"],
             back=[f"back_{name}"],
             start=f"{start}s",
-            transport={"handshake": "none"},
+            host={"handshake": "none"},
         )
     run = sojourn.run(scenario)
     queue = run.link("bottleneck").series.fill_null(0)
@@ -204,7 +204,7 @@ def many_flows(flows: int, seconds: int) -> Row:
             back=["back"],
             count=flows,
             stagger="4s",
-            transport={"handshake": "none"},
+            host={"handshake": "none"},
         )
     )
     run = sojourn.run(scenario)

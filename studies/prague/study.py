@@ -69,7 +69,7 @@ def bulk(
     rtt_ms: int,
     seconds: float,
     *controls: str,
-    **transport: object,
+    **host: object,
 ) -> sojourn.Scenario:
     """Return the scenario of a bulk flow for each controller."""
     half = f"{rtt_ms * 500}us"
@@ -80,7 +80,7 @@ def bulk(
     )
     for name in controls:
         scenario.flow(
-            name, control=name, path=["out"], back=["back"], transport={**OPEN, **transport}
+            name, control=name, path=["out"], back=["back"], host={**OPEN, **host}
         )
     return scenario
 
@@ -205,7 +205,7 @@ def download(control: str | dict[str, Any], ecn: bool) -> Mapping[str, Any]:
             control=control,
             path=["down"],
             back=["up"],
-            transport={"profile": "quic", "mss": "1413B", "header": "27B", "ecn": ecn, **OPEN},
+            host={"like": "picoquic", "ecn": ecn, **OPEN},
             source={"kind": "request", "request": "257B", "response": "1MB", "count": 4},
         )
     )
@@ -284,7 +284,7 @@ class Share:
                 back=["back"],
                 count=self.pairs,
                 stagger=stagger,
-                transport=OPEN,
+                host=OPEN,
             )
         return sojourn.run(scenario)
 

@@ -91,12 +91,12 @@ def unresponsive(queue: str, classic_share: float, duration_s: int) -> sojourn.S
     scenario.link("a", rate="120Mbit", buffer="unlimited", queue={"kind": queue, own: "1s"})
     scenario.link("back")
     opened = {"handshake": "none", "initial_burst": 1}
-    scenario.flow("l4s", control="constant", path=["a"], back=["back"], transport=opened)
+    scenario.flow("l4s", control="constant", path=["a"], back=["back"], host=opened)
     # Datagrams without ECN, so that drops alone balance the load.
     rate = f"{round(classic_share * RATE_BPS * PAYLOAD)}bit"
     source = {"kind": "on-off", "rate": rate, "on": "1s", "off": "0s"}
     packets = {"mss": "1448B", "header": "52B"}
-    return scenario.flow("classic", control="none", path=["a"], source=source, transport=packets)
+    return scenario.flow("classic", control="none", path=["a"], source=source, host=packets)
 
 
 # Rate in Mbit/s, round trip in ms, and time between samples. The last is the setting of Pan et al.,
@@ -119,7 +119,7 @@ def held(queue: str, link: tuple[int, int, str], flows: int, small: bool) -> Row
             path=["bottleneck"],
             back=["back"],
             start=f"{37 * flow}ms",
-            transport={"ecn": False, "handshake": "none"},
+            host={"ecn": False, "handshake": "none"},
         )
     bottleneck = sojourn.run(scenario).link("bottleneck")
     # Delays of transmitted packets: the length of the queue has packets that the AQM drops later.
@@ -158,7 +158,7 @@ def shared(name: str, rate_mbps: int, queue: Row, small: bool) -> Row:
             control="cubic",
             path=["bottleneck"],
             back=[flow],
-            transport={"handshake": "none"},
+            host={"handshake": "none"},
         )
     run = sojourn.run(scenario)
     link = run.link("bottleneck").summary

@@ -21,7 +21,7 @@ Tables = dict[str, list[Row]]
 STEP: Row = {"kind": "threshold", "ce_threshold": "5ms"}
 DOWN: Row = {"rate": "10Mbit", "delay": "10ms", "buffer": "20ms", "queue": STEP}
 UP: Row = {"rate": "10Mbit", "delay": "10ms"}
-NOQ: Row = {"stack": "noq", "mtu": "1440B"}
+NOQ: Row = {"kind": "noq", "mtu": "1440B"}
 REPAIRED: Row = {
     "kind": "prague",
     "response": "epoch",
@@ -63,7 +63,7 @@ def downloads(size: int, small: bool) -> Iterator[Row]:
 
 
 def requests(
-    size: int, count: int, control: Any, transport: Row, down: Row, up: Row
+    size: int, count: int, control: Any, stack: Row, down: Row, up: Row
 ) -> sojourn.Scenario:
     """Return a scenario of files in sequence."""
     scenario = sojourn.Scenario(
@@ -71,7 +71,7 @@ def requests(
     )
     source = {"kind": "request", "request": "257B", "response": f"{size}B", "count": count}
     return scenario.flow(
-        "files", control=control, path=["down"], back=["up"], transport=transport, source=source
+        "files", control=control, path=["down"], back=["up"], stack=stack, source=source
     )
 
 

@@ -19,11 +19,11 @@ Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
 # Packets of 1440 bytes, each acknowledged at once.
-NOQ: Row = {"stack": "noq", "mtu": "1440B", "ack_every": 1}
+NOQ: Row = {"kind": "noq", "mtu": "1440B", "ack_every": 1}
 # The model with as many bytes of payload in a packet: 1440 bytes, minus IP and UDP 28, short header
 # 10, AEAD tag 16, STREAM frame 8.
-MODEL: Row = {"profile": "quic", "mss": "1378B", "header": "62B", "ack_every": 1}
-TRANSPORTS: dict[str, Row] = {"noq": NOQ, "quinn": {**NOQ, "stack": "quinn"}, "quic": MODEL}
+MODEL: Row = {"like": "quic", "mss": "1378B", "header": "62B", "ack_every": 1}
+TRANSPORTS: dict[str, Row] = {"noq": NOQ, "quinn": {**NOQ, "kind": "quinn"}, "quic": MODEL}
 
 
 def measure(small: bool) -> Tables:
@@ -65,11 +65,16 @@ def downloads(control: Any, transport: Row, queue: Any, **link: str) -> sojourn.
                 "control": control,
                 "path": ["down"],
                 "back": ["up"],
-                "transport": transport,
+                carrier(transport): transport,
                 "source": {"kind": "request", "request": "257B", "response": "1MB", "count": 4},
             }
         },
     )
+
+
+def carrier(transport: Row) -> str:
+    """Return the key of a flow for a stack or for the host of the model."""
+    return "host" if "like" in transport else "stack"
 
 
 def figures(scenario: sojourn.Scenario) -> Row:
@@ -171,7 +176,7 @@ def variants() -> Iterator[Variant]:
     yield of("Prague by epochs, as the published stack", reno=None, prague=epochs)
     whole = {"kind": "reno", "arithmetic": "linux"}
     yield of("whole packets in the window, as in Linux", reno=whole, prague=None)
-    twice = {**MODEL, "recovery_period": "picoquic-2022"}
+    twice = {**MODEL, "like": "picoquic-2022"}
     yield of("the model, which may reduce twice for one overflow, as the published stack", twice)
     yield of("the same, and an acknowledgement for 5 packets", {**twice, "ack_every": 5})
 
@@ -228,7 +233,7 @@ REPAIRED = {
 
 def jittered(jitter_us: int, runs: int) -> Row:
     """Return the range of the sender whose time depends on single packets: Prague as repaired."""
-    scenario = downloads(REPAIRED, {"stack": "noq", "mtu": "1440B"}, step("5ms"))
+    scenario = downloads(REPAIRED, {"kind": "noq", "mtu": "1440B"}, step("5ms"))
     del scenario["start_jitter"]
     for link in scenario["link"].values():
         link["jitter"] = f"{jitter_us}us"
@@ -251,18 +256,18 @@ def speed(small: bool) -> Iterator[Row]:
     for stack in ("noq", "quinn"):
         for crypto in ("tls", "none"):
             for control in ("prague", "cubic"):
-                transport = {"stack": stack, "crypto": crypto, "ack_every": 1}
-                rates = [packets_per_s(transport, control, small) for _ in range(1 if small else 3)]
+                carried = {"kind": stack, "crypto": crypto, "ack_every": 1}
+                rates = [packets_per_s(carried, control, small) for _ in range(1 if small else 3)]
                 found = {"controller": control, "packets_per_s": round(max(rates), -3)}
                 yield {"stack": stack, "cryptography": crypto, **found}
 
 
-def packets_per_s(transport: Row, control: str, small: bool) -> float:
+def packets_per_s(stack: Row, control: str, small: bool) -> float:
     """Simulate one flow at 200 Mbit/s: packets of data and acknowledgements, at both ends."""
     scenario = sojourn.Scenario(duration="0.2s" if small else "10s")
     scenario.link("down", rate="200Mbit", delay="10ms", buffer="20ms", queue=step("1ms"))
     scenario.link("up", rate="200Mbit", delay="10ms")
-    scenario.flow("file", control=control, path=["down"], back=["up"], transport=transport)
+    scenario.flow("file", control=control, path=["down"], back=["up"], stack=stack)
     began = time.process_time()
     run = sojourn.run(scenario, jobs=1)
     spent = time.process_time() - began

@@ -116,7 +116,7 @@ def simulate(
             control={"kind": "rapid", **params},
             path=["bottleneck"],
             back=["back"],
-            transport={"receive_times": True, "handshake": "none"},
+            host={"receive_times": True, "handshake": "none"},
         )
     )
     if cross is not None:
@@ -131,7 +131,7 @@ def simulate(
                 "on": f"{cross.on_ms}ms",
                 "off": f"{cross.off_ms}ms",
             },
-            transport={"handshake": "none"},
+            host={"handshake": "none"},
         )
     return sojourn.run(scenario, seed=1, jobs=1)
 

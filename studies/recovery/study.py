@@ -82,7 +82,8 @@ def run(
     control: str, transport: str, rtt_ms: int, link: Row, duration_s: int, from_s: int = 0
 ) -> Row:
     """Run a flow over a drop-tail queue of one and a quarter bandwidth-delay products."""
-    carrier: Row = {"transport": {"profile": transport, "receive_times": True, "handshake": "none"}}
+    host = {"tcp": "rfc", "quic": "quic"}.get(transport)
+    carrier: Row = {"host": {"like": host, "receive_times": True, "handshake": "none"}}
     if transport == "rtp":
         carrier = {"source": {"kind": "media", "max_rate": "40Mbit"}}
     half, buffer = f"{rtt_ms * 500}us", f"{RATE_MBPS * rtt_ms * 125 * 5 // 4}B"

@@ -287,14 +287,21 @@ PAUSE_MS, PAUSED_MS, MEAN_GAP_MS = 20, 30, 700
 PAUSES_UNTIL_MS, DURATION_S = 40_000, 47
 
 
-def transport(**keys: str) -> Change:
-    """Change keys of the sender's transport."""
-    return lambda scenario: scenario["flow"]["upload"]["transport"].update(keys)
+def linux(**keys: str) -> Change:
+    """Change keys of the testbed's host."""
+    return lambda scenario: scenario.update(host={"like": "linux-5.10", **keys})
+
+
+def standard(tso: str) -> Change:
+    """Reduce the window by RFC 9937, with the windows and the rounding of the testbed's host."""
+    host = {"like": "rfc", "receive_window": "3MiB", "tso": tso}
+    controls = ["cubic", "bbr", {"kind": "dctcp", "arithmetic": "linux"}]
+    return lambda scenario: scenario.update(host=host, controls=controls)
 
 
 def plain(scenario: sojourn.Scenario) -> None:
     """Disable bursts, and reduce the window by RFC 9937."""
-    transport(tso="0B", prr="rfc9937")(scenario)
+    standard(tso="0B")(scenario)
 
 
 def with_jitter(scenario: sojourn.Scenario) -> None:
@@ -318,14 +325,14 @@ def with_pauses(scenario: sojourn.Scenario) -> None:
 
 def with_exact_alpha(scenario: sojourn.Scenario) -> None:
     """Use Linux's bursts and reduction, but a floating-point alpha."""
-    scenario["controls"] = ["dctcp"]
+    scenario["controls"] = [{"kind": "dctcp", "arithmetic": "exact"}]
 
 
 CAUSES: dict[str, Change] = {
-    "bursts, and Linux 5.10's rule of reduction": transport(),
+    "bursts, and Linux 5.10's rule of reduction": linux(),
     "the same with alpha as a float": with_exact_alpha,
-    'bursts alone (prr = "rfc9937")': transport(prr="rfc9937"),
-    'the rule alone (tso = "0B")': transport(tso="0B"),
+    'bursts alone (prr = "rfc9937")': standard(tso="64KiB"),
+    'the rule alone (tso = "0B")': linux(tso="0B"),
     "neither": plain,
     f"neither, {JITTER_MS} ms of jitter on the acknowledgements": with_jitter,
     f"neither, the acknowledgements {PAUSE_MS} ms late for {PAUSED_MS} ms, "

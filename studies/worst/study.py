@@ -38,7 +38,7 @@ delay = "25ms"
 path = ["bottleneck"]
 back = ["back"]
 control = "{control}"
-{transport}
+{host}
 """
 
 
@@ -72,8 +72,8 @@ def answer(tables: dict[str, list[Row]]) -> str:
 
 def scenario(control: str, has_times: bool, buffer: str = BUFFER) -> str:
     """Return one flow over a droptail link with a base round trip of 50 ms."""
-    transport = "transport = { receive_times = true }" if has_times else ""
-    return SCENARIO.format(control=control, buffer=buffer, transport=transport)
+    host = "host = { receive_times = true }" if has_times else ""
+    return SCENARIO.format(control=control, buffer=buffer, host=host)
 
 
 def excess(control: str, has_times: bool, small: bool) -> Row:

@@ -154,7 +154,7 @@ def test_cases_are_what_they_say() -> None:
         for flow in document["flow"].values():
             assert flow["path"] == ["bottleneck"]
             assert "bottleneck" not in flow["back"]
-            assert "mss" not in flow.get("transport", {})
+            assert "mss" not in flow.get("host", {})
         assert ("-" in case.name) or document.get("title")
 
 

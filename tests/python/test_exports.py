@@ -31,7 +31,7 @@ delay = "15ms"
 control   = "{control}"
 path      = ["bottleneck"]
 back      = ["back"]
-transport = {{ profile = "{profile}" }}
+host = {{ like = "{profile}" }}
 """
 
 

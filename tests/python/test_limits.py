@@ -74,7 +74,7 @@ def test_a_window_that_is_none_is_refused(size: float) -> None:
 
 def test_a_large_initial_window_is_refused_before_it_is_sent() -> None:
     with pytest.raises(sojourn.NotEnoughMemoryError, match="of memory"):
-        sojourn.run(sojourn.Scenario.parse(ONE), set=["flow.f.transport.initial_window=1000000000"])
+        sojourn.run(sojourn.Scenario.parse(ONE), set=["flow.f.host.initial_window=1000000000"])
 
 
 def test_a_hundred_million_runs_are_refused_before_they_are_listed() -> None:

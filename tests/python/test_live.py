@@ -161,7 +161,7 @@ LAYERS = """
 path = ["back"]
 back = ["bottleneck"]
 start = "1s"
-transport = { handshake = "none", ack_every = 1 }
+host = { handshake = "none", ack_every = 1 }
 source = { kind = "request", request = "64B", response = "64B", interval = "100ms" }
 
 [flow.ping]

@@ -44,12 +44,12 @@ SHAPES = {
     "no rate": scenario(
         '[link.a]\ndelay = "100ms"\n' + FLOW + 'source = { kind = "file", size = "100MB" }\n'
     ),
-    "a large initial window": scenario(LINK + FLOW + "transport = { initial_window = 300000 }\n"),
+    "a large initial window": scenario(LINK + FLOW + "host = { initial_window = 300000 }\n"),
     "an initial window over a long wire": scenario(
         '[link.w]\ndelay = "500ms"\n'
         + LINK
         + FLOW.replace('["a"]', '["w", "a"]')
-        + "transport = { initial_window = 300000 }\n"
+        + "host = { initial_window = 300000 }\n"
     ),
     "packets out of order, and twice": scenario(
         '[link.a]\nrate = "1Gbit"\ndelay = "50ms"\nbuffer = "100ms"\nduplicate = 0.5\n'
@@ -61,9 +61,9 @@ SHAPES = {
         '[link.b]\ndelay = "200ms"\n'
         + FLOW.replace("cubic", "bbr")
         + BACK
-        + 'transport = { profile = "quic", ack_every = 1, sack_ranges = 256 }\n'
+        + 'host = { like = "quic", ack_every = 1, sack_ranges = 256 }\n'
     ),
-    "small packets": scenario(LINK + FLOW + 'transport = { mss = "100B" }\n', duration="5s"),
+    "small packets": scenario(LINK + FLOW + 'host = { mss = "100B" }\n', duration="5s"),
     "a long record": scenario(
         '[link.a]\nrate = "1Mbit"\ndelay = "1ms"\n'
         + FLOW
@@ -94,7 +94,7 @@ SHAPES = {
         '[link.a]\nrate = "1Gbit"\ndelay = "50ms"\nbuffer = "100ms"\n[link.b]\ndelay = "50ms"\n'
         + FLOW.replace("cubic", "rapid")
         + BACK
-        + "transport = { receive_times = true }\n"
+        + "host = { receive_times = true }\n"
     ),
 }
 

@@ -29,7 +29,7 @@ delay = "15ms"
 control   = "{control}"
 path      = ["bottleneck"]
 back      = ["back"]
-transport = {{ profile = "{profile}" }}
+host = {{ like = "{profile}" }}
 
 [flow.page]
 control = "reno"

@@ -113,7 +113,7 @@ def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
             ("serve", "nowhere"): "cannot serve the folder nowhere",
             ("serve", "--control", "rapid"): "needs receive times",
             ("serve", "--control", "ideal"): "needs signals of the bottleneck",
-            ("serve", "--set", "transport.stack=quinn"): "need the stack `noq`",
+            ("serve", "--set", "stack=quinn"): "need the stack `noq`",
             ("get", url): "give --ca FILE",
             ("get", "http://127.0.0.1/"): "write https://HOST:PORT/PATH",
             ("get", url, "--insecure", "--control", "fast"): "there is no controller `fast`",
@@ -239,7 +239,7 @@ delay = "10ms"
 control   = "prague"
 path      = ["down"]
 back      = ["up"]
-transport = { stack = "noq", mtu = "1440B", ack_every = 1 }
+stack = { kind = "noq", mtu = "1440B", ack_every = 1 }
 source    = { kind = "request", request = "257B", response = "1MB", count = 4 }
 """
 

@@ -141,7 +141,7 @@ loss = 0.5
 control = "none"
 path = ["a"]
 source = { kind = "on-off", rate = "100kbit", on = "1s", off = "0s" }
-transport = { mss = "125B" }
+host = { mss = "125B" }
 """
 
 

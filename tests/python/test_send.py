@@ -103,7 +103,7 @@ def test_the_loopback_interface_carries_ecn(server: Server, sojourn: Sojourn) ->
     assert transfer["ecn"] == "carried"
     assert transfer["sent_ect1_packets"] > 50
     assert transfer["sent_ect0_packets"] == 0
-    off = sent(sojourn, server.address, "--bytes", "100kB", "--set", "transport.ecn=false")
+    off = sent(sojourn, server.address, "--bytes", "100kB", "--set", "host.ecn=false")
     assert off["transfer"]["ecn"] == "unused"
 
 
@@ -125,7 +125,7 @@ def test_the_figures_are_shown(tmp_path: Path, sojourn: Sojourn) -> None:
 
 def test_settings_are_those_of_a_scenario(server: Server, sojourn: Sojourn) -> None:
     args = ("--bytes", "64KiB", "--seed", "7", "--set", "control.beta=0.5")
-    run = sent(sojourn, server.address, *args, "--set", "transport.mss=1000B")
+    run = sent(sojourn, server.address, *args, "--set", "host.mss=1000B")
     assert run["seed"] == 7
     transfer = run["transfer"]
     assert (transfer["delivered_bytes"], transfer["mss_bytes"]) == (65_536, 1000)

@@ -29,7 +29,7 @@ delay = "10ms"
 control   = "CONTROL"
 path      = ["down"]
 back      = ["up"]
-transport = { stack = "STACK", crypto = "CRYPTO" }
+stack = { kind = "STACK", crypto = "CRYPTO" }
 source    = { kind = "request", request = "257B", response = "300kB", count = 1 }
 """
 

@@ -170,7 +170,7 @@ delay = "100ms"
 [flow.f]
 path = ["a"]
 back = ["back"]
-transport = { ecn = false }
+host = { ecn = false }
 """
 
 

@@ -82,7 +82,7 @@ def test_what_it_is_told(small: Path) -> None:
         small,
         control="fixed",
         controllers={"fixed": Fixed},
-        set={"flow.upload.transport": {"profile": "quic"}},
+        set={"flow.upload.host": "quic"},
     )
     flow = run.flow("upload").summary
     assert len(Fixed.sent) == flow["sent_packets"]

@@ -97,7 +97,7 @@ export function documentOf(state: State, most: number): object {
         path: ["bottleneck"],
         back: ["back"],
         count: state.flows,
-        ...(["rapid", "ledbat"].some((name) => state.controls.includes(name)) ? { transport: { receive_times: true } } : {}),
+        ...(["rapid", "ledbat"].some((name) => state.controls.includes(name)) ? { host: { receive_times: true } } : {}),
       },
     },
   };

@@ -43,7 +43,7 @@ mod linux {
             "duration = \"{seconds}s\"\n[link.bottleneck]\nrate = \"{rate}Mbit\"\n\
              delay = \"{}us\"\nqueue = \"{queue}\"\n{buffer}\n[link.back]\ndelay = \"{}us\"\n\
              [flow.bulk]\npath = [\"bottleneck\"]\nback = [\"back\"]\ncontrol = \"{control}\"\n\
-             transport = {{ ecn_feedback = \"classic\" }}\n",
+             host = {{ ecn_feedback = \"classic\" }}\n",
             rtt * 500,
             rtt * 500
         )

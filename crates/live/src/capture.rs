@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use sojourn_quic::host::KeyLogSink;
+use sojourn_quic::endpoint::KeyLogSink;
 use sojourn_scenario::{Flow, Scenario};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;

@@ -14,7 +14,7 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, socket,
 };
 use nix::unistd::getegid;
-use sojourn_sim::{Endpoint, EndpointState};
+use sojourn_sim::{Remote, RemoteState};
 use sojourn_source::{Source, Transfers};
 use sojourn_units::{Duration, Instant};
 
@@ -115,7 +115,7 @@ impl EchoFlow {
 }
 
 impl LiveFlow for EchoFlow {
-    fn report(&self) -> Box<dyn Endpoint> {
+    fn report(&self) -> Box<dyn Remote> {
         Box::new(View { shared: Arc::clone(&self.shared), last: Cell::default() })
     }
 
@@ -164,16 +164,16 @@ impl Replies {
 struct View {
     shared: Arc<Mutex<Replies>>,
     /// Last state, for the moment at which a thread writes the next.
-    last: Cell<EndpointState>,
+    last: Cell<RemoteState>,
 }
 
-impl Endpoint for View {
-    fn state(&self) -> EndpointState {
+impl Remote for View {
+    fn state(&self) -> RemoteState {
         if let Ok(replies) = self.shared.try_lock() {
-            self.last.set(EndpointState {
+            self.last.set(RemoteState {
                 received_bytes: replies.bytes,
                 transfers: Transfers { completed: replies.count, completed_at: None },
-                ..EndpointState::default()
+                ..RemoteState::default()
             });
         }
         self.last.get()

@@ -21,10 +21,10 @@ pub(crate) fn uses<'a>(scenario: &'a Scenario, control: Option<&'a Control>) -> 
     let use_of = |flow: &'a Flow| {
         let control = flow.control.as_ref().or(control)?;
         let Control::Algorithm { kind, .. } = control else { return None };
-        let ecn = control.needs(&scenario.controllers)?.ecn;
+        let needs = control.needs(&scenario.controllers)?;
         // Sockets of UDP set the field of each packet.
-        let has_ecn = flow.stack.is_none() && flow.transport.ecn && ecn != EcnUse::None;
-        has_ecn.then_some(Use { flow: &flow.name, kind, ecn })
+        let has_ecn = flow.stack.is_none() && flow.transport.has_ecn(&needs);
+        has_ecn.then_some(Use { flow: &flow.name, kind, ecn: needs.ecn })
     };
     scenario.flows.iter().filter_map(use_of).collect()
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
-use sojourn_sim::{Endpoint, EndpointState};
+use sojourn_sim::{Remote, RemoteState};
 use sojourn_source::Transfers;
 use sojourn_units::{Bytes, Duration, Rate};
 
@@ -38,8 +38,8 @@ impl Observer {
     }
 }
 
-impl Endpoint for Observer {
-    fn state(&self) -> EndpointState {
+impl Remote for Observer {
+    fn state(&self) -> RemoteState {
         // Never waits: the caller is the bottleneck.
         if let Ok(info) = self.shared.info.try_lock() {
             self.last.set(*info);
@@ -48,7 +48,7 @@ impl Endpoint for Observer {
         if let Some(transfers) = application.transfers() {
             self.transfers.set(transfers);
         }
-        EndpointState {
+        RemoteState {
             received_bytes: application.received(),
             transfers: self.transfers.get(),
             ..state(&self.last.get())
@@ -63,12 +63,12 @@ impl Endpoint for Observer {
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
 pub(crate) const INFINITE: u32 = 0x7fff_ffff;
 
-fn state(info: &TcpInfo) -> EndpointState {
+fn state(info: &TcpInfo) -> RemoteState {
     let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));
     let span = |us: u32| (0 < us && us < u32::MAX).then(|| Duration::from_micros(u64::from(us)));
     let rate = |bytes: u64| (0 < bytes && bytes < u64::MAX / 8).then(|| Rate(bytes * 8));
     let gone = info.sacked + info.lost;
-    EndpointState {
+    RemoteState {
         phase: phase(info),
         cwnd: (info.snd_cwnd > 0).then(|| bytes(info.snd_cwnd)),
         ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),
@@ -81,7 +81,7 @@ fn state(info: &TcpInfo) -> EndpointState {
         lost: u64::from(info.total_retrans),
         retransmitted: u64::from(info.total_retrans),
         marked: u64::from(info.delivered_ce),
-        ..EndpointState::default()
+        ..RemoteState::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use sojourn_sim::{Endpoint, Simulation};
+use sojourn_sim::{Remote, Simulation};
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration as Span, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) const HEAD_START: Span = Span::from_millis(20);
 /// The two ends of a flow on a real stack. One thread runs them, and another may sample or end them.
 pub(crate) trait LiveFlow: Sync {
     /// The view of its state for the record.
-    fn report(&self) -> Box<dyn Endpoint>;
+    fn report(&self) -> Box<dyn Remote>;
 
     /// Time before its start at which it opens its connection.
     fn lead(&self) -> Duration {

@@ -5,13 +5,13 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use sojourn_quic::host::{Crypto, KeyLogSink, SERVER_NAME, cryptography};
+use sojourn_quic::endpoint::{Crypto, KeyLogSink, SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::{
     Credit, Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings as QuicSettings,
 };
 use sojourn_scenario::StackChoice;
-use sojourn_sim::{Endpoint as Report, EndpointState};
+use sojourn_sim::{Remote as Report, RemoteState};
 use sojourn_source::{Carrier, Source};
 use sojourn_trace::Histogram;
 use sojourn_udp::io::{Clock as UdpClock, Socket, Writer, least_timer_slack};
@@ -251,7 +251,7 @@ impl<'a> Service for Ends<'a> {
 
     fn look(&mut self, _: &mut Pipe<Delivered<'a>>, figures: &Figures) {
         if self.side == Side::Senders {
-            self.flow.shared.set(EndpointState::from(&figures.state));
+            self.flow.shared.set(RemoteState::from(&figures.state));
         }
     }
 

@@ -1,12 +1,13 @@
 //! A live run of a scenario.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use sojourn_kernel::Probe;
 use sojourn_params::Params;
-use sojourn_quic::host::KeyLogSink;
+use sojourn_quic::endpoint::KeyLogSink;
 use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
@@ -119,7 +120,9 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     refuse(scenario)?;
-    let controls: Vec<_> = scenario.flows.iter().map(|flow| of_flow(flow, control)).collect();
+    let own = scenario.flows.iter().map(|flow| control_of(scenario, flow, control, options));
+    let own: Vec<_> = own.collect();
+    let controls: Vec<_> = own.iter().map(|control| named(control.as_deref())).collect();
     let kernel = match options.stack {
         Stack::Kernel => KernelControllers::load(scenario, &of_kernel(scenario, &controls))?,
         Stack::Udp => KernelControllers::default(),
@@ -353,10 +356,23 @@ fn devices(
     Ok(devices)
 }
 
-/// The controller of a flow and its parameters; `None` for a flow of datagrams or pings.
-fn of_flow<'a>(flow: &'a Flow, control: Option<&'a Control>) -> Option<(&'a str, &'a Params)> {
-    match flow.control.as_ref().or(control) {
-        Some(Control::Algorithm { kind, params }) => Some((kind, params)),
+/// The control of a flow. The kernel has no parameters of the flow's host: it is the host.
+fn control_of<'a>(
+    scenario: &Scenario,
+    flow: &'a Flow,
+    control: Option<&'a Control>,
+    options: &Options,
+) -> Option<Cow<'a, Control>> {
+    match options.stack {
+        Stack::Kernel => flow.control.as_ref().or(control).map(Cow::Borrowed),
+        Stack::Udp => scenario.control_of(flow, control),
+    }
+}
+
+/// The name and the parameters of a controller; `None` for a flow of datagrams or pings.
+fn named(control: Option<&Control>) -> Option<(&str, &Params)> {
+    match control {
+        Some(Control::Algorithm { kind, params, .. }) => Some((kind, params)),
         Some(Control::None) | None => None,
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration as WallTime;
 use std::{fs, mem, slice};
 
 use sojourn_scenario::{Control, Flow, Scenario};
-use sojourn_sim::{Endpoint, EndpointState, Simulation};
+use sojourn_sim::{Remote, RemoteState, Simulation};
 use sojourn_units::Duration;
 
 use crate::addresses::{IpVersion, Side};
@@ -393,7 +393,7 @@ fn simulation(scenario: &Scenario, seed: u64) -> Simulation<sojourn_sim::Off, Po
     // Without an end, a series would fill the memory.
     scenario.record.interval = Duration::ZERO;
     scenario.flows.iter_mut().for_each(|flow| flow.control = Some(Control::None));
-    let idle = || Some(Box::new(Idle) as Box<dyn Endpoint>);
+    let idle = || Some(Box::new(Idle) as Box<dyn Remote>);
     let endpoints = scenario.flows.iter().map(|_| idle()).collect();
     Simulation::emulated(&scenario, None, seed, port(&scenario), endpoints).without_end()
 }
@@ -401,9 +401,9 @@ fn simulation(scenario: &Scenario, seed: u64) -> Simulation<sojourn_sim::Off, Po
 /// The hosts of a scenario's flow that does not run.
 struct Idle;
 
-impl Endpoint for Idle {
-    fn state(&self) -> EndpointState {
-        EndpointState::default()
+impl Remote for Idle {
+    fn state(&self) -> RemoteState {
+        RemoteState::default()
     }
 }
 

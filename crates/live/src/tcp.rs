@@ -13,7 +13,7 @@ use nix::sys::socket::{
     listen, recv, setsockopt, shutdown, socket, sockopt,
 };
 
-use sojourn_sim::Endpoint;
+use sojourn_sim::Remote;
 use sojourn_source::Source;
 use sojourn_units::{Bytes, Instant};
 
@@ -192,7 +192,7 @@ fn read(from: &TcpStream, mut on_bytes: impl FnMut(u64) -> bool) {
 }
 
 impl LiveFlow for TcpFlow {
-    fn report(&self) -> Box<dyn Endpoint> {
+    fn report(&self) -> Box<dyn Remote> {
         Box::new(Observer::new(Arc::clone(&self.shared)))
     }
 

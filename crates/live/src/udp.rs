@@ -7,7 +7,7 @@ use std::thread;
 
 use sojourn_cc::Catalogue;
 use sojourn_params::Params;
-use sojourn_sim::{Endpoint as Report, EndpointState, FlowSummary};
+use sojourn_sim::{FlowSummary, Remote as Report, RemoteState};
 use sojourn_source::{Source, Transfers};
 use sojourn_transport::{Ack, Config};
 use sojourn_udp::client::Patience;
@@ -91,7 +91,7 @@ impl Stops {
 /// The state of the two ends, shared by their threads and the bottleneck.
 #[derive(Default)]
 pub(crate) struct Shared {
-    state: Mutex<EndpointState>,
+    state: Mutex<RemoteState>,
     rtts: Mutex<Vec<Duration>>,
     /// The application of a flow with requests.
     pub(crate) application: Option<Application>,
@@ -111,7 +111,7 @@ impl Shared {
     }
 
     /// Replaces the state of the two ends.
-    pub(crate) fn set(&self, state: EndpointState) {
+    pub(crate) fn set(&self, state: RemoteState) {
         if let Ok(mut known) = self.state.lock() {
             *known = state;
         }
@@ -298,7 +298,7 @@ impl Observer for Sender<'_> {
 
     fn sample(&mut self, sample: &Sample) {
         let Ok(mut state) = self.0.state.lock() else { return };
-        *state = EndpointState {
+        *state = RemoteState {
             received_bytes: state.received_bytes,
             transfers: state.transfers,
             phase: sample.phase,
@@ -347,7 +347,7 @@ pub(crate) fn received_bytes(peers: &Table) -> u64 {
 pub(crate) struct View {
     shared: Arc<Shared>,
     /// Last state, for the moment at which a thread writes the next.
-    last: Mutex<EndpointState>,
+    last: Mutex<RemoteState>,
 }
 
 impl View {
@@ -357,7 +357,7 @@ impl View {
 }
 
 impl Report for View {
-    fn state(&self) -> EndpointState {
+    fn state(&self) -> RemoteState {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let transfers = last.transfers;
         if let Ok(state) = self.shared.state.try_lock() {

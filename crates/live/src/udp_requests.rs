@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use sojourn_sim::Endpoint as Report;
+use sojourn_sim::Remote as Report;
 use sojourn_source::Source;
 use sojourn_udp::io::{Load, Observer, Plan, ServerObserver, Writer};
 use sojourn_udp::server::Server as Table;

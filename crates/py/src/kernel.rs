@@ -20,7 +20,7 @@ impl KernelController {
         let [flow] = &scenario.flows[..] else {
             return Err(value_error("the scenario of a kernel's controller has one flow"));
         };
-        let Some(Control::Algorithm { kind, params }) = &flow.control else {
+        let Some(Control::Algorithm { kind, params, .. }) = &flow.control else {
             return Err(value_error("the flow names no controller"));
         };
         let loaded = sojourn_kernel::load(kind, params).map_err(live_error)?;

@@ -1,9 +1,10 @@
-//! Listings of controllers, queues and the schema.
+//! Listings of controllers, queues, hosts and the schema.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
 use sojourn_params::Param;
+use sojourn_transport::{Choice, Host, HostSetting, Parameter};
 use sojourn_units::Bytes;
 
 /// The default of a parameter; `off` for the greatest number of bytes, a limit without effect.
@@ -75,10 +76,46 @@ pub(crate) fn queues() -> String {
     sojourn_queue::infos().iter().map(one).collect::<Value>().to_string()
 }
 
+/// Every host with its values, as JSON.
+#[pyfunction]
+pub(crate) fn hosts() -> String {
+    let setting = |own: &HostSetting| {
+        json!({
+            "name": own.setting.name,
+            "value": own.value,
+            "end": own.setting.side().name(),
+            "is_key": own.setting.is_key(),
+            "differs": own.differs,
+            "doc": own.setting.doc,
+            "source": own.source,
+        })
+    };
+    let parameter = |own: &Parameter| {
+        json!({
+            "controller": own.controller,
+            "name": own.name,
+            "value": own.value,
+            "source": own.source,
+        })
+    };
+    let one = |host: &&Host| {
+        let (noise, source) = host.noise_text();
+        json!({
+            "name": host.name,
+            "title": host.title,
+            "protocol": host.profile.name(),
+            "settings": host.settings().iter().map(setting).collect::<Value>(),
+            "host_noise": { "value": noise, "source": source },
+            "parameters": host.parameters.iter().map(parameter).collect::<Value>(),
+        })
+    };
+    Host::ALL.iter().map(one).collect::<Value>().to_string()
+}
+
 /// The JSON Schema of scenarios.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    let stacks = sojourn_quic::host::stacks();
+    let stacks = sojourn_quic::endpoint::stacks();
     let known = sojourn_scenario::Known { stacks, ..Default::default() };
     sojourn_scenario::json_schema_known(&known).to_string()
 }

@@ -31,7 +31,7 @@ fn settings(scenario: &Scenario) -> PyResult<Settings> {
     let [flow] = &scenario.flows[..] else {
         return Err(value_error("the scenario of a download has one flow"));
     };
-    let (Some(Control::Algorithm { kind, params }), Some(stack)) = (&flow.control, &flow.stack)
+    let (Some(Control::Algorithm { kind, params, .. }), Some(stack)) = (&flow.control, &flow.stack)
     else {
         return Err(value_error("a download needs a congestion controller and a stack"));
     };

@@ -60,8 +60,10 @@ impl Scenario {
             return Ok(resolved);
         }
         let read = |name: &str| self.files.read(name);
-        let known =
-            Known { controllers: self.controllers.names(), stacks: sojourn_quic::host::stacks() };
+        let known = Known {
+            controllers: self.controllers.names(),
+            stacks: sojourn_quic::endpoint::stacks(),
+        };
         let resolved = self.document.resolve_known(&known, &read);
         let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
         Ok(self.resolved.get_or_init(|| resolved))
@@ -81,8 +83,8 @@ impl Scenario {
         };
         let (flow, stack) = (&flow.name, &stack.name);
         Err(value_error(format!(
-            "{work} cannot serve the stack `{stack}` of flow `{flow}`; give the flow another \
-             `transport`, such as `quic`"
+            "{work} cannot serve the stack `{stack}` of flow `{flow}`; remove `stack` from the \
+             flow"
         )))
     }
 

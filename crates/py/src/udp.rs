@@ -62,7 +62,8 @@ impl Transfer {
         let [flow] = &scenario.flows[..] else {
             return Err(value_error("the scenario of a transfer has one flow"));
         };
-        let Some(Control::Algorithm { kind, params }) = &flow.control else {
+        let control = scenario.control_of(flow, None);
+        let Some(Control::Algorithm { kind, params, .. }) = control.as_deref() else {
             return Err(LiveError::new_err("a transfer needs a congestion controller"));
         };
         let control = (kind.clone(), params.clone());

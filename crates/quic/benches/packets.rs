@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use cpu_time::ProcessTime;
-use sojourn_quic::host::stacks;
+use sojourn_quic::endpoint::stacks;
 use sojourn_scenario::{Document, Known, Scenario};
 use sojourn_sim::Simulation;
 
@@ -29,7 +29,7 @@ delay = "10ms"
 control = "{control}"
 path = ["down"]
 back = ["up"]
-transport = {{ stack = "{stack}", crypto = "{crypto}", ack_every = 1 }}
+stack = {{ kind = "{stack}", crypto = "{crypto}", ack_every = 1 }}
 "#
     );
     let known = Known { stacks: stacks(), ..Known::default() };

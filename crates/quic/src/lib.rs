@@ -15,7 +15,7 @@
 //! | `noq` | `noq`: the adapter for noq-proto 1.4 |
 //! | `quinn` | `quinn`: the adapter for quinn-proto 0.11 |
 //! | `noq-socket`, `quinn-socket` | a socket for the crates `noq` and `quinn` that sends ECT(1) |
-//! | `host` | `host`: both ends of a connection in virtual time, for Sojourn's simulator |
+//! | `endpoint` | `endpoint`: both ends of a connection in virtual time, for Sojourn's simulator |
 //!
 //! No feature is on by default.
 
@@ -24,10 +24,10 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(all(feature = "endpoint", any(feature = "noq", feature = "quinn")))]
+pub mod endpoint;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod frames;
-#[cfg(all(feature = "host", any(feature = "noq", feature = "quinn")))]
-pub mod host;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod ledger;
 #[cfg(any(feature = "noq", feature = "quinn"))]

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem, Problems};
 use crate::known::Known;
+use crate::moved;
 use crate::nearest;
 use crate::scalar::{self, Fault};
 use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
@@ -170,15 +171,13 @@ impl Checker {
     }
 
     fn one_of(&mut self, node: &Node, one: &'static OneOf, at: &At) -> Got {
-        let tag = one.other_tag.filter(|tag| node.get(tag).is_some()).unwrap_or(one.tag);
-        let named = match (&node.value, node.get(tag), one.default) {
-            (Value::Text(name), ..) => Ok((name.as_str(), at.clone())),
-            (Value::Table(_), Some(given), _) => match &given.value {
-                Value::Text(name) => Ok((name.as_str(), at.below(tag, given.span))),
-                _ => Err((given, at.below(tag, given.span))),
+        let named = match (&node.value, node.get(one.tag)) {
+            (Value::Text(name), _) => Ok((name.as_str(), at.clone())),
+            (Value::Table(_), Some(given)) => match &given.value {
+                Value::Text(name) => Ok((name.as_str(), at.below(one.tag, given.span))),
+                _ => Err((given, at.below(one.tag, given.span))),
             },
-            (Value::Table(_), None, Some(default)) => Ok((default, at.clone())),
-            (Value::Table(_), None, None) => return self.untagged(one, at),
+            (Value::Table(_), None) => return self.untagged(one, at),
             _ => Err((node, at.clone())),
         };
         match named {
@@ -189,10 +188,9 @@ impl Checker {
             ),
             Ok((name, name_at)) => {
                 let all = self.variants(one);
-                let is_named = |v: &&Variant| tag == one.tag || v.tag == Some(tag);
-                match all.iter().filter(is_named).find(|variant| variant.name == name) {
-                    None => self.unknown_variant(name, one, tag, &name_at),
-                    Some(variant) => self.variant(node, one, tag, variant, at),
+                match all.iter().find(|variant| variant.name == name) {
+                    None => self.unknown_variant(name, one, &name_at),
+                    Some(variant) => self.variant(node, one, variant, at),
                 }
             }
         }
@@ -205,29 +203,21 @@ impl Checker {
         Got::Bad
     }
 
-    fn unknown_variant(&mut self, name: &str, one: &OneOf, tag: &str, at: &At) -> Got {
+    fn unknown_variant(&mut self, name: &str, one: &OneOf, at: &At) -> Got {
         let variants = (one.variants)(&self.known);
-        let has_tag = |v: &&Variant| tag == one.tag || v.tag == Some(tag);
-        let names: Vec<_> = variants.iter().filter(has_tag).map(|v| v.name).collect();
-        let noun = if tag == one.tag { one.what } else { tag };
+        let names: Vec<_> = variants.iter().map(|v| v.name).collect();
+        let noun = one.what;
         let message = format!("there is no {noun} `{name}`");
         self.report_unknown(at, message, || match names.is_empty() {
-            true => format!("this program knows no {noun}; remove `{tag}`"),
+            true => format!("this program knows no {noun}"),
             false => nearest::help(name, &names),
         });
         Got::Bad
     }
 
-    fn variant(
-        &mut self,
-        node: &Node,
-        one: &'static OneOf,
-        tag: &str,
-        variant: &Variant,
-        at: &At,
-    ) -> Got {
+    fn variant(&mut self, node: &Node, one: &'static OneOf, variant: &Variant, at: &At) -> Got {
         let entries: Vec<_> =
-            node.entries().iter().filter(|entry| entry.key != tag).cloned().collect();
+            node.entries().iter().filter(|entry| entry.key != one.tag).cloned().collect();
         for (first, second) in variant.exclusive {
             self.exclusive(node, first, second, at);
         }
@@ -251,9 +241,13 @@ impl Checker {
 
     fn fields(&mut self, entries: &[Entry], keys: &Keys<'_>, at: &At) -> Fields {
         for entry in entries.iter().filter(|entry| !keys.has(&entry.key)) {
+            let here = at.below(&entry.key, entry.key_span);
+            if let Some((message, help)) = moved::replacement(at, entry) {
+                self.report(&here, message, help);
+                continue;
+            }
             let message = format!("{} has no {} `{}`", keys.owner, keys.part, entry.key);
-            let at = at.below(&entry.key, entry.key_span);
-            self.report_unknown(&at, message, || keys.help(&entry.key));
+            self.report_unknown(&here, message, || keys.help(&entry.key));
         }
         let values = keys.fields.iter().filter_map(|field| {
             let given = entries.iter().find(|entry| entry.key == field.name);

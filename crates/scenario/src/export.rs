@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
 use sojourn_params::Kind;
 
+use crate::host::HOST;
 use crate::known::Known;
 use crate::scalar::{self, Unit};
 use crate::schema::{DOCUMENT, QUEUE, VERSION};
@@ -47,6 +48,7 @@ fn definitions(known: &Known) -> Value {
         "duration": quantity(&scalar::TIME),
         "bytes": quantity(&scalar::DATA),
         "rate": quantity(&scalar::RATE),
+        "host": host(known),
         "queue": queue(known),
         "buffer": {
             "type": "string",
@@ -70,6 +72,15 @@ fn queue(known: &Known) -> Value {
     )
     .into();
     queue
+}
+
+/// A host, including the keys of its own table.
+fn host(known: &Known) -> Value {
+    let mut host = either(&HOST, known);
+    host["description"] = "A host: its name, or a table of `like`, a name, and its exceptions \
+                           (`sojourn hosts NAME`)"
+        .into();
+    host
 }
 
 /// A decimal number in the syntax of the units' parser.
@@ -106,6 +117,8 @@ fn shape(shape: Shape, known: &Known) -> Value {
             "additionalProperties": form(table, known),
         }),
         Shape::Changes => json!({ "type": "object" }),
+        // A reference: the scenario and each end of a flow have one.
+        Shape::Either(one) if std::ptr::eq(one, &HOST) => json!({ "$ref": "#/$defs/host" }),
         Shape::Either(short_or) => either(short_or, known),
         // A reference: a queue may contain queues, so an inlined schema would be infinite.
         Shape::OneOf(one) if std::ptr::eq(one, &QUEUE) => json!({ "$ref": "#/$defs/queue" }),
@@ -188,12 +201,9 @@ fn one_of(one: &OneOf, known: &Known) -> Value {
 fn tagged(one: &OneOf, variant: &Variant, known: &Known) -> Value {
     let mut table = object(variant.name, &variant.fields, known);
     table["description"] = variant.title.into();
-    let tag = variant.tag.unwrap_or(one.tag);
-    table["properties"][tag] = json!({ "const": variant.name });
-    if let (false, Some(required)) =
-        (one.default == Some(variant.name), table["required"].as_array_mut())
-    {
-        required.push(tag.into());
+    table["properties"][one.tag] = json!({ "const": variant.name });
+    if let Some(required) = table["required"].as_array_mut() {
+        required.push(one.tag.into());
     }
     let excluded = variant.exclusive.iter().map(|(a, b)| json!({ "required": [a, b] }));
     match &excluded.collect::<Vec<_>>()[..] {

@@ -2,58 +2,65 @@
 
 use sojourn_params::{Params, Value};
 use sojourn_source::{Carrier, Cdf};
-use sojourn_transport::{Choice, StackInfo};
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_transport::StackInfo;
+use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
+use crate::host::{self, Chosen, Ends};
 use crate::link::{ReadFile, in_order, params};
 use crate::media;
-use crate::model::{Control, EcnFeedback, Flow, Profile, Source, StackChoice, Transport};
+use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
 use crate::size_file;
 
-/// Reads one flow over `links`; `None` after a reported problem.
+/// What a flow takes from its scenario.
+pub(crate) struct Around<'a> {
+    pub(crate) links: &'a Names<'a>,
+    pub(crate) end: Option<End>,
+    pub(crate) read_file: ReadFile<'a>,
+    /// The host of flows that name none; `None` after a reported problem.
+    pub(crate) host: Option<&'a Chosen>,
+    /// `host_noise`.
+    pub(crate) noise: Option<Duration>,
+}
+
+/// Reads one flow; `None` after a reported problem.
 pub(crate) fn read(
     checker: &mut Checker,
     name: &str,
     fields: &Fields,
-    links: &Names<'_>,
-    end: Option<End>,
-    read_file: ReadFile<'_>,
+    around: &Around<'_>,
 ) -> Option<Flow> {
+    let Around { links, end, read_file, .. } = *around;
     // Each before any `?`, so that all problems are reported at once.
     times(checker, fields, end);
     let path = places(checker, fields.list("path"), links);
     let back = places(checker, fields.list("back"), links);
-    let carrier = fields.get("transport").and_then(|value| transport(checker, value));
-    let transport = carrier.as_ref().map(|(transport, _)| transport);
-    let source = fields.get("source").and_then(|value| {
-        let source = source(checker, value, read_file)?;
-        possible(checker, source, transport?, &value.at)
-    });
-    check_tso(checker, fields);
-    check_validation(checker, fields);
-    check_ack_frequency(checker, fields);
-    check_windows(checker, fields);
+    let source = fields.get("source").and_then(|value| source(checker, value, read_file));
+    let carried = carried(checker, fields, around.host, source.as_ref());
+    let source = fields
+        .get("source")
+        .and_then(|value| possible(checker, source?, &carried.as_ref()?.0.transport, &value.at));
     check_echo(checker, fields, source.as_ref());
     media::check_flow(checker, fields, source.as_ref());
     let named = fields.get("control");
     let control = named.map(|named| control(checker, named));
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
-        if let (Some(source), Some((transport, stack))) = (&source, &carrier) {
+        if let (Some(source), Some((ends, stack))) = (&source, &carried) {
             check_signals(checker, control, source, &named.at, name);
-            let carrier = (transport, stack.as_ref());
+            let carrier = (&ends.transport, stack.as_ref());
             needs::check(checker, control, source, carrier, &named.at, name);
         }
     }
-    let (mut transport, stack) = carrier?;
-    media::set_packet(&mut transport, source.as_ref());
+    let (mut ends, stack) = carried?;
+    media::set_packet(&mut ends.transport, source.as_ref());
+    let [host, receiver] = ends.hosts;
     Some(Flow {
         name: name.to_owned(),
         control: match control {
@@ -68,9 +75,33 @@ pub(crate) fn read(
         source: source?,
         start: Instant::ZERO + fields.time("start")?,
         stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
-        transport,
+        host,
+        receiver,
+        noise: host::noise(around.noise, ends.hosts),
+        transport: ends.transport,
+        reverse: ends.reverse,
         stack,
     })
+}
+
+/// The ends of a flow, and its stack if it has one.
+fn carried(
+    checker: &mut Checker,
+    fields: &Fields,
+    host: Option<&Chosen>,
+    source: Option<&Source>,
+) -> Option<(Ends, Option<StackChoice>)> {
+    let has_requests = source.is_some_and(|source| source.carrier() == Carrier::Requests);
+    let ends = host::ends(checker, fields, host?, has_requests);
+    let Some(value) = fields.get("stack") else { return Some((ends?, None)) };
+    host::refuse(
+        checker,
+        fields,
+        "a stack has settings of its own",
+        "the keys of `stack` set them",
+    );
+    let (transport, stack) = stack(checker, value)?;
+    Some((Ends { transport, reverse: None, ..ends? }, Some(stack)))
 }
 
 fn dscp(fields: &Fields) -> Option<u8> {
@@ -133,7 +164,9 @@ pub(crate) fn control(checker: &mut Checker, value: &Checked) -> Option<Control>
         let message = format!("`{given}` has no effect without `{missing}`");
         checker.report(&value.at, message, format!("add `{missing}`, or remove `{given}`"));
     }
-    Some(Control::Algorithm { kind: kind.to_owned(), params })
+    let given = info.params.iter().map(|param| param.name);
+    let given = given.filter(|name| values.get(name).is_some_and(|value| value.given)).collect();
+    Some(Control::Algorithm { kind: kind.to_owned(), params, given })
 }
 
 /// Checks that datagrams have a source with its own rate.
@@ -195,75 +228,8 @@ fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
         let message = format!("a `{name}` needs a path for its replies");
         checker.report(&source.at, message, "name the links of the replies in `back`");
     }
-    if let Some(given) = flow.get("transport").filter(|transport| transport.given) {
-        let message = format!("a `{name}` has no transport");
-        let help = "remove `transport`; the `size` of the source is that of its packets";
-        checker.report(&given.at, message, help);
-    }
-}
-
-/// Refuses validation of counts that the receiver does not send.
-fn check_validation(checker: &mut Checker, flow: &Fields) {
-    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
-    let is_classic = match fields.scalar("ecn_feedback") {
-        Some(Value::Choice(name)) => name == EcnFeedback::Classic.name(),
-        _ => false,
-    };
-    if let (Some(given), true, Some(true)) =
-        (fields.get("ecn_validation"), is_classic, fields.switch("ecn_validation"))
-    {
-        let message = "`ecn_validation` has no effect: a classic echo of ECN has no counts";
-        let help = "remove `ecn_validation`, or set `ecn_feedback` to accurate";
-        checker.report(&given.at, message, help);
-    }
-}
-
-/// Refuses the details of requests for acknowledgements that the sender does not send.
-fn check_ack_frequency(checker: &mut Checker, flow: &Fields) {
-    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
-    if fields.integer("ack_frequency") != Some(0) {
-        return;
-    }
-    for name in ["ack_reordering", "min_ack_delay"] {
-        if let Some(given) = fields.get(name).filter(|given| given.given) {
-            let message = format!("`{name}` has no effect without `ack_frequency`");
-            checker.report(&given.at, message, format!("add `ack_frequency`, or remove `{name}`"));
-        }
-    }
-}
-
-/// Refuses a first receive window that leaves no room to grow, and a rule of growth without one.
-fn check_windows(checker: &mut Checker, flow: &Fields) {
-    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
-    if fields.data("initial_receive_window") == Some(Bytes::MAX)
-        && let Some(given) = fields.get("window_tuning").filter(|given| given.given)
-    {
-        let message = "`window_tuning` has no effect without `initial_receive_window`";
-        let help = "add `initial_receive_window`, or remove `window_tuning`";
-        checker.report(&given.at, message, help);
-    }
-    let windows = ["initial_receive_window", "receive_window"].map(|name| fields.data(name));
-    let ([Some(first), Some(most)], Some(given)) = (windows, fields.get("initial_receive_window"))
-    else {
-        return;
-    };
-    if given.given && first >= most && first < Bytes::MAX {
-        let message = format!("`initial_receive_window` is {first}, and `receive_window` {most}");
-        let help = "give a greater `receive_window`, or remove `initial_receive_window`";
-        checker.report(&given.at, message, help);
-    }
-}
-
-/// Refuses a burst of less than two packets, which would silently have no effect.
-fn check_tso(checker: &mut Checker, flow: &Fields) {
-    let Some((_, fields)) = flow.get("transport").and_then(Checked::variant) else { return };
-    let (Some(given), Some(mss)) = (fields.get("tso"), fields.data("mss")) else { return };
-    let tso = fields.data("tso").unwrap_or(Bytes::ZERO);
-    if Bytes::ZERO < tso && tso < mss * 2 {
-        let message = format!("`tso` is {tso}, less than two packets of {mss}");
-        let help = format!("give 0B for single packets, or {} or more", mss * 2);
-        checker.report(&given.at, message, help);
-    }
+    let why = format!("a `{name}` has no connection");
+    host::refuse(checker, flow, &why, "the `size` of the source is that of its packets");
 }
 
 fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Option<Source> {
@@ -344,18 +310,12 @@ fn sizes(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Opti
     }
 }
 
-/// The transport of a flow, and its stack if it has one.
-fn transport(checker: &Checker, value: &Checked) -> Option<(Transport, Option<StackChoice>)> {
+/// The stack of a flow, and the sizes of its packets.
+fn stack(checker: &Checker, value: &Checked) -> Option<(Transport, StackChoice)> {
     let (name, fields) = value.variant()?;
-    if let Some(info) = checker.known.stacks.find(name) {
-        let params = params(info.params, fields)?;
-        let mut transport = Transport::new(Profile::Quic);
-        transport.mss = params.data(StackInfo::MTU.name).saturating_sub(transport.header);
-        return Some((transport, Some(StackChoice { name: name.to_owned(), params })));
-    }
-    let mut transport = Transport::new(Profile::named(name)?);
-    for (name, value) in &fields.entries {
-        transport.set(name, value.scalar()?)?;
-    }
-    Some((transport, None))
+    let info = checker.known.stacks.find(name)?;
+    let params = params(info.params, fields)?;
+    let mut transport = Transport::new(Profile::Quic);
+    transport.mss = params.data(StackInfo::MTU.name).saturating_sub(transport.header);
+    Some((transport, StackChoice { name: name.to_owned(), params }))
 }

@@ -30,7 +30,7 @@ impl Scenario {
 }
 
 fn with_params(control: &Control, controllers: &Catalogue) -> String {
-    let Control::Algorithm { kind, params } = control else { return control.name().to_owned() };
+    let Control::Algorithm { kind, params, .. } = control else { return control.name().to_owned() };
     let declared = controllers.find(kind).map_or(&[][..], |info| info.params);
     let defaults = Params::defaults(declared);
     let changed: Vec<String> = params

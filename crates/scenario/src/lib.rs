@@ -18,6 +18,7 @@ mod error;
 mod export;
 mod extent;
 mod flow;
+mod host;
 mod kept;
 mod known;
 mod labels;
@@ -25,6 +26,7 @@ mod link;
 mod listening;
 mod media;
 mod model;
+mod moved;
 mod names;
 mod nearest;
 mod needs;
@@ -51,8 +53,7 @@ pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
-    AckThinning, Buffer, Capacity, Chance, Change, Control, CwndValidation, Discipline, EcnFault,
-    EcnFaultKind, EcnFeedback, Flow, Handshake, Jitter, Link, Loss, Profile, PrrRule, Record,
-    RecoveryPeriod, Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace,
-    Transport, TsoDefer,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, EcnFault, EcnFaultKind,
+    EcnFeedback, EcnRequest, Flow, Handshake, Host, Jitter, Link, Loss, Profile, PrrRule, Record,
+    Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace, Transport,
 };

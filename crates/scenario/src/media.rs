@@ -6,6 +6,7 @@ use sojourn_source::{Carrier, UDP_IP_HEADERS};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::error::At;
+use crate::host;
 use crate::model::{Control, Source, Transport};
 
 /// Refuses connection settings of a flow of media, which has no connection, and requires a path for
@@ -29,11 +30,8 @@ pub(crate) fn check_flow(checker: &mut Checker, flow: &Fields, source: Option<&S
                     `key_interval`";
         checker.report(&given.at, message, help);
     }
-    if let Some(given) = flow.get("transport").filter(|transport| transport.given) {
-        let message = format!("a flow of `{name}` has no transport");
-        let help = "remove `transport`; the keys of the source describe its RTP packets";
-        checker.report(&given.at, message, help);
-    }
+    let why = format!("a flow of `{name}` has no connection");
+    host::refuse(checker, flow, &why, "the keys of the source describe its RTP packets");
 }
 
 /// Sets the size of a full packet and its headers: an RTP packet in UDP and IP.

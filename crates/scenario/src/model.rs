@@ -1,15 +1,18 @@
 //! The validated scenario, as theory, simulation and live runs use it.
 
 pub use crate::damage::{AckThinning, EcnFault, EcnFaultKind, Slots};
+use std::borrow::Cow;
+
 use sojourn_cc::{Catalogue, Needs};
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 pub use sojourn_queue::Discipline;
+use sojourn_source::Carrier;
 pub use sojourn_source::Spec as Source;
-use sojourn_transport::Stacks;
 pub use sojourn_transport::{
-    Config as Transport, CwndValidation, EcnFeedback, HandshakeMode as Handshake, Profile, PrrRule,
-    RecoveryPeriod, TsoDefer,
+    Config as Transport, EcnFeedback, EcnRequest, HandshakeMode as Handshake, Host, Profile,
+    PrrRule,
 };
+use sojourn_transport::{Parameter, Stacks};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// A whole scenario.
@@ -28,10 +31,6 @@ pub struct Scenario {
     /// it stops. Different starts break phase effects (Floyd and Jacobson 1992, "On Traffic
     /// Phase Effects in Packet-Switched Gateways").
     pub start_jitter: Duration,
-    /// Each packet that arrives at a host is processed later by one draw from [0, `host_noise`), in
-    /// order. It models interrupts and scheduling of a real host (ns-2 has `overhead_` for the same
-    /// reason, on the sending side).
-    pub host_noise: Duration,
     /// Controllers to run one after the other, for the flows that name no controller.
     pub controls: Vec<Control>,
     /// Settings of the recording.
@@ -279,7 +278,8 @@ impl Link {
 pub struct Flow {
     /// Its name.
     pub name: String,
-    /// Its controller; `None` if the scenario's `controls` decide.
+    /// Its controller; `None` if the scenario's `controls` decide. [`Scenario::control_of`] has the
+    /// parameters of its host.
     pub control: Option<Control>,
     /// Links from sender to receiver: indices into [`Scenario::links`].
     pub path: Vec<usize>,
@@ -295,8 +295,17 @@ pub struct Flow {
     pub start: Instant,
     /// Time of its stop; `None` if it lasts until the end.
     pub stop: Option<Instant>,
-    /// Its transport. With a stack, only the sizes apply.
+    /// The host that sends. Neither a stack nor datagrams use it.
+    pub host: &'static Host,
+    /// The host that receives.
+    pub receiver: &'static Host,
+    /// Each packet that arrives at the sending and the receiving host is processed later by one draw
+    /// from 0 to this time, in order. It models interrupts and scheduling of a real host.
+    pub noise: [Duration; 2],
+    /// Its transport, by the settings of both hosts. With a stack, only the sizes apply.
     pub transport: Transport,
+    /// Its transport in the opposite direction, for requests, if the hosts differ.
+    pub reverse: Option<Box<Transport>>,
     /// The stack that carries it; `None` for Sojourn's own transport.
     pub stack: Option<StackChoice>,
 }
@@ -311,6 +320,22 @@ pub struct StackChoice {
 }
 
 impl Flow {
+    /// Names of the systems that carry its data: a stack, a host, or two different hosts. Pings,
+    /// media and datagrams have none.
+    pub fn systems(&self) -> Option<String> {
+        let is_carried = match self.source.carrier() {
+            Carrier::Echo | Carrier::Media => false,
+            Carrier::ConnectionOrUdp => self.control != Some(Control::None),
+            Carrier::Connection | Carrier::Connections | Carrier::Requests => true,
+        };
+        let (host, receiver) = (self.host.name, self.receiver.name);
+        is_carried.then(|| match &self.stack {
+            Some(stack) => stack.name.clone(),
+            None if host == receiver => host.to_owned(),
+            None => format!("{host} to {receiver}"),
+        })
+    }
+
     /// Size of its full packets, including the IP header.
     pub fn packet_size(&self) -> Bytes {
         self.source.packet().unwrap_or(self.transport.mss + self.transport.header)
@@ -328,6 +353,8 @@ pub enum Control {
         kind: String,
         /// Every parameter with a value.
         params: Params,
+        /// The parameters that the scenario gives. A host may have its own values of the others.
+        given: Vec<&'static str>,
     },
 }
 
@@ -344,7 +371,39 @@ impl Control {
     pub fn needs(&self, controllers: &Catalogue) -> Option<Needs> {
         match self {
             Control::None => None,
-            Control::Algorithm { kind, params } => controllers.needs(kind, params),
+            Control::Algorithm { kind, params, .. } => controllers.needs(kind, params),
         }
+    }
+
+    /// The same on this host, which has its own values of parameters that the scenario does not
+    /// give.
+    fn on(&self, host: &Host, controllers: &Catalogue) -> Cow<'_, Control> {
+        let Control::Algorithm { kind, params, given } = self else { return Cow::Borrowed(self) };
+        let is_open = |own: &&Parameter| own.controller == kind && !given.contains(&own.name);
+        let mut own = host.parameters.iter().filter(is_open).peekable();
+        let Some(info) = controllers.find(kind).filter(|_| own.peek().is_some()) else {
+            return Cow::Borrowed(self);
+        };
+        let mut params = params.clone();
+        for Parameter { name, value, .. } in own {
+            let set = params.set(info.params, name, Value::Choice((*value).to_owned()));
+            set.unwrap_or_else(|error| panic!("host `{}`: {error}", host.name));
+        }
+        Cow::Owned(Control::Algorithm { kind: kind.clone(), params, given: given.clone() })
+    }
+}
+
+impl Scenario {
+    /// The control of a flow on its host, in the run with `chosen` of [`Scenario::controls`].
+    pub fn control_of<'a>(
+        &self,
+        flow: &'a Flow,
+        chosen: Option<&'a Control>,
+    ) -> Option<Cow<'a, Control>> {
+        let control = flow.control.as_ref().or(chosen)?;
+        Some(match &flow.stack {
+            Some(_) => Cow::Borrowed(control),
+            None => control.on(flow.host, &self.controllers),
+        })
     }
 }

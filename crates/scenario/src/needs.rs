@@ -5,7 +5,7 @@ use sojourn_cc::{EcnUse, Needs};
 use crate::check::Checker;
 use crate::error::At;
 use crate::media;
-use crate::model::{Control, CwndValidation, EcnFeedback, Source, StackChoice, Transport};
+use crate::model::{Control, EcnFeedback, Source, StackChoice, Transport};
 
 /// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
 /// controller's position.
@@ -27,7 +27,7 @@ pub(crate) fn check(
         if let Some(need) = info.and_then(|info| info.lacks.of(&needs)) {
             let stack = &stack.name;
             let message = format!("`{name}` needs {need}, which stack `{stack}` does not give");
-            let help = format!("choose another controller, or another transport of flow `{flow}`");
+            let help = format!("choose another controller, or another stack of flow `{flow}`");
             checker.report(at, message, help);
         }
         return;
@@ -35,26 +35,11 @@ pub(crate) fn check(
     let missing = [counts(&needs, transport), times(&needs, transport)];
     for (need, key, value) in missing.into_iter().flatten() {
         let message = format!("`{name}` needs {need}, which flow `{flow}` does not have");
-        checker.report(at, message, format!("set flow.{flow}.transport.{key} to {value}"));
-    }
-    if transport.cwnd_validation != CwndValidation::Rfc5681 && !needs.validation {
-        let message = format!("`{name}` has no window for `cwnd_validation` of flow `{flow}`");
-        let key = format!("flow.{flow}.transport.cwnd_validation");
-        checker.report(at, message, format!("remove {key}, or choose {}", validated()));
+        checker.report(at, message, format!("set flow.{flow}.host.{key} to {value}"));
     }
 }
 
-/// The controllers whose unused window the transport validates, as `a, b or c`.
-fn validated() -> String {
-    let all = sojourn_cc::all().iter().map(|one| one.info);
-    let names: Vec<&str> = all.filter(|info| info.needs.validation).map(|info| info.name).collect();
-    match names.split_last() {
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => "none".to_owned(),
-    }
-}
-
-/// A requirement, and the key of the transport with the value that meets it.
+/// A requirement, and the key of the host with the value that meets it.
 type Missing = (&'static str, &'static str, &'static str);
 
 /// A controller that relies on exact counts of marks requires them. One of classic ECN works
@@ -65,7 +50,7 @@ fn counts(needs: &Needs, transport: &Transport) -> Option<Missing> {
         EcnUse::L4s => "exact counts of L4S marks",
         EcnUse::None | EcnUse::Classic => return None,
     };
-    match (transport.ecn, transport.ecn_feedback) {
+    match (transport.has_ecn(needs), transport.ecn_feedback) {
         (false, _) => Some((counts, "ecn", "true")),
         (true, EcnFeedback::Classic) => Some((counts, "ecn_feedback", "\"accurate\"")),
         (true, EcnFeedback::Accurate) => None,

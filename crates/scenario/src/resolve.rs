@@ -7,7 +7,8 @@ use crate::checked::{Checked, Fields, Got};
 use crate::copies;
 use crate::error::{At, Problem, Problems};
 use crate::extent;
-use crate::flow;
+use crate::flow::{self, Around};
+use crate::host::{self, Chosen};
 use crate::known::Known;
 use crate::link::{self, ReadFile};
 use crate::listening;
@@ -49,18 +50,19 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     let end = end(fields);
     // Each before any `?`, so that all problems are reported at once.
     let links = links(checker, fields, end, read_file);
-    let flows = flows(checker, fields, end, read_file);
+    let host = fields.get("host").and_then(|host| host::read(checker, host, &Chosen::default()));
+    let flows = flows(checker, fields, (end, host.as_ref()), read_file);
     let controls = controls(checker, fields, &flows);
     let record = fields.get("record")?.table()?;
     let measure_from = measure_from(checker, fields, end);
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
-    small_queues(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
     // Last, so that a problem of many flows is reported once.
-    let flows = copies::expand(fields, flows.into_iter().collect::<Option<_>>()?);
+    let flows = flows.into_iter().map(|flow| Some(small_queues(flow?, &links)));
+    let flows = copies::expand(fields, flows.collect::<Option<_>>()?);
     extent::check(checker, fields, links.len(), &flows);
     Some(Scenario {
         title: fields.get("title")?.text()?.to_owned(),
@@ -68,7 +70,6 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         seed: fields.integer("seed")?,
         spread: fields.time("spread")?,
         start_jitter: start_jitter(checker, fields, end)?,
-        host_noise: fields.time("host_noise")?,
         controls: controls?,
         record: Record {
             interval: record.time("interval")?,
@@ -144,21 +145,13 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     }
 }
 
-/// Refuses a limit of the host's queue for a first link without a queue.
-fn small_queues(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], links: &[Link]) {
-    for (flow, (_, value)) in flows.iter().zip(fields.named("flow")) {
-        let Some(flow) = flow else { continue };
-        let Some(first) = flow.path.first().map(|place| &links[*place]) else { continue };
-        if flow.transport.small_queues.is_some() && first.rate == Capacity::Unlimited {
-            let message = format!(
-                "`small_queues` of flow `{}` has no effect: link `{}` has no rate, and so no queue",
-                flow.name, first.name
-            );
-            let at =
-                value.table().and_then(|flow| flow.get("transport")).map_or(&value.at, |t| &t.at);
-            checker.report(at, message, "put a link with a rate first, or remove `small_queues`");
-        }
+/// A host keeps few packets in the queue of its own device (Linux, `tcp_small_queue_check`): a first
+/// link with a `ring`. Another first link is a router's.
+fn small_queues(mut flow: Flow, links: &[Link]) -> Flow {
+    if !flow.path.first().is_some_and(|first| links[*first].ring.is_some()) {
+        flow.transport.small_queues = None;
     }
+    flow
 }
 
 /// `None` if the duration is invalid, so that no time is checked against it.
@@ -185,14 +178,13 @@ fn links(
 fn flows(
     checker: &mut Checker,
     fields: &Fields,
-    end: Option<End>,
+    (end, host): (Option<End>, Option<&Chosen>),
     read_file: ReadFile<'_>,
 ) -> Vec<Option<Flow>> {
     let links: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
+    let around = Around { links: &links, end, read_file, host, noise: fields.time("host_noise") };
     let flows = fields.named("flow").iter();
-    let read = flows
-        .map(|(name, value)| flow::read(checker, name, value.table()?, &links, end, read_file));
-    read.collect()
+    flows.map(|(name, value)| flow::read(checker, name, value.table()?, &around)).collect()
 }
 
 /// Reads the list of controllers, and checks that flows use it.

@@ -1,11 +1,13 @@
 //! The schema: every key of a scenario, declared once.
 
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
+use crate::host::HOST;
 use crate::shape::{
     COUNT, Either, Field, Form, OneOf, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, integer, up_to,
 };
 use crate::variants;
 use sojourn_params::Kind;
+use sojourn_transport::Host;
 use sojourn_units::Bytes;
 
 /// The version of the schema that this code reads.
@@ -45,13 +47,17 @@ pub(crate) static DOCUMENT: Form = Form {
         )
         .from("Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways"),
         Field::new(
+            "host",
+            Shape::Either(&HOST),
+            Host::DEFAULT,
+            "the host at both ends of each flow that names none",
+        ),
+        Field::optional(
             "host_noise",
             TIME,
-            "10us",
             "each packet that arrives at a host is delayed by its own draw from [0, host_noise), \
-             without reordering",
-        )
-        .from("ns-2's `overhead_`, the same on the sending side"),
+             without reordering; if absent, each host's own",
+        ),
         Field::new(
             "controls",
             Shape::List(&Shape::OneOf(&CONTROLLER), 0),
@@ -511,45 +517,31 @@ static FLOW: Form = Form {
             "0s",
             "time over which the flows of `count` start, evenly spaced",
         ),
-        Field::new("transport", Shape::OneOf(&TRANSPORT), "tcp", "transport of its data"),
+        Field::optional(
+            "host",
+            Shape::Either(&HOST),
+            "host of both ends, or of the sender beside a `receiver`; the scenario's `host` if \
+             absent",
+        ),
+        Field::optional("receiver", Shape::Either(&HOST), "host of the receiving end"),
+        Field::optional(
+            "stack",
+            Shape::OneOf(&STACK),
+            "a real QUIC stack that carries its data, in place of the hosts' transport",
+        ),
     ],
 };
 
-static CONTROLLER: OneOf = OneOf {
-    what: "controller",
-    part: "parameter",
-    tag: "kind",
-    other_tag: None,
-    default: None,
-    variants: variants::controllers,
-};
+static CONTROLLER: OneOf =
+    OneOf { what: "controller", part: "parameter", tag: "kind", variants: variants::controllers };
 
 static CONTROL: OneOf = OneOf { variants: variants::controls, ..CONTROLLER };
 
 /// A queue, which may contain others: its variants refer to its own shape.
-pub(crate) static QUEUE: OneOf = OneOf {
-    what: "queue",
-    part: "parameter",
-    tag: "kind",
-    other_tag: None,
-    default: None,
-    variants: variants::queues,
-};
+pub(crate) static QUEUE: OneOf =
+    OneOf { what: "queue", part: "parameter", tag: "kind", variants: variants::queues };
 
-static SOURCE: OneOf = OneOf {
-    what: "source",
-    part: "key",
-    tag: "kind",
-    other_tag: None,
-    default: None,
-    variants: variants::sources,
-};
+static SOURCE: OneOf =
+    OneOf { what: "source", part: "key", tag: "kind", variants: variants::sources };
 
-static TRANSPORT: OneOf = OneOf {
-    what: "transport",
-    part: "key",
-    tag: "profile",
-    other_tag: Some("stack"),
-    default: Some("tcp"),
-    variants: variants::transports,
-};
+static STACK: OneOf = OneOf { what: "stack", part: "key", tag: "kind", variants: variants::stacks };

@@ -86,10 +86,6 @@ pub(crate) struct OneOf {
     pub(crate) part: &'static str,
     /// The key of the table that names the variant.
     pub(crate) tag: &'static str,
-    /// Another key that may name some of the variants.
-    pub(crate) other_tag: Option<&'static str>,
-    /// The variant of a table without the tag.
-    pub(crate) default: Option<&'static str>,
     /// The variants, for scenarios that may use these names.
     pub(crate) variants: fn(&Known) -> Vec<Variant>,
 }
@@ -98,8 +94,6 @@ pub(crate) struct OneOf {
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) name: &'static str,
-    /// The key that names it, if it is not [`OneOf::tag`].
-    pub(crate) tag: Option<&'static str>,
     /// Description in one line.
     pub(crate) title: &'static str,
     pub(crate) fields: Vec<Field>,

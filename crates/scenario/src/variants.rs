@@ -1,8 +1,7 @@
-//! Variants chosen by name: registered controllers and queues, sources, and transport profiles.
+//! Variants chosen by name: registered controllers, queues and stacks, and sources.
 
 use sojourn_params::Param;
 use sojourn_queue::Inner;
-use sojourn_transport::{Choice, Config, Profile, Setting};
 
 use crate::known::Known;
 use crate::schema::QUEUE;
@@ -43,11 +42,11 @@ fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Vari
         doc: param.doc,
         source: param.source,
     });
-    Variant { name, tag: None, title, fields: fields.collect(), exclusive: &[] }
+    Variant { name, title, fields: fields.collect(), exclusive: &[] }
 }
 
 fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
-    Variant { name, tag: None, title, fields: fields.to_vec(), exclusive: &[] }
+    Variant { name, title, fields: fields.to_vec(), exclusive: &[] }
 }
 
 /// Every source.
@@ -65,26 +64,7 @@ fn source(info: &sojourn_source::Info) -> Variant {
     Variant { exclusive: info.exclusive, ..variant }
 }
 
-/// Every transport profile, and every stack.
-pub(crate) fn transports(known: &Known) -> Vec<Variant> {
-    let variant = |profile: Profile, title| {
-        let fields: Vec<_> = Config::settings(profile).into_iter().map(setting).collect();
-        plain(profile.name(), title, &fields)
-    };
-    let mut all = vec![
-        variant(Profile::Tcp, "TCP: RFC 9293 with SACK, timestamps, RACK-TLP and PRR"),
-        variant(Profile::Quic, "QUIC: RFC 9000 and RFC 9002"),
-    ];
-    all.extend(known.stacks.infos().map(|info| {
-        let variant = registered(info.name, info.title, info.params);
-        Variant { tag: Some("stack"), ..variant }
-    }));
-    all
-}
-
-fn setting(setting: Setting) -> Field {
-    let Setting { name, kind, default, may_be_unlimited, doc, source } = setting;
-    let shape = if may_be_unlimited { Shape::Window(kind) } else { Shape::Scalar(kind) };
-    let given = default.map_or(Given::Optional, Given::Default);
-    Field { name, shape, given, doc, source }
+/// Every stack.
+pub(crate) fn stacks(known: &Known) -> Vec<Variant> {
+    known.stacks.infos().map(|info| registered(info.name, info.title, info.params)).collect()
 }

@@ -34,7 +34,7 @@ fn line(text: &mut String, entry: &Entry) {
     text.push_str(&format!("{} = {}\n", key(&entry.key), inline(&entry.node)));
 }
 
-fn inline(node: &Node) -> String {
+pub(crate) fn inline(node: &Node) -> String {
     match &node.value {
         Value::Text(text) => quoted(text),
         Value::Integer(number) => number.to_string(),

@@ -6,10 +6,10 @@ use sojourn_source::Source;
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant, Rate};
 
+use crate::endpoint::AnyEndpoint;
+use crate::endpoint::outside::Remote;
 use crate::engine::Simulation;
 use crate::events::Clock;
-use crate::host::AnyHost;
-use crate::host::outside::Endpoint;
 use crate::link::observed::LinkObservation;
 use crate::link::packet::OutsidePacket;
 use crate::meter::Off;
@@ -43,7 +43,7 @@ pub struct LinkReading<'a> {
 }
 
 impl<T: Tap> Simulation<Off, T> {
-    /// A run whose flows with an endpoint have their hosts outside the simulation.
+    /// A run whose flows with a remote end have their hosts outside the simulation.
     ///
     /// The caller advances the simulation to the time on its clock, sends the packets of the hosts
     /// with [`Simulation::send`], and receives those that arrive from [`Tap::outside`]. Each
@@ -52,19 +52,20 @@ impl<T: Tap> Simulation<Off, T> {
     /// have their own.
     ///
     /// # Panics
-    /// If a flow with a congestion controller has no endpoint.
+    /// If a flow with a congestion controller has no remote end.
     pub fn emulated(
         scenario: &Scenario,
         control: Option<&Control>,
         seed: u64,
         tap: T,
-        endpoints: Vec<Option<Box<dyn Endpoint>>>,
+        remotes: Vec<Option<Box<dyn Remote>>>,
     ) -> Simulation<Off, T> {
-        let scenario = Scenario { host_noise: Duration::ZERO, ..scenario.clone() };
-        let mut simulation = Simulation::build(&scenario, control, seed, tap, endpoints);
-        let connections = simulation.hosts.connections.len();
+        let mut scenario = scenario.clone();
+        scenario.flows.iter_mut().for_each(|flow| flow.noise = [Duration::ZERO; 2]);
+        let mut simulation = Simulation::build(&scenario, control, seed, tap, remotes);
+        let connections = simulation.endpoints.connections.len();
         assert_eq!(connections, 0, "each flow with a controller has its hosts outside");
-        simulation.hosts.begin_tap(&scenario);
+        simulation.endpoints.begin_tap(&scenario);
         simulation
     }
 
@@ -73,7 +74,7 @@ impl<T: Tap> Simulation<Off, T> {
     /// with time.
     pub fn without_end(mut self) -> Simulation<Off, T> {
         let end = Instant::ZERO + longest_run(self.run.scenario.things());
-        self.hosts.net.events.extend(end);
+        self.endpoints.net.events.extend(end);
         self.run.end = end;
         self
     }
@@ -82,9 +83,9 @@ impl<T: Tap> Simulation<Off, T> {
     /// first.
     pub fn read_link(&mut self, link: usize) -> LinkReading<'_> {
         self.set_horizon();
-        self.hosts.catch_up(link);
-        let now = self.hosts.net.clock.now;
-        let link = &mut self.hosts.net.links[link];
+        self.endpoints.catch_up(link);
+        let now = self.endpoints.net.clock.now;
+        let link = &mut self.endpoints.net.links[link];
         let could_send_bits = link.could_send_bits(now);
         let longest_wait = link.counts.longest_wait.take(Reader::Observer);
         LinkReading {
@@ -102,62 +103,62 @@ impl<T: Tap> Simulation<Off, T> {
 
     /// Payload of a flow delivered so far, each byte once.
     pub fn received_bytes(&self, flow: usize) -> u64 {
-        self.hosts.received_bytes(flow)
+        self.endpoints.received_bytes(flow)
     }
 
     /// Takes the counters of a link outside the simulation, given by its place in the scenario.
     /// Advance the simulation first. No packet of the simulation may use such a link.
     pub fn observe_link(&mut self, link: usize, seen: &LinkObservation) {
-        let net = &mut self.hosts.net;
+        let net = &mut self.endpoints.net;
         net.links[link].observe(net.clock.now, seen);
     }
 
     /// The payload that the flows outside the simulation have delivered so far is their result.
     pub fn end_flows(&mut self) {
-        for flow in 0..self.hosts.flows.len() {
-            let received = self.hosts.received_bytes(flow);
-            self.hosts.flows[flow].received_at_stop.get_or_insert(received);
+        for flow in 0..self.endpoints.flows.len() {
+            let received = self.endpoints.received_bytes(flow);
+            self.endpoints.flows[flow].received_at_stop.get_or_insert(received);
         }
     }
 
     /// Takes the counters of a flow over links outside the simulation: packets in the direction of
     /// the flow that were sent, that were dropped or lost, and that arrived with CE.
     pub fn observe_flow(&mut self, flow: usize, [sent, dropped, marked]: [u64; 3]) {
-        if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {
-            (host.sent, host.dropped, host.marked) = (sent, dropped, marked);
+        if let AnyEndpoint::Outside(endpoint) = &mut self.endpoints.flows[flow].endpoint {
+            (endpoint.sent, endpoint.dropped, endpoint.marked) = (sent, dropped, marked);
         }
     }
 
     /// Time of the next event; [`Instant::MAX`] for none.
     pub fn next_at(&mut self) -> Instant {
-        self.hosts.net.events.next_at()
+        self.endpoints.net.events.next_at()
     }
 
     /// Records the times that the hosts outside the simulation have measured since the last sample.
     /// Call this at the end of the run.
     pub fn collect_times(&mut self) {
-        for flow in &mut self.hosts.flows {
-            if let AnyHost::Outside(host) = &mut flow.host {
-                host.collect_times();
+        for flow in &mut self.endpoints.flows {
+            if let AnyEndpoint::Outside(endpoint) = &mut flow.endpoint {
+                endpoint.collect_times();
             }
         }
     }
 
     /// The sender of a flow outside the simulation has measured a round-trip time.
     pub fn record_rtt(&mut self, flow: usize, rtt: Duration) {
-        if let AnyHost::Outside(host) = &mut self.hosts.flows[flow].host {
-            host.record_rtt(rtt);
+        if let AnyEndpoint::Outside(endpoint) = &mut self.endpoints.flows[flow].endpoint {
+            endpoint.record_rtt(rtt);
         }
     }
 
     /// Number of flows.
     pub fn flows(&self) -> usize {
-        self.hosts.flows.len()
+        self.endpoints.flows.len()
     }
 
     /// Start and stop of a flow in this run; [`Instant::MAX`] if it lasts until the end.
     pub fn flow_times(&self, flow: usize) -> (Instant, Instant) {
-        let flow = &self.hosts.flows[flow];
+        let flow = &self.endpoints.flows[flow];
         (flow.start, flow.stop.unwrap_or(Instant::MAX))
     }
 
@@ -165,12 +166,12 @@ impl<T: Tap> Simulation<Off, T> {
     /// simulation first.
     pub fn send(&mut self, packet: &OutsidePacket) {
         self.set_horizon();
-        self.hosts.send_outside(packet);
+        self.endpoints.send_outside(packet);
     }
 
     /// All departures before now precede the next action.
     fn set_horizon(&mut self) {
-        let clock = &mut self.hosts.net.clock;
+        let clock = &mut self.endpoints.net.clock;
         *clock = Clock { now: clock.now, horizon: clock.horizon.max(clock.now) };
     }
 }

@@ -1,26 +1,26 @@
-//! The engine: takes events in order and passes them to hosts, oracle and record.
+//! The engine: takes events in order and passes them to endpoints, oracle and record.
 
 use sojourn_scenario::{Control, Scenario};
 use sojourn_trace::Table;
 use sojourn_units::Instant;
 
+use crate::endpoint::Endpoints;
+use crate::endpoint::transport::Overrun;
 use crate::events::{Clock, Kind};
-use crate::host::Hosts;
-use crate::host::transport::Overrun;
 use crate::link::Link;
 use crate::meter::{Metering, Off, On, Part};
 use crate::oracle::{ANNOUNCEMENT, Oracle};
 use crate::record::outcome::Outcome;
 use crate::record::{Record, summary};
 use crate::run::Run;
-use crate::setup::{self, Endpoints, Parts};
+use crate::setup::{self, Parts, Remotes};
 use crate::tap::Tap;
 use crate::timeline::Change;
 
 /// A simulation run in virtual time.
 pub struct Simulation<M: Metering = Off, T: Tap = ()> {
     pub(crate) run: Run,
-    pub(crate) hosts: Hosts<M, T>,
+    pub(crate) endpoints: Endpoints<M, T>,
     pub(crate) oracle: Oracle,
     pub(crate) record: Record,
     /// Index of the next entry of the timeline.
@@ -53,14 +53,14 @@ impl<T: Tap> Simulation<Off, T> {
         tap: T,
     ) -> Simulation<Off, T> {
         let mut simulation = Simulation::build(scenario, control, seed, tap, Vec::new());
-        let Simulation { run, hosts, .. } = &mut simulation;
-        hosts.begin_tap(&run.scenario);
+        let Simulation { run, endpoints, .. } = &mut simulation;
+        endpoints.begin_tap(&run.scenario);
         simulation
     }
 
     /// The tap.
     pub fn tap(&mut self) -> &mut T {
-        &mut self.hosts.tap
+        &mut self.endpoints.tap
     }
 }
 
@@ -70,11 +70,11 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         control: Option<&Control>,
         seed: u64,
         tap: T,
-        endpoints: Endpoints,
+        remotes: Remotes,
     ) -> Simulation<M, T> {
-        let Parts { run, hosts, oracle, record } =
-            setup::build(scenario, control, seed, tap, endpoints);
-        Simulation { run, hosts, oracle, record, next_entry: 0, transitions: Vec::new() }
+        let Parts { run, endpoints, oracle, record } =
+            setup::build(scenario, control, seed, tap, remotes);
+        Simulation { run, endpoints, oracle, record, next_entry: 0, transitions: Vec::new() }
     }
 
     /// Sets the controller's name in the run's summary and series.
@@ -85,7 +85,7 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
 
     /// The current simulated time.
     pub fn now(&self) -> Instant {
-        self.hosts.net.clock.now
+        self.endpoints.net.clock.now
     }
 
     /// The end of the run.
@@ -105,7 +105,7 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
 
     /// Why the run ended early, if it did.
     pub fn overrun(&self) -> Option<&Overrun> {
-        self.hosts.overrun.as_deref()
+        self.endpoints.overrun.as_deref()
     }
 
     /// Runs up to `until`, or to the end if that is earlier.
@@ -120,25 +120,25 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         M::enter(Part::Engine);
         let until = until.min(self.run.end);
         for _ in 0..events {
-            let hosts = &mut self.hosts;
-            let Some(event) = hosts.net.events.pop(until) else {
-                hosts.net.clock.now = hosts.net.clock.now.max(until);
+            let endpoints = &mut self.endpoints;
+            let Some(event) = endpoints.net.events.pop(until) else {
+                endpoints.net.clock.now = endpoints.net.clock.now.max(until);
                 return true;
             };
-            hosts.net.clock = hosts.net.clock.at(event);
+            endpoints.net.clock = endpoints.net.clock.at(event);
             let index = event.index;
             match event.kind {
-                Kind::Arrival => hosts.on_arrival(index),
-                Kind::Departure => hosts.catch_up(index),
-                Kind::Timer => hosts.on_timer(index),
-                Kind::Pace => hosts.on_pace(index),
+                Kind::Arrival => endpoints.on_arrival(index),
+                Kind::Departure => endpoints.catch_up(index),
+                Kind::Timer => endpoints.on_timer(index),
+                Kind::Pace => endpoints.on_pace(index),
                 Kind::Source => self.on_source(index),
                 Kind::Change => self.on_change(),
                 Kind::Signal if index == ANNOUNCEMENT => {
-                    self.oracle.on_announcement(&self.run, hosts);
+                    self.oracle.on_announcement(&self.run, endpoints);
                 }
-                Kind::Signal => self.oracle.on_signal(hosts),
-                Kind::Sample => self.record.sample(hosts),
+                Kind::Signal => self.oracle.on_signal(endpoints),
+                Kind::Sample => self.record.sample(endpoints),
             }
         }
         false
@@ -153,39 +153,39 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
         if let Some(overrun) = self.overrun() {
             panic!("{overrun}");
         }
-        self.hosts.net.clock = Clock::after(self.run.end);
-        self.hosts.catch_up_all();
+        self.endpoints.net.clock = Clock::after(self.run.end);
+        self.endpoints.catch_up_all();
         debug_assert!(
-            self.hosts.net.links.iter().all(Link::is_conserving),
+            self.endpoints.net.links.iter().all(Link::is_conserving),
             "a link has lost count of a packet"
         );
-        summary::outcome(&self.run, &mut self.hosts, self.record)
+        summary::outcome(&self.run, &mut self.endpoints, self.record)
     }
 
     fn on_source(&mut self, index: usize) {
-        self.hosts.on_source(index);
-        self.hosts.take_transitions(index, &mut self.transitions);
+        self.endpoints.on_source(index);
+        self.endpoints.take_transitions(index, &mut self.transitions);
         for transition in self.transitions.drain(..) {
-            self.oracle.announce(&self.run, &mut self.hosts.net, index, transition);
+            self.oracle.announce(&self.run, &mut self.endpoints.net, index, transition);
         }
     }
 
     fn on_change(&mut self) {
         let entry = self.run.timeline.entries[self.next_entry];
         self.next_entry += 1;
-        self.hosts.catch_up(entry.link);
-        let net = &mut self.hosts.net;
+        self.endpoints.catch_up(entry.link);
+        let net = &mut self.endpoints.net;
         let (now, link) = (net.clock.now, &mut net.links[entry.link]);
         match entry.what {
             Change::Rate(rate) => {
                 link.set_rate(now, rate, &mut net.events);
-                self.hosts.retry_held(entry.link);
+                self.endpoints.retry_held(entry.link);
             }
             Change::Delay(delay) => link.set_delay(delay),
-            what => self.record.on_change(&self.run, &mut self.hosts, entry.link, what),
+            what => self.record.on_change(&self.run, &mut self.endpoints, entry.link, what),
         }
         if let Some(next) = self.run.timeline.entries.get(self.next_entry) {
-            self.hosts.net.events.push(next.at, Kind::Change, 0);
+            self.endpoints.net.events.push(next.at, Kind::Change, 0);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Simulation in virtual time: event engine, links, paths, hosts, sources, probes.
+//! Simulation in virtual time: event engine, links, paths, endpoints, sources, probes.
 //!
 //! [`Simulation`] takes a validated scenario, one controller and a seed, and returns an
 //! [`Outcome`]. It reads no clock and shares no state: the same scenario and seed give the same
@@ -7,7 +7,7 @@
 //!
 //! Each file or folder of `src` is a room, and uses only rooms before it in this order: `seed`,
 //! `arrivals`, `events`, `meter`, `swings`, `timeline`, `loops`, `run`, `peak`, `link`, `tap`,
-//! `host`, `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
+//! `endpoint`, `oracle`, `record`, `capture`, `estimate`, `setup`, `engine`, `emulation`.
 
 /// Runs the example of the guide as a doctest.
 #[cfg(doctest)]
@@ -17,10 +17,10 @@ struct Guide;
 mod arrivals;
 mod capture;
 mod emulation;
+mod endpoint;
 mod engine;
 mod estimate;
 mod events;
-mod host;
 mod link;
 mod loops;
 mod meter;
@@ -36,10 +36,10 @@ mod timeline;
 
 pub use capture::{Capture, Sink};
 pub use emulation::{LinkChange, LinkReading, LinkValue, flow_source, link_changes};
+pub use endpoint::outside::{Remote, RemoteState};
+pub use endpoint::transport::Overrun;
 pub use engine::Simulation;
 pub use estimate::{estimate, is_random, kept};
-pub use host::outside::{Endpoint, EndpointState};
-pub use host::transport::Overrun;
 pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{

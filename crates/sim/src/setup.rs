@@ -1,16 +1,17 @@
 //! Builds the parts of a simulation from a scenario.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::{Duration, Instant};
 
 use crate::arrivals::{self, Group};
+use crate::endpoint::outside::Remote;
+use crate::endpoint::transport::InFlight;
+use crate::endpoint::{self, AnyEndpoint, Endpoints};
 use crate::estimate::capacity::{PathCapacity, is_limited};
 use crate::events::{Clock, EventQueue, Kind};
-use crate::host::outside::Endpoint;
-use crate::host::transport::InFlight;
-use crate::host::{self, AnyHost, Hosts};
 use crate::link::Link;
 use crate::link::network::Network;
 use crate::link::route::Routes;
@@ -26,14 +27,14 @@ use crate::timeline::Timeline;
 /// The parts of a simulation.
 pub(crate) struct Parts<M: Metering, T: Tap> {
     pub(crate) run: Run,
-    pub(crate) hosts: Hosts<M, T>,
+    pub(crate) endpoints: Endpoints<M, T>,
     pub(crate) oracle: Oracle,
     pub(crate) record: Record,
 }
 
 /// The state of each flow whose hosts are outside the simulation. Flows beyond the list's end are
 /// simulated.
-pub(crate) type Endpoints = Vec<Option<Box<dyn Endpoint>>>;
+pub(crate) type Remotes = Vec<Option<Box<dyn Remote>>>;
 
 /// Sets up a run of a validated scenario.
 pub(crate) fn build<M: Metering, T: Tap>(
@@ -41,26 +42,26 @@ pub(crate) fn build<M: Metering, T: Tap>(
     control: Option<&Control>,
     seed: u64,
     tap: T,
-    endpoints: Endpoints,
+    remotes: Remotes,
 ) -> Parts<M, T> {
     let (expanded, groups) = arrivals::expand(scenario, control, seed);
     let scenario: &Scenario = &expanded;
     let mut timeline = Timeline::new(scenario, seed);
-    let mut hosts = Hosts::new(network(scenario), tap);
-    add_flows(&mut hosts, scenario, control, seed, (timeline.shift, endpoints));
-    hosts.in_flight = in_flight(scenario, control, &hosts);
+    let mut endpoints = Endpoints::new(network(scenario), tap);
+    add_flows(&mut endpoints, scenario, control, seed, (timeline.shift, remotes));
+    endpoints.in_flight = in_flight(scenario, control, &endpoints);
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
-    hosts.net.links = links(scenario, seed, &changes, hosts.accounts());
-    hosts.label_flows(scenario);
-    hosts.limit_queues(|flow| scenario.flows[flow].transport.small_queues.is_some());
+    endpoints.net.links = links(scenario, seed, &changes, endpoints.accounts());
+    endpoints.label_flows(scenario);
+    endpoints.limit_queues(|flow| scenario.flows[flow].transport.small_queues.is_some());
     let delays = Delays::new(scenario);
-    let oracle = oracle(scenario, control, &mut hosts, &delays, timeline.shift);
-    let loops = Loops::new(scenario, &flow_loops(&hosts, &oracle), delays, &changes);
+    let oracle = oracle(scenario, control, &mut endpoints, &delays, timeline.shift);
+    let loops = Loops::new(scenario, &flow_loops(&endpoints, &oracle), delays, &changes);
     let shift = timeline.shift;
     timeline.note_loops(|change| loops.greatest(change.link, change.at.saturating_sub(shift)));
     let run = Run {
-        control: control.map_or_else(|| names(&hosts, &groups), |c| c.name().to_owned()),
+        control: control.map_or_else(|| names(&endpoints, &groups), |c| c.name().to_owned()),
         seed,
         groups,
         end: Instant::ZERO + scenario.duration,
@@ -69,8 +70,8 @@ pub(crate) fn build<M: Metering, T: Tap>(
         scenario: expanded.into_owned(),
     };
     let record = Record::new(&run);
-    schedule_first(&run, &mut hosts, &oracle, &record);
-    Parts { run, hosts, oracle, record }
+    schedule_first(&run, &mut endpoints, &oracle, &record);
+    Parts { run, endpoints, oracle, record }
 }
 
 /// A network without links.
@@ -86,18 +87,18 @@ fn network<M>(scenario: &Scenario) -> Network<M> {
 
 fn schedule_first<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &mut Hosts<M, T>,
+    endpoints: &mut Endpoints<M, T>,
     oracle: &Oracle,
     record: &Record,
 ) {
-    let events = &mut hosts.net.events;
+    let events = &mut endpoints.net.events;
     if let Some(entry) = run.timeline.entries.first() {
         events.push(entry.at, Kind::Change, 0);
     }
     if let Some(at) = oracle.next_at() {
         events.push(at, Kind::Signal, 0);
     }
-    for (index, flow) in hosts.flows.iter().enumerate() {
+    for (index, flow) in endpoints.flows.iter().enumerate() {
         events.push(flow.start, Kind::Source, index);
         events.push(flow.stop.unwrap_or(Instant::MAX), Kind::Source, index);
     }
@@ -107,30 +108,34 @@ fn schedule_first<M: Metering, T: Tap>(
 }
 
 /// The controller of a flow: its own, or the run's.
-fn control_of<'a>(spec: &'a Flow, control: Option<&'a Control>) -> &'a Control {
-    spec.control.as_ref().or(control).expect("the scenario was validated")
+fn control_of<'a>(
+    scenario: &Scenario,
+    spec: &'a Flow,
+    control: Option<&'a Control>,
+) -> Cow<'a, Control> {
+    scenario.control_of(spec, control).expect("the scenario was validated")
 }
 
 fn add_flows<M: Metering, T: Tap>(
-    hosts: &mut Hosts<M, T>,
+    endpoints: &mut Endpoints<M, T>,
     scenario: &Scenario,
     control: Option<&Control>,
     run_seed: u64,
-    (shift, endpoints): (Duration, Endpoints),
+    (shift, remotes): (Duration, Remotes),
 ) {
-    let mut endpoints = endpoints.into_iter();
+    let mut remotes = remotes.into_iter();
     for (index, spec) in scenario.flows.iter().enumerate() {
-        let setup = host::Setup {
+        let setup = endpoint::Setup {
             scenario,
             spec,
             index,
             start: start(scenario, spec, run_seed),
             run_seed,
-            control: control_of(spec, control),
+            control: &control_of(scenario, spec, control),
             is_limited: is_limited(spec, control.map_or(&[], std::slice::from_ref)),
         };
-        hosts.add(&setup, endpoints.next().flatten());
-        hosts.flows[index].stop = spec.stop.map(|stop| stop + shift);
+        endpoints.add(&setup, remotes.next().flatten());
+        endpoints.flows[index].stop = spec.stop.map(|stop| stop + shift);
     }
 }
 
@@ -146,9 +151,9 @@ pub(crate) fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant 
 fn in_flight<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
 ) -> InFlight {
-    let limited = hosts.connections.iter().enumerate().filter(|(_, c)| c.is_limited);
+    let limited = endpoints.connections.iter().enumerate().filter(|(_, c)| c.is_limited);
     let limited: Vec<(usize, u64)> =
         limited.map(|(id, c)| (id, scenario.flows[c.flow].transport.mss.0)).collect();
     if limited.is_empty() {
@@ -161,30 +166,34 @@ fn in_flight<M: Metering, T: Tap>(
 fn oracle<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
-    hosts: &mut Hosts<M, T>,
+    endpoints: &mut Endpoints<M, T>,
     delays: &Delays,
     shift: Duration,
 ) -> Oracle {
     let mut capacities = Capacities::new(scenario, shift);
-    let know = |spec| Known::new(scenario, &mut capacities, spec, control_of(spec, control));
+    let know =
+        |spec| Known::new(scenario, &mut capacities, spec, &control_of(scenario, spec, control));
     let known = scenario.flows.iter().map(know).collect();
-    let times: Vec<(Instant, Instant)> =
-        hosts.flows.iter().map(|flow| (flow.start, flow.stop.unwrap_or(Instant::MAX))).collect();
+    let times: Vec<(Instant, Instant)> = endpoints
+        .flows
+        .iter()
+        .map(|flow| (flow.start, flow.stop.unwrap_or(Instant::MAX)))
+        .collect();
     let oracle = Oracle::new(&mut capacities, delays, known, &times);
-    for (flow, spec) in hosts.flows.iter_mut().zip(&scenario.flows) {
-        if let AnyHost::Other(host) = &mut flow.host
+    for (flow, spec) in endpoints.flows.iter_mut().zip(&scenario.flows) {
+        if let AnyEndpoint::Other(endpoint) = &mut flow.endpoint
             && oracle.follows(spec)
         {
-            host.record_transitions();
+            endpoint.record_transitions();
         }
     }
     oracle
 }
 
-fn flow_loops<M: Metering, T: Tap>(hosts: &Hosts<M, T>, oracle: &Oracle) -> Vec<FlowLoop> {
+fn flow_loops<M: Metering, T: Tap>(endpoints: &Endpoints<M, T>, oracle: &Oracle) -> Vec<FlowLoop> {
     let each = oracle.flows.iter().enumerate();
     each.map(|(index, known)| FlowLoop {
-        data: hosts.data_account(index),
+        data: endpoints.data_account(index),
         is_direct: known.is_direct,
     })
     .collect()
@@ -192,10 +201,10 @@ fn flow_loops<M: Metering, T: Tap>(hosts: &Hosts<M, T>, oracle: &Oracle) -> Vec<
 
 /// Names of all controllers that the flows use, without repetition. A flow with random arrivals may
 /// have no transfer in this run.
-fn names<M: Metering, T: Tap>(hosts: &Hosts<M, T>, groups: &[Group]) -> String {
+fn names<M: Metering, T: Tap>(endpoints: &Endpoints<M, T>, groups: &[Group]) -> String {
     let controls = groups.iter().map(|group| match &group.arrivals {
         Some(arrivals) => arrivals.control.as_str(),
-        None => hosts.flows[group.flows.start].control.as_str(),
+        None => endpoints.flows[group.flows.start].control.as_str(),
     });
     let mut known = BTreeSet::new();
     let names: Vec<&str> = controls.filter(|name| *name != "none" && known.insert(*name)).collect();
@@ -209,19 +218,24 @@ fn links<M: Metering>(
     connections: usize,
 ) -> Vec<Link<M>> {
     let mtu = scenario.flows.iter().map(|f| f.packet_size().0).max();
-    let ends = host_links(scenario);
+    let noise = noise(scenario);
     let build = |(index, spec): (usize, _)| {
         let accounts = changes[index].then_some(connections);
-        let noise = if ends[index] { scenario.host_noise } else { Duration::ZERO };
-        Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32, noise)
+        Link::new(spec, index, run_seed, accounts, mtu.unwrap_or(1500) as u32, noise[index])
     };
     scenario.links.iter().enumerate().map(build).collect()
 }
 
-/// Whether each link is the last of some path, with a host and its processing noise behind it.
-fn host_links(scenario: &Scenario) -> Vec<bool> {
-    let mut ends = vec![false; scenario.links.len()];
-    let last = scenario.flows.iter().flat_map(|flow| [flow.path.last(), flow.back.last()]);
-    last.flatten().for_each(|link| ends[*link] = true);
-    ends
+/// The processing noise behind each link: that of the noisiest host that it leads to.
+fn noise(scenario: &Scenario) -> Vec<Duration> {
+    let mut noise = vec![Duration::ZERO; scenario.links.len()];
+    for flow in &scenario.flows {
+        let [sender, receiver] = flow.noise;
+        for (link, own) in [(flow.path.last(), receiver), (flow.back.last(), sender)] {
+            if let Some(link) = link {
+                noise[*link] = noise[*link].max(own);
+            }
+        }
+    }
+    noise
 }

@@ -1,110 +1,16 @@
-//! The settings of a connection, and their defaults in each profile.
+//! The settings of a connection, and their values in each profile.
 
+use sojourn_cc::{EcnUse, Needs};
 use sojourn_params::{Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
-use crate::setting::In::{Described, Fixed, Key};
-use crate::setting::{Choice, Declared, Setting, Type, choice, choice_or_none, choices, settings};
-
-choices! {
-    /// The protocol whose rules a connection follows.
-    Profile {
-        /// TCP: RFC 9293 with SACK, timestamps, RACK-TLP (RFC 8985), PRR (RFC 9937); RTO as RFC
-        /// 6298.
-        Tcp = "tcp",
-        /// QUIC: RFC 9000 and 9002; packet and time threshold, PTO, persistent congestion, exact
-        /// ECN counts.
-        Quic = "quic",
-    }
-
-    /// The handshake of a connection.
-    HandshakeMode {
-        /// Data leave after the answer to the opening: TCP's three-way handshake (RFC 9293 section
-        /// 3.5), QUIC's (RFC 9001 section 4.1).
-        OneRtt = "1-rtt",
-        /// Data leave with the opening: TCP Fast Open (RFC 7413), QUIC 0-RTT (RFC 9001 section
-        /// 4.6).
-        ZeroRtt = "0-rtt",
-        /// No handshake: it is open from the start.
-        None = "none",
-    }
-
-    /// The version of Proportional Rate Reduction.
-    PrrRule {
-        /// RFC 9937: bytes delivered and not yet replaced may leave later. Linux does this since
-        /// 5.11 in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619
-        /// ("tcp: improve PRR loss recovery") in all.
-        Rfc9937 = "rfc9937",
-        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, each acknowledgement allows as
-        /// many bytes to leave as it delivers. A sender that delays them loses this allowance until
-        /// the reduction ends.
-        Linux510 = "linux-5.10",
-        /// `tcp_cwnd_reduction` of Linux since 9ad084d66619: in whole packets, rounded up, as a share
-        /// of the window before the reduction (`prior_cwnd`) and not of the data in flight.
-        Linux618 = "linux-6.18",
-    }
-
-    /// The distance of the next acknowledgement up to which a burst waits for it
-    /// (`tcp_tso_should_defer`).
-    TsoDefer {
-        /// Half a round trip.
-        Linux612 = "linux-6.12",
-        /// Half a round trip, and at most 1 ms ("tcp: fix tcp_tso_should_defer() vs large RTT",
-        /// October 2025).
-        Linux618 = "linux-6.18",
-    }
-
-    /// The QUIC losses that begin a recovery period.
-    RecoveryPeriod {
-        /// RFC 9002 appendix B.6: losses of packets that left after the last reduction.
-        Rfc9002 = "rfc9002",
-        /// picoquic until 31 August 2022: after a period, also losses of packets that left before
-        /// it. One loss event may then reduce the window twice.
-        Picoquic2022 = "picoquic-2022",
-    }
-
-    /// The use of a window that the sender has not filled.
-    CwndValidation {
-        /// The controller's: after an idle period of a timeout, the initial window (RFC 5681
-        /// section 4.1).
-        Rfc5681 = "rfc5681",
-        /// RFC 7661: the window stays for five minutes, and grows only while half of it is used.
-        Rfc7661 = "rfc7661",
-        /// Linux: half of the window for each timeout of idle time, and half of the unused part for
-        /// each timeout without a full window.
-        Linux = "linux",
-    }
-
-    /// How TCP's receiver raises its window.
-    WindowTuning {
-        /// Linux up to 6.15: by two bytes for each byte that an acknowledgement covers.
-        Linux615 = "linux-6.15",
-        /// Linux 6.18: by two packets for each one that arrives, which is then acknowledged at once
-        /// (`tcp_grow_window`).
-        Linux618 = "linux-6.18",
-    }
-
-    /// The receiver's echo of ECN marks.
-    EcnFeedback {
-        /// Exact counts: AccECN (RFC 9768), QUIC (RFC 9000 section 19.3.2).
-        Accurate = "accurate",
-        /// A flag from the first mark until the sender has reacted to it (RFC 3168 section 6.1.3);
-        /// TCP only.
-        Classic = "classic",
-    }
-
-    /// The receiver's acknowledgements at ECN marks.
-    EcnAcks {
-        /// With exact counts, one acknowledgement at once when the CE codepoint changes (RFC 9768
-        /// section 3.2.2.5.1).
-        Rfc9768 = "rfc9768",
-        /// With exact counts, the packets before such a change have an acknowledgement of their own
-        /// (`dctcp_ece_ack_update`, RFC 8257 section 3.2). With the classic flag, the packet that sets
-        /// it and the next one are acknowledged at once (`tcp_enter_quickack_mode`), and so is a
-        /// packet with CWR (`tcp_ecn_accept_cwr`).
-        Linux = "linux",
-    }
-}
+use crate::choices::{
+    CwndValidation, EcnAcks, EcnFeedback, EcnRequest, HandshakeMode, Profile, PrrRule,
+    RecoveryPeriod, TsoDefer, WindowTuning,
+};
+use crate::setting::In::{Fixed, Is};
+use crate::setting::Of::{Host, Key};
+use crate::setting::{Declared, Setting, Side, Type, choice, choice_or_none, settings};
 
 /// An amount of data from `least` to `most` bytes.
 const fn data(least: u64, most: u64) -> Kind {
@@ -124,18 +30,20 @@ settings! {
 
     /// Payload of a full packet.
     mss: Bytes = Declared {
+        of: Key(Side::Both),
         doc: "payload of a full packet",
         kind: PACKET,
-        tcp: Key("1448B", "Ethernet's 1500 bytes minus the headers"),
-        quic: Key("1420B", "1475 bytes a packet with its headers: within Ethernet's 1500"),
+        tcp: Is("1448B", "Ethernet's 1500 bytes minus the headers"),
+        quic: Is("1420B", "1475 bytes a packet with its headers: within Ethernet's 1500"),
     };
 
     /// Headers of a data packet, including IP.
     header: Bytes = Declared {
+        of: Key(Side::Both),
         doc: "headers of a data packet, IP included",
         kind: data(0, 1_000),
-        tcp: Key("52B", "IPv4 20, TCP 20, timestamps 12: RFC 7323 appendix A"),
-        quic: Key(
+        tcp: Is("52B", "IPv4 20, TCP 20, timestamps 12: RFC 7323 appendix A"),
+        quic: Is(
             "55B",
             "IPv4 20, UDP 8, short header of RFC 9000 section 17.3 with an 8-byte connection ID \
              and a 2-byte packet number 11, AEAD tag 16",
@@ -144,10 +52,11 @@ settings! {
 
     /// Size of a pure acknowledgement, including IP.
     ack_size: Bytes = Declared {
+        of: Host(Side::Receiver),
         doc: "size of a pure acknowledgement, IP included",
         kind: PACKET,
-        tcp: Key("52B", "the same headers"),
-        quic: Key(
+        tcp: Is("52B", "the same headers"),
+        quic: Is(
             "67B",
             "the same headers and about 12 bytes of ACK frame, RFC 9000 section 19.3",
         ),
@@ -158,10 +67,11 @@ settings! {
     /// Deviation (RFC 6928 section 2): the initial window has ten packets of any size, as in Linux;
     /// the RFC has fewer above 1460 bytes.
     initial_window: u64 = Declared {
+        of: Key(Side::Sender),
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
-        tcp: Key("10", "RFC 6928"),
-        quic: Key("10", "RFC 9002 section 7.2"),
+        tcp: Is("10", "RFC 6928"),
+        quic: Is("10", "RFC 9002 section 7.2"),
     };
 
     /// Receive window; `None` for no limit.
@@ -170,24 +80,26 @@ settings! {
     /// once, so that the window never stays closed, and the sender has no window probes. If the
     /// window is zero, the sender never sends.
     receive_window: Option<Bytes> = Declared {
+        of: Key(Side::Receiver),
         doc: "receive window",
         kind: Kind::AMOUNT,
-        tcp: Key("unlimited", ""),
-        quic: Key("unlimited", ""),
+        tcp: Is("unlimited", ""),
+        quic: Is("unlimited", ""),
     };
 
     /// Receive window at the beginning of a connection, which the receiver then raises. `None`:
     /// [`Config::receive_window`] from the start.
     initial_receive_window: Option<Bytes> = Declared {
+        of: Key(Side::Receiver),
         doc: "receive window at first, which the receiver raises up to `receive_window` as data \
               arrive; unlimited: it is `receive_window` from the start",
         kind: Kind::AMOUNT,
-        tcp: Key(
+        tcp: Is(
             "unlimited",
             "64KiB in Linux, up to half of tcp_rmem's 6MiB up to 6.15: dynamic right-sizing, \
              tcp_rcv_space_adjust",
         ),
-        quic: Key(
+        quic: Is(
             "unlimited",
             "RFC 9000 sections 4.1 and 4.2; 768KiB in quic-go, up to 15MiB: it doubles if half of it \
              is read in two round trips",
@@ -196,12 +108,13 @@ settings! {
 
     /// How the receiver raises its window from [`Config::initial_receive_window`]; TCP only.
     window_tuning: WindowTuning = Declared {
+        of: Host(Side::Receiver),
         doc: "how the receiver raises `initial_receive_window`: with `linux-6.18` each packet opens \
               the window by two, as long as the receive buffer has room, and is then acknowledged at \
               once; the buffer at first has the memory of two windows, of which a packet's headers \
               and bookkeeping take a part",
         kind: choice::<WindowTuning>(),
-        tcp: Key(
+        tcp: Is(
             "linux-6.15",
             "Linux 6.15 and 6.18: tcp_rcv_space_adjust, tcp_grow_window; with the latter, 64KiB up \
              to 20MiB by default",
@@ -211,23 +124,25 @@ settings! {
 
     /// The use of a window that the sender has not filled, for controllers with RFC 5681's window.
     cwnd_validation: CwndValidation = Declared {
+        of: Host(Side::Sender),
         doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
               `dctcp` and `vegas`: `rfc5681` restarts from the initial window after an idle \
               timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step",
         kind: choice::<CwndValidation>(),
-        tcp: Key(
+        tcp: Is(
             "rfc5681",
             "RFC 5681 section 4.1; RFC 7661; Linux tcp_cwnd_restart, tcp_cwnd_application_limited",
         ),
-        quic: Key("rfc5681", "RFC 9002 section 7.8, as TCP"),
+        quic: Is("rfc5681", "RFC 9002 section 7.8, as TCP"),
     };
 
     /// Data packets received for each acknowledgement, of any size.
     ack_every: u64 = Declared {
+        of: Key(Side::Receiver),
         doc: "data packets for each acknowledgement",
         kind: Kind::COUNT,
-        tcp: Key("2", "RFC 9293 section 3.8.6.3"),
-        quic: Key("2", "RFC 9000 section 13.2.2"),
+        tcp: Is("2", "RFC 9293 section 3.8.6.3"),
+        quic: Is("2", "RFC 9000 section 13.2.2"),
     };
 
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
@@ -236,14 +151,15 @@ settings! {
     /// beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
     /// "linux-6.18"`), and others after pauses and duplicates.
     quick_acks: u64 = Declared {
+        of: Host(Side::Receiver),
         doc: "number of first packets that are each acknowledged at once",
         kind: integer(0, 1_000_000_000),
-        tcp: Key(
+        tcp: Is(
             "0",
             "16 in Linux, TCP_MAX_QUICKACKS, and more while its receive window grows \
              (`window_tuning`); 1 in ns-3",
         ),
-        quic: Key("0", "RFC 9000 section 13.2.2 has one acknowledgement for two packets"),
+        quic: Is("0", "RFC 9000 section 13.2.2 has one acknowledgement for two packets"),
     };
 
     /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
@@ -253,54 +169,60 @@ settings! {
     /// sockets that answer each message (ping-pong mode) are no exception, and a burst that ends
     /// for lack of data is not marked.
     burst_acks: bool = Declared {
+        of: Host(Side::Receiver),
         doc: "the last packet of each burst of several (`tso`) is acknowledged at once",
         kind: Kind::Switch(false),
-        tcp: Key("false", "true in Linux since 6.6, tcp_measure_rcv_mss"),
+        tcp: Is("false", "true in Linux since 6.6, tcp_measure_rcv_mss"),
         quic: Fixed("false"),
     };
 
     /// Longest delay of an acknowledgement.
     ack_delay: Duration = Declared {
+        of: Key(Side::Receiver),
         doc: "longest delay of an acknowledgement",
         kind: Kind::TIME,
-        tcp: Key("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
-        quic: Key("25ms", "max_ack_delay, RFC 9000 section 18.2"),
+        tcp: Is("40ms", "Linux TCP_DELACK_MIN; RFC 9293 allows up to 500ms"),
+        quic: Is("25ms", "max_ack_delay, RFC 9000 section 18.2"),
     };
 
     /// Acknowledgements in a round trip that the sender asks for with ACK_FREQUENCY frames; zero turns
     /// requests off. QUIC only.
     ack_frequency: u64 = Declared {
+        of: Key(Side::Sender),
         doc: "number of acknowledgements in a round trip that the sender asks for, by the window and \
               the round-trip time; 0: it does not ask, and `ack_every` and `ack_delay` apply",
         kind: integer(0, 1_000),
         tcp: Fixed("0"),
-        quic: Key("0", "draft-ietf-quic-ack-frequency section 8.1 recommends four or more"),
+        quic: Is("0", "draft-ietf-quic-ack-frequency section 8.1 recommends four or more"),
     };
 
     /// The reordering threshold in those requests.
     ack_reordering: u64 = Declared {
+        of: Host(Side::Sender),
         doc: "distance of a missing packet from the newest one that is acknowledged at once, with \
               `ack_frequency`; 1: any gap, 0: none",
         kind: integer(0, 255),
         tcp: Fixed("3"),
-        quic: Key("3", "draft-ietf-quic-ack-frequency section 6.2; RFC 9002 kPacketThreshold"),
+        quic: Is("3", "draft-ietf-quic-ack-frequency section 6.2; RFC 9002 kPacketThreshold"),
     };
 
     /// The receiver's shortest delay of an acknowledgement, below which the sender does not ask.
     min_ack_delay: Duration = Declared {
+        of: Host(Side::Receiver),
         doc: "shortest delay of an acknowledgement that the sender asks for, with `ack_frequency`",
         kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(16_383)),
         tcp: Fixed("1ms"),
-        quic: Key("1ms", "draft-ietf-quic-ack-frequency section 3, min_ack_delay"),
+        quic: Is("1ms", "draft-ietf-quic-ack-frequency section 3, min_ack_delay"),
     };
 
     /// Whether the probes of a timeout ask for an acknowledgement at once. QUIC only.
     immediate_ack: bool = Declared {
+        of: Host(Side::Sender),
         doc: "probes after a timeout carry IMMEDIATE_ACK, so that the receiver does not delay its \
               answer",
         kind: Kind::Switch(false),
         tcp: Fixed("false"),
-        quic: Key("false", "draft-ietf-quic-ack-frequency section 5"),
+        quic: Is("false", "draft-ietf-quic-ack-frequency section 5"),
     };
 
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
@@ -309,81 +231,79 @@ settings! {
     /// Deviation (RFC 5681 section 3.2; RFC 3042 section 2): without ranges, TCP's sender ignores
     /// duplicate acknowledgements, and relies on its retransmission timer alone.
     sack_ranges: u64 = Declared {
+        of: Key(Side::Receiver),
         doc: "ranges that an acknowledgement reports beyond the cumulative one",
         kind: integer(0, 256),
-        tcp: Key("3", "RFC 2018 section 3, with timestamps"),
-        quic: Key("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
+        tcp: Is("3", "RFC 2018 section 3, with timestamps"),
+        quic: Is("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
     };
 
-    /// Whether packets are ECN-capable if the controller uses ECN.
-    ecn: bool = Declared {
-        doc: "ECN, if the controller uses it",
+    /// The controllers whose packets are ECN-capable.
+    ecn: EcnRequest = Declared {
+        of: Key(Side::Both),
+        doc: "ECN, for each controller that can use it; false: for none",
         kind: Kind::Switch(false),
-        tcp: Key("true", ""),
-        quic: Key("true", ""),
+        tcp: Is("true", "RFC 3168 section 6.1.1"),
+        quic: Is("true", "RFC 9000 section 13.4.1"),
     };
 
     /// SYNs that ask for ECN before the client continues without ECN; zero for no limit. QUIC
     /// negotiates no ECN.
     ecn_syns: u64 = Declared {
+        of: Host(Side::Sender),
         doc: "number of SYNs that ask for ECN; if none is answered, the client repeats the SYN and \
               opens the connection without ECN; 0: it never gives up ECN",
         kind: integer(0, 100),
-        tcp: Key("2", "RFC 9768 section 3.1.4.1; RFC 3168 section 6.1.1.1 allows 1, as in Linux"),
+        tcp: Is("2", "RFC 9768 section 3.1.4.1; RFC 3168 section 6.1.1.1 allows 1, as in Linux"),
         quic: Fixed("2"),
     };
 
     /// Whether the sender validates the ECN counts, and stops its use of ECN on a path that damages
     /// the ECN field.
     ecn_validation: bool = Declared {
+        of: Key(Side::Sender),
         doc: "the sender validates the ECN counts of acknowledgements, and sends packets without \
-              ECN after it has found the ECN field damaged; needs exact counts",
+              ECN after a failure: TCP after four round trips with no feedback but CE, or packets \
+              counted with another codepoint or not counted; QUIC by its first ten packets too; \
+              needs exact counts",
         kind: Kind::Switch(false),
-        tcp: Described(
-            "false",
-            "RFC 9768 section 3.2.2.3",
-            "the sender validates the ECN counts of acknowledgements (four round trips with no \
-             feedback but CE, packets counted with another codepoint or not counted), and then \
-             sends packets without ECN; needs exact counts",
-        ),
-        quic: Described(
+        tcp: Is("false", "RFC 9768 section 3.2.2.3"),
+        quic: Is(
             "false",
             "RFC 9000 section 13.4.2 and appendix A.4, which require it; quic-go's ecn.go fails \
              a test whose packets are all marked or lost",
-            "the sender tests ECN with its first ten packets, validates the ECN counts of \
-             acknowledgements, and sends packets without ECN if either fails",
         ),
     };
 
     /// Whether acknowledgements can give the arrival time of each packet.
     receive_times: bool = Declared {
+        of: Key(Side::Receiver),
         doc: "acknowledgements contain the arrival time of each packet, if the controller uses it",
         kind: Kind::Switch(false),
-        tcp: Key(
+        tcp: Is(
             "false",
             "the timestamps of RFC 7323 tick in milliseconds, and an acknowledgement has one for \
              all its packets",
         ),
-        quic: Key("true", "draft-ietf-quic-receive-ts"),
+        quic: Is("true", "draft-ietf-quic-receive-ts"),
     };
 
     /// The handshake, which the host carries out.
     handshake: HandshakeMode = Declared {
-        doc: "",
+        of: Key(Side::Both),
+        doc: "`1-rtt`: SYN and SYN-ACK of 60B each come before the data, in QUIC an Initial of 1228B \
+              and three such packets in answer; `0-rtt`: the data come with the SYN (Fast Open) or \
+              follow the Initial; `none`: the connection is open at `start`",
         kind: choice::<HandshakeMode>(),
-        tcp: Described(
+        tcp: Is(
             "1-rtt",
             "RFC 9293 section 3.5, RFC 7413; 60B: IPv4 20, TCP 20, MSS 4, SACK permitted 2, \
              timestamps 10, NOP 1, window scale 3",
-            "`1-rtt`: SYN and SYN-ACK of 60B each come before the data; `0-rtt`: Fast Open, the \
-             SYN carries the first packet's data; `none`: the connection is open at `start`",
         ),
-        quic: Described(
+        quic: Is(
             "1-rtt",
             "RFC 9001 sections 4.1 and 4.6; RFC 9000 section 14.1: 1200 bytes with IPv4 20 and \
              UDP 8, section 8.1: three times as much",
-            "`1-rtt`: an Initial of 1228B and three such packets in answer come before the data; \
-             `0-rtt`: data follow the Initial; `none`: the connection is open at `start`",
         ),
     };
 
@@ -392,34 +312,37 @@ settings! {
     /// the controller paces its initial window
     /// ([`sojourn_cc::Controller::paces_initial_window`]); otherwise, it is zero.
     initial_burst: Option<u64> = Declared {
+        of: Host(Side::Sender),
         doc: "number of first packets that leave unpaced if a rate paces packets; if absent, 10 \
               for `bbr`, `lola` and the pacing of this transport, as in stacks, and 0 for other \
               controllers that pace",
         kind: Kind::COUNT,
-        tcp: Key("", INITIAL_BURST),
-        quic: Key("", INITIAL_BURST),
+        tcp: Is("", INITIAL_BURST),
+        quic: Is("", INITIAL_BURST),
     };
 
     /// Whether the transport paces packets if the controller does not.
     pacing: bool = Declared {
+        of: Key(Side::Sender),
         doc: "pacing, if the controller does not pace",
         kind: Kind::Switch(false),
-        tcp: Key("false", "Linux paces only if the controller requests it"),
-        quic: Key("true", "RFC 9002 section 7.7"),
+        tcp: Is("false", "Linux paces only if the controller requests it"),
+        quic: Is("true", "RFC 9002 section 7.7"),
     };
 
     /// Greatest burst of segmentation offload, which leaves back to back, in bytes of payload; zero
     /// disables bursts.
     tso: Bytes = Declared {
+        of: Key(Side::Sender),
         doc: "greatest burst of payload that leaves back to back, as with segmentation offload; \
               0B for single packets",
         kind: data(0, 65_536),
-        tcp: Key(
+        tcp: Is(
             "0B",
             "with it, a burst is about 1ms of the pacing rate, and at least two packets: Linux \
              6.12 tcp_tso_autosize",
         ),
-        quic: Key(
+        quic: Is(
             "0B",
             "with it, UDP GSO fills its batches at any rate; 14200B: ten packets",
         ),
@@ -427,21 +350,23 @@ settings! {
 
     /// When a TCP burst waits for an acknowledgement that lets a greater one leave.
     tso_defer: TsoDefer = Declared {
+        of: Host(Side::Sender),
         doc: "distance of the next acknowledgement up to which a burst (`tso`) waits for it: half \
               a round trip; with `linux-6.18`, at most 1ms",
         kind: choice::<TsoDefer>(),
-        tcp: Key("linux-6.12", "linux-6.18 in Linux since October 2025, tcp_tso_should_defer"),
+        tcp: Is("linux-6.12", "linux-6.18 in Linux since October 2025, tcp_tso_should_defer"),
         quic: Fixed("linux-6.12"),
     };
 
     /// Greatest amount of this connection's packets in the queue of the sending host, which the host
     /// counts ([`crate::Sender::may_queue`]). `None`: no limit; TCP only.
     small_queues: Option<Bytes> = Declared {
+        of: Host(Side::Sender),
         doc: "greatest amount of the flow's packets in the queue and ring of its first link, the host's \
               interface, as with TCP small queues: 1ms of the pacing rate, or two bursts or packets \
               if these are more, and at most this",
         kind: Kind::AMOUNT,
-        tcp: Key(
+        tcp: Is(
             "unlimited",
             "4MiB in Linux since 2025, 1MiB before, tcp_limit_output_bytes: tcp_small_queue_check",
         ),
@@ -450,20 +375,22 @@ settings! {
 
     /// Longest time for which the receiving host holds packets for a batch; zero disables batches.
     gro: Duration = Declared {
+        of: Key(Side::Receiver),
         doc: "longest time for which the receiving host holds packets, to pass on and \
               acknowledge them together; 0s: no coalescing",
         // Hosts delay interrupts by tens of microseconds, rarely hundreds.
         kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_millis(10)),
-        tcp: Key("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
-        quic: Key("0s", "UDP GRO, as TCP's"),
+        tcp: Is("0s", "ethtool -C rx-usecs, Linux gro_flush_timeout"),
+        quic: Is("0s", "UDP GRO, as TCP's"),
     };
 
     /// Minimum of the variance term of RTO and PTO.
     min_rto: Duration = Declared {
+        of: Host(Side::Sender),
         doc: "minimum of the variance term of the retransmission timeout",
         kind: Kind::SPAN,
-        tcp: Key("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
-        quic: Key("1ms", "kGranularity, RFC 9002 section 6.1.2"),
+        tcp: Is("200ms", "Linux TCP_RTO_MIN; RFC 6298 has 1s"),
+        quic: Is("1ms", "kGranularity, RFC 9002 section 6.1.2"),
     };
 
     /// Whether the window grows outside recovery by acknowledgements that do not advance SND.UNA.
@@ -472,9 +399,10 @@ settings! {
     /// before a recovery; `growth_by_sack = false` follows the RFC, as Linux does
     /// (`tcp_may_raise_cwnd`) until it has seen packets reordered by more than three.
     growth_by_sack: bool = Declared {
+        of: Host(Side::Sender),
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),
-        tcp: Key(
+        tcp: Is(
             "true",
             "which keeps the published figures; RFC 3042 section 2 and Linux's tcp_may_raise_cwnd \
              have false",
@@ -487,28 +415,31 @@ settings! {
     /// Deviation (Linux): timers expire at their time by default. Linux adds two ticks to the
     /// reordering timer, and to the tail loss probe with more than one packet in flight.
     timer_slack: Duration = Declared {
+        of: Host(Side::Sender),
         doc: "time that the reordering timer and the tail loss probe wait beyond their due time",
         kind: Kind::TIME,
-        tcp: Key("0s", "8ms in Linux with 250 ticks a second: TCP_TIMEOUT_MIN, two ticks"),
+        tcp: Is("0s", "8ms in Linux with 250 ticks a second: TCP_TIMEOUT_MIN, two ticks"),
         quic: Fixed("0s"),
     };
 
     /// The receiver's echo of marks. QUIC always has exact counts.
     ecn_feedback: EcnFeedback = Declared {
+        of: Key(Side::Receiver),
         doc: "how the receiver echoes ECN marks: `accurate` by exact counts, `classic` by a flag \
               once a round trip, as some hosts do",
         kind: choice::<EcnFeedback>(),
-        tcp: Key("accurate", "RFC 9768; RFC 3168 section 6.1.3"),
+        tcp: Is("accurate", "RFC 9768; RFC 3168 section 6.1.3"),
         quic: Fixed("accurate"),
     };
 
     /// The receiver's acknowledgements at ECN marks; TCP only.
     ecn_acks: EcnAcks = Declared {
+        of: Host(Side::Receiver),
         doc: "acknowledgements at ECN marks: `rfc9768` acknowledges a change of CE at once; with \
               `linux`, the packets before it have an acknowledgement of their own, and with \
               classic feedback a first mark and CWR are acknowledged at once",
         kind: choice::<EcnAcks>(),
-        tcp: Key(
+        tcp: Is(
             "rfc9768",
             "RFC 9768 section 3.2.2.5.1; Linux dctcp_ece_ack_update, __tcp_ecn_check_ce, \
              tcp_ecn_accept_cwr",
@@ -521,12 +452,13 @@ settings! {
     /// first retransmission leaves at once, and further packets when the bytes in flight fit the
     /// window (RFC 6675 section 5, step 4).
     prr: Option<PrrRule> = Declared {
+        of: Host(Side::Sender),
         doc: "how a reduction of the window is spread over a round trip, if the controller \
               leaves it to the transport; with `linux-5.10` an unused opportunity to send is \
               lost until the reduction ends; `linux-6.18` counts whole packets, rounded up; with \
               `none` the window shrinks at once",
         kind: choice_or_none::<PrrRule>(),
-        tcp: Key("rfc9937", "RFC 9937; Linux 5.10 and 6.18 tcp_cwnd_reduction; RFC 6675"),
+        tcp: Is("rfc9937", "RFC 9937; Linux 5.10 and 6.18 tcp_cwnd_reduction; RFC 6675"),
         quic: Fixed("none"),
     };
 
@@ -534,22 +466,23 @@ settings! {
     /// transmission that it answers. Without them, only F-RTO and DSACK detect spurious
     /// retransmissions. QUIC has packet numbers in either case.
     timestamps: bool = Declared {
+        of: Key(Side::Both),
         doc: "timestamps, by which a sender distinguishes a late segment from a lost one at \
-              once; without them, set `header` and `ack_size` 12B lower; F-RTO and DSACK then \
-              detect it later",
+              once; without them, set `header` 12B lower; F-RTO and DSACK then detect it later",
         kind: Kind::Switch(false),
-        tcp: Key("true", "RFC 7323; RFC 3522 (Eifel)"),
+        tcp: Is("true", "RFC 7323; RFC 3522 (Eifel)"),
         quic: Fixed("false"),
     };
 
     /// The losses that begin a recovery period; QUIC only.
     recovery_period: RecoveryPeriod = Declared {
+        of: Host(Side::Sender),
         doc: "losses that begin a recovery period: those of packets sent after the last \
               reduction; with `picoquic-2022`, all after the end of the last period, so that one \
               overflow may reduce the window twice",
         kind: choice::<RecoveryPeriod>(),
         tcp: Fixed("rfc9002"),
-        quic: Key(
+        quic: Is(
             "rfc9002",
             "RFC 9002 appendix B.6; picoquic until 31 August 2022",
         ),
@@ -562,6 +495,15 @@ const INITIAL_BURST: &str = "Linux tcp_update_skb_after_send; RFC 9002 section 7
                              draft-ietf-ccwg-bbr-06 section 5.6.2 pace the initial window";
 
 impl Config {
+    /// Whether the packets of a controller with these needs are ECN-capable.
+    pub fn has_ecn(&self, needs: &Needs) -> bool {
+        match self.ecn {
+            EcnRequest::Always => needs.ecn != EcnUse::None,
+            EcnRequest::Needed => matches!(needs.ecn, EcnUse::Counts | EcnUse::L4s),
+            EcnRequest::Never => false,
+        }
+    }
+
     /// The receive window in bytes; the greatest number for no limit.
     pub(crate) fn window_limit(&self) -> u64 {
         self.receive_window.unwrap_or(Bytes::MAX).0

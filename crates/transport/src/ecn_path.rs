@@ -2,7 +2,7 @@
 
 use sojourn_units::Ecn;
 
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::wire::EcnCounts;
 
 /// ECN-capable packets that a QUIC sender sends before it waits for their feedback (RFC 9000

@@ -7,7 +7,8 @@
 
 use sojourn_units::{Duration, Instant};
 
-use crate::config::{Config, Profile};
+use crate::choices::Profile;
+use crate::config::Config;
 use crate::wire::Data;
 
 /// `GRO_LEGACY_MAX_SIZE`, here in bytes of payload.

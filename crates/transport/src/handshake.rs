@@ -13,7 +13,7 @@
 
 use sojourn_units::{Duration, Instant};
 
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::rtt::{INITIAL_RTO, INITIAL_RTT, MAX_RTO};
 
 /// A packet of the handshake that must leave now.

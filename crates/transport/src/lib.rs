@@ -10,12 +10,14 @@
 //! QUIC; TCP has the same information in its timestamps.
 
 mod ack_frequency;
+mod choices;
 mod config;
 mod delivery;
 mod ecn_path;
 mod f_rto;
 mod gro;
 mod handshake;
+mod hosts;
 mod loss;
 mod newly;
 mod pacer;
@@ -39,13 +41,15 @@ mod window_tuning;
 mod wire;
 
 pub use ack_frequency::{AckFrames, AckRequest};
-pub use config::{
-    Config, CwndValidation, EcnAcks, EcnFeedback, HandshakeMode, Profile, PrrRule, RecoveryPeriod,
-    TsoDefer, WindowTuning,
+pub use choices::{
+    CwndValidation, EcnAcks, EcnFeedback, EcnRequest, HandshakeMode, Profile, PrrRule,
+    RecoveryPeriod, TsoDefer, WindowTuning,
 };
+pub use config::Config;
 pub use delivery::{Delivery, Stamp};
 pub use ecn_path::EcnFailure;
 pub use handshake::{Answered, Handshake, Repeat};
+pub use hosts::{Host, HostSetting, Parameter};
 pub use newly::Newest;
 pub use pacer::Pacer;
 pub use ranges::RangeSet;
@@ -57,7 +61,7 @@ pub use rtp::{
 };
 pub use seen::Seen;
 pub use sender::{LossCause, Poll, Sender, Stats, Vitals, Why};
-pub use setting::{Choice, Setting};
+pub use setting::{Choice, Setting, Side};
 pub use stack::{
     Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };

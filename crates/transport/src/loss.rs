@@ -2,7 +2,7 @@
 
 use sojourn_units::{Duration, Instant};
 
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::newly::Newly;
 use crate::rtt::Rtt;
 

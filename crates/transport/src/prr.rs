@@ -8,7 +8,7 @@
 
 use sojourn_units::Bytes;
 
-use crate::config::PrrRule;
+use crate::choices::PrrRule;
 
 /// The state of one reduction (RFC 9937 section 6).
 #[derive(Clone, Copy, Debug)]

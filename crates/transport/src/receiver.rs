@@ -3,7 +3,8 @@
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::ack_frequency::{AckFrames, Responder};
-use crate::config::{Config, EcnAcks, EcnFeedback, Profile};
+use crate::choices::{EcnAcks, EcnFeedback, Profile};
+use crate::config::Config;
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::window_tuning::Tuner;

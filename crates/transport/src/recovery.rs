@@ -2,7 +2,7 @@
 
 use sojourn_units::Instant;
 
-use crate::config::{Profile, RecoveryPeriod};
+use crate::choices::{Profile, RecoveryPeriod};
 use crate::f_rto::FRto;
 use crate::prr::Prr;
 

@@ -2,7 +2,7 @@
 
 use sojourn_units::{Duration, Instant};
 
-use crate::config::Profile;
+use crate::choices::Profile;
 
 /// Smoothed round-trip time (RFC 6298 section 2, RFC 9002 section 5).
 #[derive(Clone, Debug)]

@@ -1,27 +1,68 @@
-//! Declarations of settings. From one of them come a field of [`crate::Config`], the default of
-//! each profile, the key of a scenario and the reader of its value.
+//! Declarations of settings. From one of them come a field of [`crate::Config`], its value in each
+//! profile, the key of a scenario and the reader of its value.
 
 use sojourn_params::{Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
-use crate::config::Profile;
+use crate::choices::Profile;
 
-/// A setting that a profile offers to scenarios.
+/// The end of a connection to which a setting belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The end that sends the data.
+    Sender,
+    /// The end that receives and acknowledges them.
+    Receiver,
+    /// Both, by agreement: that of the sender's host counts.
+    Both,
+}
+
+impl Side {
+    /// Its name in listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Sender => "sender",
+            Side::Receiver => "receiver",
+            Side::Both => "both",
+        }
+    }
+}
+
+/// A setting of a connection: the only place that knows it besides the code that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its name in scenarios.
+    /// Its name in scenarios and hosts.
     pub name: &'static str,
     /// Its unit and range. The default of the kind has no meaning.
     pub kind: Kind,
-    /// Its default in the spelling of scenarios. `None`: it may be absent, which has a meaning of
-    /// its own.
-    pub default: Option<&'static str>,
     /// Whether it may be `unlimited`, which is [`Bytes::MAX`] as a [`Value`].
     pub may_be_unlimited: bool,
     /// Description in one line.
     pub doc: &'static str,
-    /// Source of the default; may be empty.
-    pub source: &'static str,
+    of: Of,
+    tcp: In,
+    quic: In,
+}
+
+impl Setting {
+    /// Whether it is a key of scenarios. The others are data of hosts.
+    pub const fn is_key(&self) -> bool {
+        matches!(self.of, Of::Key(_))
+    }
+
+    /// The end to which it belongs.
+    pub fn side(&self) -> Side {
+        self.of.side()
+    }
+
+    /// Its value in a profile, as scenarios spell it (empty: absent), and the source of this value.
+    /// `None`: the profile has no such setting.
+    pub fn of_profile(&self, profile: Profile) -> Option<(&'static str, &'static str)> {
+        match within(self.tcp, self.quic, profile) {
+            Is(value, source) => Some((value, source)),
+            Fixed(_) => None,
+        }
+    }
 }
 
 /// A setting that has one of several names.
@@ -88,10 +129,25 @@ macro_rules! settings {
                 $config { profile, $($name: $declared.value(profile),)+ }
             }
 
-            /// The settings that a profile offers to scenarios.
-            pub fn settings(profile: Profile) -> Vec<Setting> {
-                let all = [$($declared.setting::<$type>(stringify!($name), profile),)+];
-                all.into_iter().flatten().collect()
+            /// All settings, in the order of their declaration.
+            pub const SETTINGS: &'static [Setting] =
+                &[$($declared.setting::<$type>(stringify!($name)),)+];
+
+            /// Takes the settings of one side from another connection's.
+            pub fn take(&mut self, side: Side, from: &$config) {
+                $(if $declared.of.side() == side {
+                    self.$name = from.$name;
+                })+
+            }
+
+            /// Changes a setting to a value in the spelling of scenarios; `None` if this name is
+            /// unknown, or the value is of another kind. The range is not checked.
+            pub fn put(&mut self, name: &str, text: &str) -> Option<()> {
+                match name {
+                    $(stringify!($name) => self.$name = <$type as Type>::parse(text)?,)+
+                    _ => return None,
+                }
+                Some(())
             }
 
             /// Changes a setting; `None` if this name is unknown, or the value is of another
@@ -108,9 +164,10 @@ macro_rules! settings {
 }
 pub(crate) use settings;
 
-/// A declaration: the only place that knows a setting besides the code that uses it.
+/// A declaration of a setting.
 pub(crate) struct Declared {
-    /// Description in one line, for scenarios.
+    pub(crate) of: Of,
+    /// Description in one line.
     pub(crate) doc: &'static str,
     /// Unit and range.
     pub(crate) kind: Kind,
@@ -118,40 +175,48 @@ pub(crate) struct Declared {
     pub(crate) quic: In,
 }
 
-/// A setting in one profile, with its value as scenarios spell it.
-#[derive(Clone, Copy)]
+/// Who may change a setting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of {
+    /// Scenarios.
+    Key(Side),
+    /// Hosts alone.
+    Host(Side),
+}
+
+impl Of {
+    pub(crate) const fn side(self) -> Side {
+        let (Of::Key(side) | Of::Host(side)) = self;
+        side
+    }
+}
+
+/// A setting in one profile, with its value as scenarios spell it (empty: absent).
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum In {
-    /// Scenarios may change it: its default (empty: absent) and the default's source.
-    Key(&'static str, &'static str),
-    /// The same, with a description for this profile.
-    Described(&'static str, &'static str, &'static str),
+    /// Its value and the value's source.
+    Is(&'static str, &'static str),
     /// The profile has no such setting: the value for the code that reads it.
     Fixed(&'static str),
 }
-use In::{Described, Fixed, Key};
+use In::{Fixed, Is};
+
+fn within(tcp: In, quic: In, profile: Profile) -> In {
+    match profile {
+        Profile::Tcp => tcp,
+        Profile::Quic => quic,
+    }
+}
 
 impl Declared {
-    fn within(&self, profile: Profile) -> In {
-        match profile {
-            Profile::Tcp => self.tcp,
-            Profile::Quic => self.quic,
-        }
-    }
-
     pub(crate) fn value<T: Type>(&self, profile: Profile) -> T {
-        let (Key(text, _) | Described(text, ..) | Fixed(text)) = self.within(profile);
-        T::parse(text).unwrap_or_else(|| panic!("the default `{text}` is of another type"))
+        let (Is(text, _) | Fixed(text)) = within(self.tcp, self.quic, profile);
+        T::parse(text).unwrap_or_else(|| panic!("the value `{text}` is of another type"))
     }
 
-    pub(crate) fn setting<T: Type>(&self, name: &'static str, profile: Profile) -> Option<Setting> {
-        let (default, source, doc) = match self.within(profile) {
-            Key(default, source) => (default, source, self.doc),
-            Described(default, source, doc) => (default, source, doc),
-            Fixed(_) => return None,
-        };
-        let default = Some(default).filter(|default| !default.is_empty());
-        let may_be_unlimited = T::MAY_BE_UNLIMITED;
-        Some(Setting { name, kind: self.kind, default, may_be_unlimited, doc, source })
+    pub(crate) const fn setting<T: Type>(self, name: &'static str) -> Setting {
+        let Declared { of, doc, kind, tcp, quic } = self;
+        Setting { name, kind, may_be_unlimited: T::MAY_BE_UNLIMITED, doc, of, tcp, quic }
     }
 }
 
@@ -215,6 +280,8 @@ impl<T: Choice> Type for T {
     fn read(value: &Value) -> Option<T> {
         match value {
             Value::Choice(name) => T::named(name),
+            Value::Switch(true) => T::named("true"),
+            Value::Switch(false) => T::named("false"),
             _ => None,
         }
     }

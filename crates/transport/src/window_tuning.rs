@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::config::{Config, Profile, WindowTuning};
+use crate::choices::{Profile, WindowTuning};
+use crate::config::Config;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::receive_buffer::Buffer;
 use crate::wire::{Data, WindowUpdate};

@@ -77,7 +77,7 @@ pub enum Error {
     Requests,
     /// The settings make packets that the path cannot carry.
     #[error(
-        "a packet of {size} bytes exceeds the path to {address}; set transport.mss to at most {most}B"
+        "a packet of {size} bytes exceeds the path to {address}; set host.mss to at most {most}B"
     )]
     TooLarge {
         /// The server's address.
@@ -153,7 +153,7 @@ fn reason_text(reason: &Reason) -> String {
                          of peers"
             .to_owned(),
         Reason::Terms => "the settings need more memory than it gives to a peer; use a larger \
-                          transport.mss, or raise its limit of memory"
+                          host.mss, or raise its limit of memory"
             .to_owned(),
         Reason::Version(version) => {
             format!("it has version {version} of the format, not {VERSION}; use the same release")

@@ -146,6 +146,11 @@ COMMANDS = (
         "sojourn.cli.listings:declare_queues",
     ),
     Command(
+        "hosts",
+        "list the hosts of flows, and the values of one with their sources",
+        "sojourn.cli.host_listing:declare",
+    ),
+    Command(
         "columns",
         "list the files of a run directory with their columns and keys",
         "sojourn.cli.listings:declare_columns",

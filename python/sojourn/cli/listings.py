@@ -22,24 +22,25 @@ Entry = Mapping[str, Any]
 
 def declare_controllers(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn controllers`."""
-    _declare(parser)
+    declare(parser)
     add_controller_option(parser)
     parser.set_defaults(execute=controllers)
 
 
 def declare_queues(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn queues`."""
-    _declare(parser)
+    declare(parser)
     parser.set_defaults(execute=queues)
 
 
 def declare_columns(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn columns`."""
-    _declare(parser, "show this file (`flows`), or this column or key (`spike_s`) of every file")
+    declare(parser, "show this file (`flows`), or this column or key (`spike_s`) of every file")
     parser.set_defaults(execute=list_columns)
 
 
-def _declare(parser: argparse.ArgumentParser, doc: str = "show this one in full") -> None:
+def declare(parser: argparse.ArgumentParser, doc: str = "show this one in full") -> None:
+    """Add the options of a listing."""
     parser.add_argument("name", metavar="NAME", nargs="?", help=doc)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -103,7 +104,7 @@ def _show_key(found: Sequence[columns.Table]) -> None:
 
 def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
     if args.name is not None:
-        entries = [_find(args.name, entries, kind)]
+        entries = [find(args.name, entries, kind)]
     if args.json:
         print(json.dumps(entries, indent=1))
     elif args.markdown:
@@ -115,7 +116,8 @@ def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
     return 0
 
 
-def _find(name: str, entries: Sequence[Entry], kind: str) -> Entry:
+def find(name: str, entries: Sequence[Entry], kind: str) -> Entry:
+    """Return the entry of this name; raise an error that names the nearest one."""
     named = {entry["name"]: entry for entry in entries}
     require_known(kind, name, list(named))
     return named[name]

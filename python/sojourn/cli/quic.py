@@ -143,7 +143,7 @@ def _declare_controller(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
         "parameter of the controller such as control.beta=0.5, or a setting such as "
-        "transport.mtu=1500B; may be repeated",
+        "stack.mtu=1500B; may be repeated",
     )
     add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
 

@@ -40,7 +40,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
         "parameter of the controller such as control.beta=0.5, or a setting such as "
-        "transport.mss=1200B; may be repeated",
+        "host.mss=1200B; may be repeated",
     )
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--bytes", metavar="SIZE", help="send this much, such as 100MB")

@@ -31,7 +31,7 @@ AXES = {
     f"link.{_BACK}.delay": "--rtts",
     "duration": "--duration",
     "seed": "--seed",
-    "flow.flow-1.transport.stack": "--stack or --quic",
+    "flow.flow-1.stack": "--stack or --quic",
 }
 """The command's option for each place in a scenario."""
 
@@ -133,7 +133,7 @@ def scenario(axes: Axes, place: Place) -> Scenario:
             path=[BOTTLENECK],
             back=[_BACK],
             start=_SECOND_STARTS if number else "0s",
-            transport=_transport(axes, control, place.carrier),
+            **_carrier(axes, control, place.carrier),
         )
     return built
 
@@ -149,13 +149,13 @@ def _queue(axes: Axes, name: str) -> dict[str, object]:
     return table
 
 
-def _transport(axes: Axes, control: str, carrier: str | None) -> dict[str, object] | None:
+def _carrier(axes: Axes, control: str, carrier: str | None) -> dict[str, Any]:
     stack = axes.stack if carrier is None else carrier
     if stack not in (None, MODEL):
         return {"stack": stack}
-    profile = {} if stack is None else {"profile": stack}
+    like = {} if stack is None else {"like": stack}
     times = {"receive_times": True} if _measures_arrivals(axes, control) else {}
-    return {**profile, **times} or None
+    return {"host": {**like, **times} or None}
 
 
 def _measures_arrivals(axes: Axes, control: str) -> bool:

@@ -79,7 +79,7 @@ fn requests_over_udp_are_answered_and_timed() {
 fn assert_responses(stack: Stack, start: u32) {
     for (handshake, round_trips) in [("none", 1.0), ("1-rtt", 2.0)] {
         let source = format!(
-            "start = \"{start}s\"\ntransport = {{ handshake = \"{handshake}\", ack_every = 1 }}\n\
+            "start = \"{start}s\"\nhost = {{ handshake = \"{handshake}\", ack_every = 1 }}\n\
              source = {{ kind = \"request\", request = \"100B\", response = \"3kB\", count = 5, \
              interval = \"100ms\" }}"
         );

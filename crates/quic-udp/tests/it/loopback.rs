@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sojourn_quic::host::{SERVER_NAME, cryptography};
+use sojourn_quic::endpoint::{SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::{Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings};
 use sojourn_udp::io::{Clock, Socket, Writer, open_here};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
 use sojourn_transport::{Delivery, Reduced, StackState};
-#[cfg(feature = "host")]
+#[cfg(feature = "endpoint")]
 use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -315,7 +315,7 @@ impl Ledger {
     }
 
     /// The state of the sender, for logs.
-    #[cfg(feature = "host")]
+    #[cfg(feature = "endpoint")]
     pub(crate) fn vitals(&self) -> Vitals {
         let probe = self.probe();
         Vitals {

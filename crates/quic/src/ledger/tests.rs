@@ -123,7 +123,7 @@ fn a_closed_gate_opens_for_a_window_below_one_packet() {
 }
 
 /// quinn reports only the bytes of lost packets. Those that the ledger cannot find have no numbers.
-#[cfg(all(feature = "quinn", feature = "host"))]
+#[cfg(all(feature = "quinn", feature = "endpoint"))]
 #[test]
 fn losses_that_match_no_packet_are_counted_by_their_bytes() {
     use sojourn_transport::StackEvent;

@@ -28,7 +28,7 @@ use sojourn_transport::Lacks;
 pub use crate::refusal::KitError;
 pub use gated::{Gated, codepoint};
 pub use kit::Kit;
-#[cfg(feature = "host")]
+#[cfg(feature = "endpoint")]
 pub(crate) use kit::Link;
 
 /// Inputs that quinn cannot give to a controller.

@@ -192,7 +192,7 @@ impl Link {
     }
 
     /// The counts of the connection.
-    #[cfg(feature = "host")]
+    #[cfg(feature = "endpoint")]
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }

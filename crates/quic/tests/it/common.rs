@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use sojourn_quic::host::stacks;
+use sojourn_quic::endpoint::stacks;
 use sojourn_scenario::{Document, Errors, Known, Scenario};
 use sojourn_sim::{FlowSummary, LinkSummary, RunSummary, Simulation};
 use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackState, Stacks};

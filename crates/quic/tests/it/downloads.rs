@@ -6,14 +6,15 @@ use sojourn_sim::RunSummary;
 use crate::common::{flow, link, run};
 
 /// noq with packets of 1440 bytes, each acknowledged at once.
-pub(crate) const NOQ: &str = r#"{ stack = "noq", mtu = "1440B", ack_every = 1 }"#;
-pub(crate) const QUINN: &str = r#"{ stack = "quinn", mtu = "1440B", ack_every = 1 }"#;
-const PLAIN: &str = r#"{ stack = "noq", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
-const QUINN_PLAIN: &str = r#"{ stack = "quinn", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
+pub(crate) const NOQ: &str = r#"stack = { kind = "noq", mtu = "1440B", ack_every = 1 }"#;
+pub(crate) const QUINN: &str = r#"stack = { kind = "quinn", mtu = "1440B", ack_every = 1 }"#;
+const PLAIN: &str = r#"stack = { kind = "noq", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
+const QUINN_PLAIN: &str =
+    r#"stack = { kind = "quinn", crypto = "none", mtu = "1440B", ack_every = 1 }"#;
 /// Sojourn's own QUIC, with as many bytes of payload in a packet as noq has: 1440 bytes, minus IP
 /// and UDP 28, short header 10, AEAD tag 16, STREAM frame 8.
 pub(crate) const MODEL: &str =
-    r#"{ profile = "quic", mss = "1378B", header = "62B", ack_every = 1 }"#;
+    r#"host = { like = "quic", mss = "1378B", header = "62B", ack_every = 1 }"#;
 const PRAGUE: &str = "\"prague\"";
 const RENO: &str = "\"reno\"";
 const DROPTAIL: &str = "\"droptail\"";
@@ -38,7 +39,7 @@ delay = "10ms"
 control = {control}
 path = ["down"]
 back = ["up"]
-transport = {transport}
+{transport}
 source = {{ kind = "request", request = "257B", response = "1MB", count = 4 }}
 "#
     )

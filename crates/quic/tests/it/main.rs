@@ -1,5 +1,5 @@
 //! Tests of the stacks in virtual time.
-#![cfg(all(feature = "host", feature = "noq", feature = "quinn"))]
+#![cfg(all(feature = "endpoint", feature = "noq", feature = "quinn"))]
 
 mod common;
 mod downloads;

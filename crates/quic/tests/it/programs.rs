@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The servers' certificate, which is its own issuer.
-const CERTIFICATE: &[u8] = include_bytes!("../../src/host/laboratory.crt.der");
+const CERTIFICATE: &[u8] = include_bytes!("../../src/endpoint/laboratory.crt.der");
 
 /// Ends the server with the test.
 struct Server(Child, SocketAddr);
@@ -25,7 +25,7 @@ impl Server {
     fn start(name: &str, control: &str) -> Server {
         let tests = std::env::current_exe().unwrap();
         let program = tests.parent().and_then(Path::parent).unwrap().join("examples").join(name);
-        let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/host");
+        let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/endpoint");
         // The port is free again when the server binds it.
         let address = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (cert, key) = (here.join("laboratory.crt.der"), here.join("laboratory.key.der"));
@@ -66,7 +66,7 @@ macro_rules! download {
         )?;
         // The client repeats its first packet until the server listens.
         let connecting =
-            endpoint.connect_with(config, server.1, sojourn_quic::host::$stack::SERVER_NAME)?;
+            endpoint.connect_with(config, server.1, sojourn_quic::endpoint::$stack::SERVER_NAME)?;
         let connection = tokio::time::timeout(Duration::from_secs(20), connecting).await??;
         let mut stream = connection.accept_uni().await?;
         let mut received = 0;

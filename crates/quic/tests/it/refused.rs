@@ -1,6 +1,6 @@
 //! Scenarios that a stack cannot serve, and kits.
 
-use sojourn_quic::host::stacks;
+use sojourn_quic::endpoint::stacks;
 use sojourn_quic::{KitError, noq, quinn};
 use sojourn_transport::Stacks;
 
@@ -25,11 +25,11 @@ fn a_controller_whose_needs_the_stack_cannot_meet_is_named() {
 
 #[test]
 fn unknown_stacks_and_keys_are_named() {
-    let said = refusal("\"prague\"", r#"{ stack = "nop" }"#, stacks());
+    let said = refusal("\"prague\"", r#"stack = "nop""#, stacks());
     assert!(said.contains("there is no stack `nop`") && said.contains("`noq`"), "{said}");
     let said = refusal("\"prague\"", NOQ, Stacks::none());
     assert!(said.contains("this program knows no stack"), "{said}");
-    let said = refusal("\"prague\"", r#"{ stack = "noq", mss = "1000B" }"#, stacks());
+    let said = refusal("\"prague\"", r#"stack = { kind = "noq", mss = "1000B" }"#, stacks());
     assert!(said.contains("`noq` has no key `mss`"), "{said}");
 }
 

@@ -19,7 +19,7 @@ fn prague(params: &str, transport: &str) -> f64 {
 }
 
 fn with_ack_every(packets: u32) -> String {
-    format!(r#"{{ stack = "noq", mtu = "1440B", ack_every = {packets} }}"#)
+    format!(r#"stack = {{ kind = "noq", mtu = "1440B", ack_every = {packets} }}"#)
 }
 
 /// Each acknowledgement lets a burst leave, and the larger the burst, the smaller the window at which
@@ -38,14 +38,14 @@ fn few_acknowledgements_give_new_reno_its_published_time() {
 /// time.
 #[test]
 fn two_reductions_for_one_overflow_cost_new_reno_its_published_time() {
-    let model = |rule: &str, ack_every: u32| {
+    let model = |like: &str, ack_every: u32| {
         let transport = format!(
-            "{{ profile = \"quic\", mss = \"1378B\", header = \"62B\", ack_every = {ack_every}{rule} }}"
+            "host = {{ like = \"{like}\", mss = \"1378B\", header = \"62B\", ack_every = {ack_every} }}"
         );
         reno(&transport, &[])
     };
-    let twice = ", recovery_period = \"picoquic-2022\"";
-    let [once, both] = [model("", 1), model(twice, 5)];
+    let twice = "picoquic-2022";
+    let [once, both] = [model("quic", 1), model(twice, 5)];
     assert!(model(twice, 1) > once + 0.2, "{once} s");
     assert!(both > 3.8, "{both} s");
 }

@@ -1,6 +1,6 @@
 //! Changes by `--set` and `--control`.
 
-use sojourn_scenario::{Capacity, Change, Control, Document, Errors, Scenario};
+use sojourn_scenario::{Capacity, Change, Control, Document, EcnRequest, Errors, Scenario};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const TEXT: &str = r#"
@@ -57,7 +57,8 @@ fn values_are_toml_or_bare_text() {
     assert_eq!(after(&["seed=7"]).seed, 7);
     assert_eq!(after(&["title=2026"]).title, "2026");
     assert_eq!(after(&["title=nan = not a number"]).title, "nan = not a number");
-    assert!(!after(&["flow.upload.transport.ecn=false"]).flows[0].transport.ecn);
+    let ecn = after(&["flow.upload.host.ecn=false"]).flows[0].transport.ecn;
+    assert_eq!(ecn, EcnRequest::Never);
     assert_eq!(after(&["controls=[\"reno\", \"cubic\"]"]).controls.len(), 2);
     let source = after(&["flow.upload.source={ kind = \"file\", size = \"1MB\" }"]);
     let file = &source.flows[0].source;
@@ -191,15 +192,15 @@ fn one_flow_without_a_controller_keeps_those_of_the_others() {
 #[test]
 fn a_controller_gets_what_it_needs() {
     assert_eq!(
-        refused_later(&["controls.0=dctcp", "flow.upload.transport.ecn=false"]),
+        refused_later(&["controls.0=dctcp", "flow.upload.host.ecn=false"]),
         "--set:1:12 `dctcp` needs exact counts of ECN marks, which flow `upload` does not have"
     );
-    after(&["controls.0=cubic", "flow.upload.transport.ecn=false"]);
+    after(&["controls.0=cubic", "flow.upload.host.ecn=false"]);
     assert_eq!(
-        refused_later(&["controls.0=dctcp", "flow.upload.transport.ecn_feedback=classic"]),
+        refused_later(&["controls.0=dctcp", "flow.upload.host.ecn_feedback=classic"]),
         "--set:1:12 `dctcp` needs exact counts of ECN marks, which flow `upload` does not have"
     );
-    after(&["controls.0=cubic", "flow.upload.transport.ecn_feedback=classic"]);
+    after(&["controls.0=cubic", "flow.upload.host.ecn_feedback=classic"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod capacity_file;
 mod changes;
 mod escapes;
 mod generated;
+mod hosts;
 mod mutations;
 #[path = "../../../../fuzz/src/pieces.rs"]
 mod pieces;

@@ -108,7 +108,7 @@ proptest! {
         edits in prop::collection::vec(edit(), 0..3),
         sound in prop::sample::select(vec![
             "link.bottleneck.rate.steps.0.rate=10Mbit",
-            "flow.upload.transport.mss=1kB",
+            "flow.upload.host.mss=1kB",
             "controls=[\"reno\", { kind = \"cubic\" }]",
         ]),
     ) {

@@ -16,7 +16,7 @@ fn messages(table: &str, name: &str, param: &str, value: &str) -> Vec<String> {
     // Receive times for the controllers that require them.
     let text = format!(
         "duration = \"1s\"\n[link.a]\nrate = \"1Mbit\"\nqueue = {queue}\n[flow.f]\npath = [\"a\"]\n\
-         control = {control}\ntransport = {{ receive_times = true }}\n"
+         control = {control}\nhost = {{ receive_times = true }}\n"
     );
     let document = Document::from_toml("range.toml", &text).expect("it is TOML");
     let resolved = document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into()));

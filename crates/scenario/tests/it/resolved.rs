@@ -3,7 +3,8 @@
 use sojourn_params::{Params, Value};
 use sojourn_scenario::{
     AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Document, EcnFault,
-    EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Slots, Source,
+    EcnFaultKind, EcnRequest, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Slots,
+    Source,
 };
 use sojourn_source::Cdf;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -40,11 +41,13 @@ fn the_document() {
     assert_eq!(scenario.seed, i64::MAX as u64);
     assert_eq!(scenario.spread, Duration::from_secs(5));
     assert_eq!(scenario.start_jitter, Duration::from_millis(2));
-    assert_eq!(scenario.host_noise, Duration(5_000));
+    assert!(scenario.flows.iter().all(|flow| flow.noise == [Duration(5_000); 2]));
     assert_eq!(scenario.record.interval, Duration::ZERO);
     assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
     assert_eq!(scenario.measure_from, Duration::from_secs(5));
-    let Control::Algorithm { kind, params } = &scenario.controls[1] else { panic!("it is reno") };
+    let Control::Algorithm { kind, params, .. } = &scenario.controls[1] else {
+        panic!("it is reno")
+    };
     assert_eq!((kind.as_str(), params.number("beta")), ("reno", 0.7));
 }
 
@@ -259,9 +262,9 @@ fn transports() {
     let [tcp, quic, custom] = [0, 1, 2].map(|flow: usize| flows[flow].transport.clone());
     assert_eq!((tcp.profile, tcp.mss, tcp.header), (Profile::Tcp, Bytes(1448), Bytes(52)));
     assert_eq!((tcp.min_rto, tcp.pacing), (Duration::from_millis(200), false));
-    assert_eq!((tcp.receive_window, tcp.sack_ranges, tcp.ecn), (None, 3, true));
+    assert_eq!((tcp.receive_window, tcp.sack_ranges), (None, 3));
+    assert_eq!(tcp.ecn, EcnRequest::Always);
     assert_eq!((tcp.prr, tcp.quick_acks, quic.prr), (Some(PrrRule::Rfc9937), 0, None));
-    assert_eq!((flows[5].transport.prr, flows[5].transport.quick_acks), (None, 1));
     assert_eq!((quic.profile, quic.mss, quic.header), (Profile::Quic, Bytes(1420), Bytes(55)));
     assert_eq!((quic.ack_delay, quic.pacing), (Duration::from_millis(25), true));
     assert_eq!((custom.mss, custom.header), (Bytes(1200), Bytes(55)));

@@ -5,7 +5,7 @@ use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Reorder, Sce
 use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Rate};
 
-use crate::host::transport::CHECK_EVERY;
+use crate::endpoint::transport::CHECK_EVERY;
 use crate::link::server::mean_rate;
 
 /// Outstanding packets for each packet that the path holds: slow start doubles the window in

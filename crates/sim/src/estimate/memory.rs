@@ -5,8 +5,8 @@ use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration};
 
 use crate::arrivals;
+use crate::endpoint::media::{MOST_PACKETS, MOST_REPORTS};
 use crate::estimate::capacity::{Held, PathCapacity, connections};
-use crate::host::media::{MOST_PACKETS, MOST_REPORTS};
 use crate::oracle::TRACE_STRETCH;
 use crate::peak::LONGEST;
 use crate::timeline::RAMP_STEP;
@@ -241,7 +241,7 @@ pub fn is_random(scenario: &Scenario) -> bool {
         |flow: &Flow| flow.source.is_random() || flow.control.as_ref().is_some_and(&controller);
     scenario.spread > Duration::ZERO
         || scenario.start_jitter > Duration::ZERO
-        || scenario.host_noise > Duration::ZERO
+        || scenario.flows.iter().any(|flow| flow.noise != [Duration::ZERO; 2])
         || scenario.links.iter().any(link)
         || scenario.flows.iter().any(flow)
         || scenario.controls.iter().any(controller)

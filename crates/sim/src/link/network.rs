@@ -1,4 +1,4 @@
-//! The links and the events of a run, on which hosts act.
+//! The links and the events of a run, on which endpoints act.
 
 use sojourn_units::Duration;
 

@@ -9,8 +9,8 @@ use sojourn_units::{Instant, Rate};
 
 use super::Oracle;
 use super::signal::signal_delay;
+use crate::endpoint::Endpoints;
 use crate::events::Kind;
-use crate::host::Hosts;
 use crate::link::network::Network;
 use crate::meter::Metering;
 use crate::run::Run;
@@ -91,21 +91,21 @@ impl Oracle {
     pub(crate) fn on_announcement<M: Metering, T: Tap>(
         &mut self,
         run: &Run,
-        hosts: &mut Hosts<M, T>,
+        endpoints: &mut Endpoints<M, T>,
     ) {
         let Some((_, announcement)) = self.announcements.in_flight.pop_first() else { return };
         // A flow that has stopped ignores its planned times.
-        let on = announcement.on && !hosts.flows[announcement.source].stopped;
+        let on = announcement.on && !endpoints.flows[announcement.source].stopped;
         match announcement.reaches {
             Place::Link(link) => {
-                hosts.catch_up(link);
-                self.pass_on(run, &mut hosts.net, link, Announcement { on, ..announcement });
+                endpoints.catch_up(link);
+                self.pass_on(run, &mut endpoints.net, link, Announcement { on, ..announcement });
             }
             Place::Flow { flow, input } => {
                 let known = &mut self.flows[flow].inputs[input];
                 let rate = rate_on(&run.scenario, announcement.source, known.link);
                 known.cross.insert(announcement.source, if on { rate } else { Rate::ZERO });
-                self.signal(hosts, flow);
+                self.signal(endpoints, flow);
             }
         }
     }

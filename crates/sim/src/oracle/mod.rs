@@ -11,8 +11,8 @@ use sojourn_params::Value;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_units::{Instant, Rate};
 
+use crate::endpoint::Endpoints;
 use crate::events::Kind;
-use crate::host::Hosts;
 use crate::loops::Delays;
 use crate::meter::Metering;
 use crate::tap::Tap;
@@ -134,24 +134,24 @@ impl Oracle {
     }
 
     /// The next signal arrives at its flow.
-    pub(crate) fn on_signal<M: Metering, T: Tap>(&mut self, hosts: &mut Hosts<M, T>) {
+    pub(crate) fn on_signal<M: Metering, T: Tap>(&mut self, endpoints: &mut Endpoints<M, T>) {
         let Pending { flow, input, rate, sharing, .. } = self.signals[self.next];
         self.next += 1;
         let known = &mut self.flows[flow].inputs[input];
         (known.rate, known.sharing) = (rate, sharing);
-        self.signal(hosts, flow);
+        self.signal(endpoints, flow);
         if let Some(next) = self.next_at() {
-            hosts.net.events.push(next, Kind::Signal, 0);
+            endpoints.net.events.push(next, Kind::Signal, 0);
         }
     }
 
     /// Updates the rate signalled to a flow. Flows that get signals share each bottleneck evenly; a
     /// flow may send at its least share.
-    fn signal<M: Metering, T: Tap>(&self, hosts: &mut Hosts<M, T>, flow: usize) {
-        let (known, state) = (&self.flows[flow], &hosts.flows[flow]);
+    fn signal<M: Metering, T: Tap>(&self, endpoints: &mut Endpoints<M, T>, flow: usize) {
+        let (known, state) = (&self.flows[flow], &endpoints.flows[flow]);
         let runs = state.started && !state.stopped;
         if let (true, Some(rate)) = (runs, known.inputs.iter().map(Input::share).min()) {
-            hosts.on_signal(flow, Signal { rate });
+            endpoints.on_signal(flow, Signal { rate });
         }
     }
 }

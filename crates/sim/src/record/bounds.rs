@@ -5,7 +5,7 @@ use sojourn_theory::capacity::{Sender, Step, peak_delay};
 use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::host::Hosts;
+use crate::endpoint::Endpoints;
 use crate::meter::Metering;
 use crate::oracle::TRACE_STRETCH;
 use crate::run::Run;
@@ -238,14 +238,14 @@ fn held(scenario: &Scenario, change: &CapacityChange) -> Duration {
 /// the link; `sent_before`: a loop delay before.
 pub(super) fn shares<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
     change: &CapacityChange,
     sent: &[u64],
     sent_before: Option<&[u64]>,
 ) -> Vec<(f64, Duration)> {
     let written = run.written(change.at);
     let using = run.loops.users(change.link).iter().filter_map(|user| {
-        let (flow, data) = (&hosts.flows[user.flow], user.data?);
+        let (flow, data) = (&endpoints.flows[user.flow], user.data?);
         let stopped = flow.stop.is_some_and(|stop| stop <= change.at);
         let runs = flow.start <= change.at && !stopped;
         let bytes = sent_before.map_or(0, |before| sent[data] - before[data]);

@@ -3,7 +3,7 @@
 use super::Record;
 use super::bounds::Bounds;
 use super::load::Load;
-use crate::host::Hosts;
+use crate::endpoint::Endpoints;
 use crate::link::network::Network;
 use crate::meter::Metering;
 use crate::peak::SpikeTracker;
@@ -16,20 +16,20 @@ impl Record {
     pub(crate) fn on_change<M: Metering, T: Tap>(
         &mut self,
         run: &Run,
-        hosts: &mut Hosts<M, T>,
+        endpoints: &mut Endpoints<M, T>,
         link: usize,
         what: Change,
     ) {
         if what == Change::Measure {
-            return hosts.begin_measuring();
+            return endpoints.begin_measuring();
         }
-        let net = &mut hosts.net;
+        let net = &mut endpoints.net;
         match what {
             Change::Rate(_) | Change::Delay(_) | Change::Measure => {}
             Change::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
             Change::LoopBefore(change) => self.on_loop_before(net, change, link),
             Change::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),
-            Change::Capacity(change) => self.on_capacity_change(run, hosts, change),
+            Change::Capacity(change) => self.on_capacity_change(run, endpoints, change),
         }
     }
 
@@ -43,17 +43,17 @@ impl Record {
     fn on_capacity_change<M: Metering, T: Tap>(
         &mut self,
         run: &Run,
-        hosts: &mut Hosts<M, T>,
+        endpoints: &mut Endpoints<M, T>,
         index: usize,
     ) {
         let change = run.timeline.capacity_changes[index];
-        let load = Load::of(&mut hosts.net, change.link);
+        let load = Load::of(&mut endpoints.net, change.link);
         let before = self.loads[index].before.clone().unwrap_or_else(|| load.clone());
         let sent_before = self.loads[index].sent_before.take();
         let loop_before = self.loads[index].loop_before.as_ref().unwrap_or(&load);
         let carried = load.rate_since(loop_before);
-        let sent = hosts.net.links[change.link].sent_by.as_deref().unwrap_or_default();
-        let shares = super::bounds::shares(run, hosts, &change, sent, sent_before.as_deref());
+        let sent = endpoints.net.links[change.link].sent_by.as_deref().unwrap_or_default();
+        let shares = super::bounds::shares(run, endpoints, &change, sent, sent_before.as_deref());
         let history = &self.capacities[change.link];
         let bounds = Bounds::new(&run.scenario, history, &change, &shares, carried);
         self.loads[index].bounds = Some(bounds);
@@ -64,6 +64,6 @@ impl Record {
         let so_far = (load.wait_since(&before), load.dropped);
         let tracker = SpikeTracker::new(index, &change, window, so_far);
         self.loads[index].at = Some(load);
-        hosts.net.links[change.link].trackers.push(tracker);
+        endpoints.net.links[change.link].trackers.push(tracker);
     }
 }

@@ -7,7 +7,7 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 use super::bounds::History;
 use super::outcome::{FrameTimes, LinkSummary, MediaSummary};
-use crate::host::media::FrameRow;
+use crate::endpoint::media::FrameRow;
 use crate::run::Run;
 
 /// The frames of a flow within its measured time.

@@ -16,8 +16,8 @@ mod transfers;
 use sojourn_units::{Duration, Instant};
 
 use crate::arrivals::Group;
+use crate::endpoint::{AnyEndpoint, Endpoints};
 use crate::events::Kind;
-use crate::host::{AnyHost, Hosts};
 use crate::meter::{Metering, Part};
 use crate::run::Run;
 use crate::tap::Tap;
@@ -74,35 +74,37 @@ impl Record {
     }
 
     /// Takes a sample of every flow and link.
-    pub(crate) fn sample<M: Metering, T: Tap>(&mut self, hosts: &mut Hosts<M, T>) {
-        hosts.catch_up_all();
+    pub(crate) fn sample<M: Metering, T: Tap>(&mut self, endpoints: &mut Endpoints<M, T>) {
+        endpoints.catch_up_all();
         M::enter(Part::Recording);
-        let now = hosts.net.clock.now;
+        let now = endpoints.net.clock.now;
         let span = self.recorder.begin(now);
         for (place, rows) in self.rows.iter_mut().enumerate() {
             let flow = match rows {
                 Rows::Flow(flow) => *flow,
                 Rows::Transfers(progress) => {
-                    let sum = progress.sample(hosts);
+                    let sum = progress.sample(endpoints);
                     self.recorder.transfers(span, place, &sum);
                     continue;
                 }
             };
-            match &mut hosts.flows[flow].host {
-                AnyHost::Outside(host) => self.recorder.outside(span, place, host),
-                AnyHost::Other(host) => self.recorder.datagrams(span, place, &mut **host),
-                AnyHost::Transport(host) => {
-                    let connection = &mut hosts.connections[host.data];
-                    let response = host.longest_response.take();
+            match &mut endpoints.flows[flow].endpoint {
+                AnyEndpoint::Outside(endpoint) => self.recorder.outside(span, place, endpoint),
+                AnyEndpoint::Other(endpoint) => {
+                    self.recorder.datagrams(span, place, &mut **endpoint)
+                }
+                AnyEndpoint::Transport(endpoint) => {
+                    let connection = &mut endpoints.connections[endpoint.data];
+                    let response = endpoint.longest_response.take();
                     self.recorder.flow(span, place, connection, response);
                 }
             }
         }
-        for (place, link) in hosts.net.links.iter_mut().enumerate() {
+        for (place, link) in endpoints.net.links.iter_mut().enumerate() {
             debug_assert!(link.is_conserving(), "link {} has lost count of a packet", link.name);
             self.recorder.link(now, span, place, link);
         }
         M::enter(Part::Engine);
-        hosts.net.events.push(now + self.recorder.interval, Kind::Sample, 0);
+        endpoints.net.events.push(now + self.recorder.interval, Kind::Sample, 0);
     }
 }

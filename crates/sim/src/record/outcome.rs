@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use sojourn_units::{Duration, Instant};
 
 use super::series::Recorder;
-use crate::host::media::FrameRow;
+use crate::endpoint::media::FrameRow;
 
 /// One run: its summary and its series.
 #[derive(Clone, Debug)]
@@ -69,6 +69,10 @@ pub struct FlowSummary {
     pub name: String,
     /// Its controller; `none` for datagrams.
     pub control: String,
+    /// Its host, or both if they differ; the name of a real stack. Absent for datagrams, pings, media
+    /// and hosts outside the simulation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
     /// Start of the flow in this run, including its draw of `start_jitter`.
     pub start_s: f64,
     /// Payload delivered (each byte once) over the time from `start_s`, or from the later end of

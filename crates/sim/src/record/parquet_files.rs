@@ -5,7 +5,7 @@ use sojourn_units::{Duration, Instant};
 
 use super::outcome::{Outcome, Transfer};
 use super::series;
-use crate::host::media::FrameRow;
+use crate::endpoint::media::FrameRow;
 
 /// The series of several runs as one Parquet file: `flows` or `links`.
 ///

@@ -6,9 +6,9 @@ use sojourn_units::{Bytes, Duration, Instant};
 
 #[cfg(not(target_family = "wasm"))]
 use super::outcome::Outcome;
-use crate::host::Host;
-use crate::host::outside::{EndpointState, Outside};
-use crate::host::transport::Connection;
+use crate::endpoint::Endpoint;
+use crate::endpoint::outside::{Outside, RemoteState};
+use crate::endpoint::transport::Connection;
 use crate::link::Link;
 use crate::meter::Metering;
 use crate::peak::Reader;
@@ -259,14 +259,14 @@ impl Recorder {
 
     /// A flow without a connection has no window, unless its host has a sender with a controller;
     /// it may measure round-trip times, and delays of frames.
-    pub(crate) fn datagrams(&mut self, span: f64, place: usize, host: &mut dyn Host) {
-        let response = seconds(host.take_longest_response());
-        if let Some(state) = host.state() {
-            let rtt = seconds(host.take_longest_rtt());
+    pub(crate) fn datagrams(&mut self, span: f64, place: usize, endpoint: &mut dyn Endpoint) {
+        let response = seconds(endpoint.take_longest_response());
+        if let Some(state) = endpoint.state() {
+            let rtt = seconds(endpoint.take_longest_rtt());
             return self.state(span, place, &state, rtt, response);
         }
-        let received = host.report().received_bytes;
-        let rtt = seconds(host.take_longest_rtt());
+        let received = endpoint.report().received_bytes;
+        let rtt = seconds(endpoint.take_longest_rtt());
         let goodput = self.goodput(place, received, span);
         self.flows.rows.push(Row {
             phase: "",
@@ -276,15 +276,15 @@ impl Recorder {
     }
 
     /// A flow whose hosts are outside the simulation reports its own state.
-    pub(crate) fn outside(&mut self, span: f64, place: usize, host: &mut Outside) {
-        host.collect_times();
-        let (state, rtt) = (host.state(), seconds(host.longest_rtt.take()));
-        let response = seconds(host.longest_response.take());
+    pub(crate) fn outside(&mut self, span: f64, place: usize, endpoint: &mut Outside) {
+        endpoint.collect_times();
+        let (state, rtt) = (endpoint.state(), seconds(endpoint.longest_rtt.take()));
+        let response = seconds(endpoint.longest_response.take());
         self.state(span, place, &state, rtt, response);
     }
 
     /// The row of a sender that reports its state.
-    fn state(&mut self, span: f64, place: usize, state: &EndpointState, rtt: f64, response: f64) {
+    fn state(&mut self, span: f64, place: usize, state: &RemoteState, rtt: f64, response: f64) {
         let goodput = self.goodput(place, state.received_bytes, span);
         self.flows.rows.push(Row {
             phase: state.phase,

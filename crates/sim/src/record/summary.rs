@@ -10,10 +10,10 @@ use super::load::{Load, utilisation};
 use super::media::Frames;
 use super::outcome::{FlowSummary, LinkSummary, MediaSummary, Outcome, RunSummary, SpikeSummary};
 use super::{size_classes, transfers};
-use crate::host::media::FrameRow;
-use crate::host::outside::Outside;
-use crate::host::transport::{Connection, TransportHost};
-use crate::host::{AnyHost, Hosts, Report};
+use crate::endpoint::media::FrameRow;
+use crate::endpoint::outside::Outside;
+use crate::endpoint::transport::{Connection, TransportEndpoint};
+use crate::endpoint::{AnyEndpoint, Endpoints, Report};
 use crate::link::Link;
 use crate::link::network::Network;
 use crate::meter::Metering;
@@ -23,13 +23,13 @@ use crate::tap::Tap;
 /// The outcome of a run that is over.
 pub(crate) fn outcome<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &mut Hosts<M, T>,
+    endpoints: &mut Endpoints<M, T>,
     record: Record,
 ) -> Outcome {
-    let now = hosts.net.clock.now;
-    let net = &mut hosts.net;
+    let now = endpoints.net.clock.now;
+    let net = &mut endpoints.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
-    let links: Vec<LinkSummary> = hosts.net.links.iter_mut().map(|l| link(l, now)).collect();
+    let links: Vec<LinkSummary> = endpoints.net.links.iter_mut().map(|l| link(l, now)).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
     let mut frames = Vec::new();
     let mut has_sizes = false;
@@ -37,17 +37,18 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         let (own, list) = match &group.arrivals {
             Some(arrivals) => {
                 let members = group.flows.clone();
-                let list = transfers::list(run, hosts, &links, (place, arrivals, members.clone()));
-                (transfers::summarise(run, hosts, (arrivals, members), &list), Some(list))
+                let list =
+                    transfers::list(run, endpoints, &links, (place, arrivals, members.clone()));
+                (transfers::summarise(run, endpoints, (arrivals, members), &list), Some(list))
             }
             None => {
                 let index = group.flows.start;
-                let list = transfers::of_connection(run, hosts, &links, (place, index));
+                let list = transfers::of_connection(run, endpoints, &links, (place, index));
                 let classes = list.as_ref().map(|list| size_classes::of(run, list));
                 let transfers_by_size = classes.unwrap_or_default();
                 let of_run = (&links[..], &record.capacities[..]);
-                let media = media(run, hosts, (place, index), of_run, &mut frames);
-                (FlowSummary { transfers_by_size, media, ..flow(run, hosts, index) }, list)
+                let media = media(run, endpoints, (place, index), of_run, &mut frames);
+                (FlowSummary { transfers_by_size, media, ..flow(run, endpoints, index) }, list)
             }
         };
         flows.push(own);
@@ -69,14 +70,14 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
 /// The summary of a flow's frames, if it has any. Adds the frames to `frames`.
 fn media<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
     (place, index): (usize, usize),
     of_run: (&[LinkSummary], &[History]),
     frames: &mut Vec<(usize, Vec<(FrameRow, f64)>)>,
 ) -> Option<MediaSummary> {
-    let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
-    let AnyHost::Other(host) = &state.host else { return None };
-    let rows = host.report().frames?;
+    let (state, spec) = (&endpoints.flows[index], &run.scenario.flows[index]);
+    let AnyEndpoint::Other(endpoint) = &state.endpoint else { return None };
+    let rows = endpoint.report().frames?;
     frames.push((place, Frames::with_least(run, spec, rows, of_run)));
     let end = state.stop.unwrap_or(run.end).min(run.end);
     Some(Frames::new(run, spec, rows, (state.start, end), of_run).summary())
@@ -90,12 +91,12 @@ fn mean_seconds(of: &Histogram) -> Option<f64> {
     of.mean().map(|ns| ns / 1e9)
 }
 
-fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> FlowSummary {
-    let (state, spec) = (&hosts.flows[index], &run.scenario.flows[index]);
-    let transfers = match &state.host {
-        AnyHost::Transport(host) => host.source().transfers(),
-        AnyHost::Outside(host) => host.state().transfers,
-        AnyHost::Other(host) => host.report().transfers,
+fn flow<M: Metering, T: Tap>(run: &Run, endpoints: &Endpoints<M, T>, index: usize) -> FlowSummary {
+    let (state, spec) = (&endpoints.flows[index], &run.scenario.flows[index]);
+    let transfers = match &state.endpoint {
+        AnyEndpoint::Transport(endpoint) => endpoint.source().transfers(),
+        AnyEndpoint::Outside(endpoint) => endpoint.state().transfers,
+        AnyEndpoint::Other(endpoint) => endpoint.report().transfers,
     };
     let done = transfers.completed_at;
     let end = done.or(state.stop).unwrap_or(run.end).min(run.end);
@@ -103,10 +104,11 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
         None => state.received_at_stop,
         Some(_) => None,
     };
-    let received = received.unwrap_or_else(|| hosts.received_bytes(index));
+    let received = received.unwrap_or_else(|| endpoints.received_bytes(index));
     let base = FlowSummary {
         name: state.name.clone(),
         control: state.control.clone(),
+        endpoint: spec.systems().filter(|_| state.endpoint.is_simulated()),
         start_s: state.start.as_secs_f64(),
         goodput_bps: goodput(run, received.saturating_sub(state.received_before), state.start, end),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
@@ -114,10 +116,12 @@ fn flow<M: Metering, T: Tap>(run: &Run, hosts: &Hosts<M, T>, index: usize) -> Fl
         completed_transfers: transfers.completed,
         ..FlowSummary::default()
     };
-    match &state.host {
-        AnyHost::Outside(host) => of_outside(base, host),
-        AnyHost::Other(host) => of_datagrams(base, &host.report()),
-        AnyHost::Transport(host) => of_connection(base, host, &hosts.connections[host.data]),
+    match &state.endpoint {
+        AnyEndpoint::Outside(endpoint) => of_outside(base, endpoint),
+        AnyEndpoint::Other(endpoint) => of_datagrams(base, &endpoint.report()),
+        AnyEndpoint::Transport(endpoint) => {
+            of_connection(base, endpoint, &endpoints.connections[endpoint.data])
+        }
     }
 }
 
@@ -131,21 +135,21 @@ fn of_datagrams(base: FlowSummary, report: &Report<'_>) -> FlowSummary {
     }
 }
 
-fn of_outside(base: FlowSummary, host: &Outside) -> FlowSummary {
-    let state = host.state();
+fn of_outside(base: FlowSummary, endpoint: &Outside) -> FlowSummary {
+    let state = endpoint.state();
     FlowSummary {
-        sent_packets: host.sent,
-        dropped_packets: host.dropped,
+        sent_packets: endpoint.sent,
+        dropped_packets: endpoint.dropped,
         retransmitted_packets: state.retransmitted,
-        marked_packets: host.marked,
-        closed: host.closed(),
-        ..with_rtts(with_responses(base, &host.responses), &host.rtts)
+        marked_packets: endpoint.marked,
+        closed: endpoint.closed(),
+        ..with_rtts(with_responses(base, &endpoint.responses), &endpoint.rtts)
     }
 }
 
 fn of_connection<M: Metering>(
     base: FlowSummary,
-    host: &TransportHost,
+    endpoint: &TransportEndpoint,
     connection: &Connection<M>,
 ) -> FlowSummary {
     let stats = connection.sender.stats();
@@ -158,7 +162,7 @@ fn of_connection<M: Metering>(
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,
         ecn_failure: connection.sender.ecn_failure().map(EcnFailure::name),
-        ..with_rtts(with_responses(base, &host.responses), &connection.rtts)
+        ..with_rtts(with_responses(base, &endpoint.responses), &connection.rtts)
     }
 }
 

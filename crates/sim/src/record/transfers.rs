@@ -12,7 +12,7 @@ use super::outcome::{FlowSummary, LinkSummary, Transfer};
 use super::series::Sum;
 use super::{size_classes, summary};
 use crate::arrivals::Arrivals;
-use crate::host::{AnyHost, Hosts};
+use crate::endpoint::{AnyEndpoint, Endpoints};
 use crate::meter::Metering;
 use crate::run::Run;
 use crate::tap::Tap;
@@ -41,15 +41,15 @@ impl Progress {
     }
 
     /// The sum of all transfers since the last sample.
-    pub(super) fn sample<M: Metering, T: Tap>(&mut self, hosts: &mut Hosts<M, T>) -> Sum {
-        let now = hosts.net.clock.now;
-        while !self.waiting.is_empty() && hosts.flows[self.waiting.start].start <= now {
+    pub(super) fn sample<M: Metering, T: Tap>(&mut self, endpoints: &mut Endpoints<M, T>) -> Sum {
+        let now = endpoints.net.clock.now;
+        while !self.waiting.is_empty() && endpoints.flows[self.waiting.start].start <= now {
             self.open.extend(self.waiting.next());
         }
         let mut sum = self.over;
         let (since, over) = (self.sampled_at, &mut self.over);
         self.open.retain(|flow| {
-            let Some((one, is_open)) = of_transfer(hosts, *flow, since) else { return false };
+            let Some((one, is_open)) = of_transfer(endpoints, *flow, since) else { return false };
             sum.add(&one);
             if !is_open {
                 over.add_counts(&one);
@@ -64,14 +64,14 @@ impl Progress {
 /// State of one transfer, and whether it is in progress: its sender has data to send, or waits for
 /// an acknowledgement. `since`: the time of the last sample.
 fn of_transfer<M: Metering, T: Tap>(
-    hosts: &mut Hosts<M, T>,
+    endpoints: &mut Endpoints<M, T>,
     flow: usize,
     since: Instant,
 ) -> Option<(Sum, bool)> {
-    let done = completed_at(hosts, flow);
-    let id = hosts.data_connection(flow)?;
-    let start = hosts.flows[flow].start;
-    let connection = &mut hosts.connections[id];
+    let done = completed_at(endpoints, flow);
+    let id = endpoints.data_connection(flow)?;
+    let start = endpoints.flows[flow].start;
+    let connection = &mut endpoints.connections[id];
     let in_flight = connection.sender.in_flight().0;
     let stats = connection.sender.stats();
     let is_open = done.is_none() || in_flight > 0;
@@ -90,10 +90,10 @@ fn of_transfer<M: Metering, T: Tap>(
 }
 
 /// Time of the delivery of a transfer's last byte.
-fn completed_at<M: Metering, T: Tap>(hosts: &Hosts<M, T>, flow: usize) -> Option<Instant> {
-    match &hosts.flows[flow].host {
-        AnyHost::Transport(host) => host.source().transfers().completed_at,
-        AnyHost::Outside(_) | AnyHost::Other(_) => None,
+fn completed_at<M: Metering, T: Tap>(endpoints: &Endpoints<M, T>, flow: usize) -> Option<Instant> {
+    match &endpoints.flows[flow].endpoint {
+        AnyEndpoint::Transport(endpoint) => endpoint.source().transfers().completed_at,
+        AnyEndpoint::Outside(_) | AnyEndpoint::Other(_) => None,
     }
 }
 
@@ -101,15 +101,15 @@ fn completed_at<M: Metering, T: Tap>(hosts: &Hosts<M, T>, flow: usize) -> Option
 /// written; `flows`: its transfers.
 pub(super) fn list<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
     links: &[LinkSummary],
     (place, arrivals, flows): (usize, &Arrivals, Range<usize>),
 ) -> Vec<Transfer> {
     let path = EmptyPath::new(run, &arrivals.spec, links);
     let transfer = |flow: usize| {
-        let start = hosts.flows[flow].start;
+        let start = endpoints.flows[flow].start;
         let size = run.scenario.flows[flow].source.params().data("size").0;
-        let completion = completed_at(hosts, flow).map(|at| at.since(start));
+        let completion = completed_at(endpoints, flow).map(|at| at.since(start));
         let slowdown = path.slowdown(start, size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
@@ -120,11 +120,11 @@ pub(super) fn list<M: Metering, T: Tap>(
 /// hosts are outside the simulation and report no single transfers.
 pub(super) fn of_connection<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
     links: &[LinkSummary],
     (place, flow): (usize, usize),
 ) -> Option<Vec<Transfer>> {
-    let AnyHost::Transport(host) = &hosts.flows[flow].host else { return None };
+    let AnyEndpoint::Transport(endpoint) = &endpoints.flows[flow].endpoint else { return None };
     if !run.scenario.flows[flow].source.lists_transfers() {
         return None;
     }
@@ -134,13 +134,13 @@ pub(super) fn of_connection<M: Metering, T: Tap>(
         let slowdown = path.slowdown(start, size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
-    Some(host.source().sized_transfers().into_iter().map(transfer).collect())
+    Some(endpoint.source().sized_transfers().into_iter().map(transfer).collect())
 }
 
 /// The summary of a flow with random arrivals. `transfers`: its transfers.
 pub(super) fn summarise<M: Metering, T: Tap>(
     run: &Run,
-    hosts: &Hosts<M, T>,
+    endpoints: &Endpoints<M, T>,
     (arrivals, flows): (&Arrivals, Range<usize>),
     transfers: &[Transfer],
 ) -> FlowSummary {
@@ -149,6 +149,7 @@ pub(super) fn summarise<M: Metering, T: Tap>(
     let mut sum = FlowSummary {
         name: spec.name.clone(),
         control: arrivals.control.clone(),
+        endpoint: spec.systems(),
         start_s: spec.start.as_secs_f64(),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         completed_transfers: transfers.iter().filter(|one| one.completion.is_some()).count() as u64,
@@ -157,11 +158,11 @@ pub(super) fn summarise<M: Metering, T: Tap>(
     };
     let (mut received, mut rtts) = (0, Histogram::default());
     for flow in flows {
-        let state = &hosts.flows[flow];
-        let all = state.received_at_stop.unwrap_or_else(|| hosts.received_bytes(flow));
+        let state = &endpoints.flows[flow];
+        let all = state.received_at_stop.unwrap_or_else(|| endpoints.received_bytes(flow));
         received += all.saturating_sub(state.received_before);
-        let Some(id) = hosts.data_connection(flow) else { continue };
-        let connection = &hosts.connections[id];
+        let Some(id) = endpoints.data_connection(flow) else { continue };
+        let connection = &endpoints.connections[id];
         let stats = connection.sender.stats();
         sum.sent_packets += stats.sent;
         sum.retransmitted_packets += stats.retransmitted;

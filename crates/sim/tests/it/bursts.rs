@@ -28,7 +28,7 @@ control = "{control}"
 path = ["host", "bottleneck"]
 back = ["back"]
 source = {source}
-transport = {{ {transport} }}
+host = {{ {transport} }}
 "#
     ))
 }
@@ -69,7 +69,7 @@ fn the_queue_grows_by_the_burst_less_what_drains_meanwhile() {
 /// A QUIC batch has ten packets at 10 Mbit/s as at any rate.
 #[test]
 fn batches_of_quic_do_not_follow_the_rate() {
-    let transport = "profile = \"quic\", mss = \"1445B\", tso = \"14450B\"";
+    let transport = "like = \"quic\", mss = \"1445B\", tso = \"14450B\"";
     for mbit in [10, 100] {
         let summary = upload(mbit, "ideal", transport, BULK);
         let found = link(&summary, "bottleneck").queue_delay_max_s.unwrap();
@@ -96,11 +96,10 @@ fn coalescing_thins_acknowledgements() {
 #[test]
 fn a_file_arrives_whole() {
     let file = "{ kind = \"file\", size = \"3000001B\" }";
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         for (tso, gro) in [("64kB", "0s"), ("0B", "50us"), ("64kB", "50us")] {
             for control in ["cubic", "bbr", "dctcp"] {
-                let transport =
-                    format!("profile = \"{profile}\", tso = \"{tso}\", gro = \"{gro}\"");
+                let transport = format!("like = \"{profile}\", tso = \"{tso}\", gro = \"{gro}\"");
                 let summary = upload(100, control, &transport, file);
                 let upload = flow(&summary, "upload");
                 assert_eq!(upload.completed_transfers, 1, "{transport} {control}: {upload:?}");

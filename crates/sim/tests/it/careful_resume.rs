@@ -23,7 +23,7 @@ control = {{ kind = "{control}"{more}{saved} }}
 path = ["a"]
 back = ["b"]
 source = {{ kind = "file", size = "{}B" }}
-transport = {{ ack_every = 1 }}
+host = {{ ack_every = 1 }}
 "#,
         1036 * MSS
     );

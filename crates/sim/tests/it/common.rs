@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sojourn_scenario::{Control, Document, Handshake, Scenario};
+use sojourn_scenario::{Control, Document, Handshake, Scenario, Transport};
 use sojourn_sim::{FlowSummary, LinkSummary, Outcome, RunSummary, Simulation};
 
 /// A full packet of the TCP profile, as links count it without overhead: 1448 bytes of payload, 52
@@ -29,8 +29,52 @@ pub(crate) fn as_written(text: &str) -> Scenario {
 }
 
 fn resolved(text: &str, trace: &str) -> Scenario {
-    let document = Document::from_toml("test.toml", text).unwrap_or_else(|e| panic!("{e}"));
-    document.resolve(&|_| Ok(trace.to_owned())).unwrap_or_else(|e| panic!("{e}"))
+    let (text, data) = host_data(text);
+    let document = Document::from_toml("test.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = document.resolve(&|_| Ok(trace.to_owned()));
+    let mut scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+    for (flow, setting, value) in data {
+        let mut flows = scenario.flows.iter_mut();
+        let flow = flows.find(|one| one.name == flow).expect("the flow has this table");
+        flow.transport.put(&setting, &value).expect("it is a setting");
+    }
+    scenario
+}
+
+/// A setting of a flow's host, and its value.
+type Datum = (String, String, String);
+
+/// The text, and the settings in its tables `host` that scenarios do not have as keys. The tests of a
+/// mechanism change these too.
+fn host_data(text: &str) -> (String, Vec<Datum>) {
+    let is_data = |name: &str| {
+        let mut settings = Transport::SETTINGS.iter();
+        settings.any(|setting| setting.name == name && !setting.is_key())
+    };
+    let (mut lines, mut data, mut flow) = (Vec::new(), Vec::new(), "");
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("[flow.") {
+            flow = name.trim_end_matches(']');
+        }
+        let table = line.strip_prefix("host = { ").and_then(|rest| rest.strip_suffix('}'));
+        let Some(table) = table else {
+            lines.push(line.to_owned());
+            continue;
+        };
+        let mut keys = Vec::new();
+        for pair in table.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            match pair.split_once(" = ") {
+                Some((name, value)) if is_data(name) => {
+                    let [flow, name, value] =
+                        [flow, name, value.trim_matches('"')].map(str::to_owned);
+                    data.push((flow, name, value));
+                }
+                _ => keys.push(pair),
+            }
+        }
+        lines.push(format!("host = {{ {} }}", keys.join(", ")));
+    }
+    (lines.join("\n") + "\n", data)
 }
 
 /// Runs a scenario with its first controller, if it names any.

@@ -302,9 +302,9 @@ fn transport_of(quic: bool) -> impl Strategy<Value = String> {
     let offload = (prop_oneof![Just(0), 2896_u64..65_536], prop_oneof![Just(0), 1_u64..10_000]);
     (1_u64..5, window, offload, rules(quic)).prop_map(
         move |(ack_every, window, (tso, gro), rules)| {
-            let profile = if quic { "quic" } else { "tcp" };
+            let profile = if quic { "quic" } else { "rfc" };
             format!(
-                "{{ profile = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, \
+                "{{ like = \"{profile}\", receive_times = true, ack_every = {ack_every}{window}, \
                  tso = \"{tso}B\", gro = \"{gro}us\"{rules} }}"
             )
         },
@@ -324,8 +324,7 @@ fn flow() -> impl Strategy<Value = (usize, bool, String)> {
             let transport = with_validation(&control, &transport, rule);
             let stop = stop.map_or(String::new(), |ms| format!("stop = \"{ms}ms\"\n"));
             // Media has no connection.
-            let transport =
-                if is_media { String::new() } else { format!("transport = {transport}\n") };
+            let transport = if is_media { String::new() } else { format!("host = {transport}\n") };
             let text = format!(
                 "control = \"{control}\"\nsource = {source}\n{transport}\
                  start = \"{start}ms\"\n{stop}"
@@ -450,7 +449,7 @@ proptest! {
             "{{ at = \"{at}ms\", rate = \"0bit\" }}, {{ at = \"{}ms\", rate = \"{mbit}Mbit\" }}",
             at + len
         ));
-        let profile = if quic { "quic" } else { "tcp" };
+        let profile = if quic { "quic" } else { "rfc" };
         // By default, Swift keeps the round trip at 1.25 times its minimum. A link that reorders
         // sends some packets without its delay, and so sets a target that no window can keep.
         let control = match control.as_str() {
@@ -474,7 +473,7 @@ control = {control}
 path = ["a"]
 back = ["back"]
 source = {{ kind = "file", size = "200kB" }}
-transport = {{ profile = "{profile}", receive_times = true }}
+host = {{ like = "{profile}", receive_times = true }}
 "#);
         let scenario = as_written(&text);
         let summary = simulate(&scenario, 1).summary;

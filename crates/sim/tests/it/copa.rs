@@ -35,7 +35,7 @@ path = ["a"]
 back = ["back"]
 count = {count}
 stagger = "100ms"
-transport = {{ ack_every = 1 }}
+host = {{ ack_every = 1 }}
 {others}
 "#,
             rtt * 500,

@@ -25,7 +25,7 @@ delay = "10ms"
 control = "{control}"
 path = ["out", "far"]
 back = ["back"]
-transport = {{ {transport} }}
+host = {{ {transport} }}
 "#
     );
     simulate(&as_written(&text), 1).summary
@@ -36,7 +36,7 @@ fn damaged(control: &str, transport: &str, out: &str) -> FlowSummary {
 }
 
 const VALIDATING: [&str; 2] =
-    ["profile = \"tcp\", ecn_validation = true", "profile = \"quic\", ecn_validation = true"];
+    ["like = \"rfc\", ecn_validation = true", "like = \"quic\", ecn_validation = true"];
 
 /// Validation names the damage, and the flow then fills the link without ECN. An honest path with
 /// marks and losses never fails.
@@ -75,7 +75,7 @@ fn a_black_hole_stops_only_senders_without_a_test() {
 /// Without validation, a sender on a path that marks everything keeps its smallest window.
 #[test]
 fn marks_on_everything_starve_a_sender_without_validation() {
-    let starved = damaged("dctcp", "profile = \"tcp\"", "ecn = \"mark\"");
+    let starved = damaged("dctcp", "like = \"rfc\"", "ecn = \"mark\"");
     assert!(starved.goodput_bps < 3e6, "{starved:?}");
     assert_eq!(starved.ecn_failure, None);
 }
@@ -96,8 +96,7 @@ fn a_client_gives_up_ecn_after_its_syns() {
     }
     assert_eq!(damaged("reno", "ecn_syns = 0", drop).goodput_bps, 0.0);
     // Neither a SYN without ECN nor QUIC's Initial asks for it.
-    for (control, transport) in
-        [("bbr", ""), ("reno", "profile = \"quic\""), ("reno", "ecn = false")]
+    for (control, transport) in [("bbr", ""), ("reno", "like = \"quic\""), ("reno", "ecn = false")]
     {
         assert_eq!(damaged(control, transport, drop).ecn_failure, None, "{control} {transport}");
     }
@@ -121,7 +120,7 @@ fn a_middlebox_thins_acknowledgements() {
             "{every}: {passed} of {arrived}"
         );
         assert!(flow(&summary, "a").goodput_bps > 14e6, "{every}");
-        let quic = upload("cubic", "profile = \"quic\"", "", &keys);
+        let quic = upload("cubic", "like = \"quic\"", "", &keys);
         assert_eq!(link(&quic, "back").dropped_packets, 0);
     }
 }

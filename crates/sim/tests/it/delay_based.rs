@@ -24,7 +24,7 @@ control = "{control}"
 path = ["bottleneck"]
 back = ["back"]
 start = "{start}s"
-transport = {{ ack_every = 1, receive_times = true }}
+host = {{ ack_every = 1, receive_times = true }}
 "#
         );
     }
@@ -214,7 +214,7 @@ control = {{ kind = "swift", base_target = "25us", hops = 0 }}
 path = ["bottleneck"]
 back = ["back"]
 count = {flows}
-transport = {{ ack_every = 1, handshake = "none", initial_window = {initial_window} }}
+host = {{ ack_every = 1, handshake = "none", initial_window = {initial_window} }}
 "#
     ));
     let us = |seconds: Option<f64>| seconds.unwrap() * 1e6;

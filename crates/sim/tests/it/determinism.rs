@@ -78,7 +78,7 @@ control = "reno"
 path = ["a"]
 back = ["back"]
 source = { kind = "request", request = "200B", response = "8kB", interval = "30ms" }
-transport = "quic"
+host = "quic"
 [flow.noise]
 control = "none"
 path = ["b"]

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::{
-    Carried, Datagram, Endpoint, EndpointState, Off, OutsidePacket, Passage, Simulation, Tap,
-    Wiring, series_parquet,
+    Carried, Datagram, Off, OutsidePacket, Passage, Remote, RemoteState, Simulation, Tap, Wiring,
+    series_parquet,
 };
 use sojourn_transport::{Data, LossCause, Vitals};
 use sojourn_units::{Ecn, Instant};
@@ -28,9 +28,9 @@ impl Tap for Port {
 
 struct Idle;
 
-impl Endpoint for Idle {
-    fn state(&self) -> EndpointState {
-        EndpointState::default()
+impl Remote for Idle {
+    fn state(&self) -> RemoteState {
+        RemoteState::default()
     }
 }
 

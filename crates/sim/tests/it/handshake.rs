@@ -15,7 +15,9 @@ fn run(text: &str) -> RunSummary {
 
 /// The scenario of this text without the randomness that prevents phase effects.
 fn exact(text: &str) -> Scenario {
-    Scenario { start_jitter: Duration::ZERO, host_noise: Duration::ZERO, ..as_written(text) }
+    let mut scenario = Scenario { start_jitter: Duration::ZERO, ..as_written(text) };
+    scenario.flows.iter_mut().for_each(|flow| flow.noise = [Duration::ZERO; 2]);
+    scenario
 }
 
 /// A one-way delay of 20 ms, and 10 Mbit/s in both directions.
@@ -36,7 +38,7 @@ control = "reno"
 path = ["out"]
 back = ["back"]
 source = {source}
-transport = {{ {transport} }}
+host = {{ {transport} }}
 "#,
         loss.0, loss.1
     )
@@ -62,15 +64,15 @@ const ROUNDING: f64 = 20e-9;
 #[test]
 fn data_follow_the_handshake_by_a_round_trip() {
     // SYN and SYN-ACK of 60 bytes; then the ACK of 52 bytes precedes the data.
-    let tcp = completion(FILE, r#"profile = "tcp""#, NO_LOSS);
+    let tcp = completion(FILE, r#"like = "rfc""#, NO_LOSS);
     let expected = 0.06 + 2.0 * serial(60) + serial(52) + serial(1052);
     assert_near(tcp, expected, ROUNDING, "TCP");
     // An Initial, the third datagram of the server's flight, and the client's last flight.
-    let quic = completion(FILE, r#"profile = "quic""#, NO_LOSS);
+    let quic = completion(FILE, r#"like = "quic""#, NO_LOSS);
     let expected = 0.06 + serial(1228) + 3.0 * serial(1228) + serial(1228) + serial(1055);
     assert_near(quic, expected, ROUNDING, "QUIC");
-    for (profile, header) in [("tcp", 52), ("quic", 55)] {
-        let transport = format!("profile = \"{profile}\", handshake = \"none\"");
+    for (profile, header) in [("rfc", 52), ("quic", 55)] {
+        let transport = format!("like = \"{profile}\", handshake = \"none\"");
         let none = completion(FILE, &transport, NO_LOSS);
         assert_near(none, 0.02 + serial(1000 + header), ROUNDING, profile);
     }
@@ -78,16 +80,16 @@ fn data_follow_the_handshake_by_a_round_trip() {
 
 #[test]
 fn the_side_that_asks_opens() {
-    let tcp = completion(REQUEST, r#"profile = "tcp""#, NO_LOSS);
+    let tcp = completion(REQUEST, r#"like = "rfc""#, NO_LOSS);
     let expected = 0.08 + 2.0 * serial(60) + serial(52) + serial(252) + serial(1052);
     assert_near(tcp, expected, ROUNDING, "TCP");
 }
 
 #[test]
 fn zero_rtt_saves_a_round_trip() {
-    for profile in ["tcp", "quic"] {
-        let one = completion(REQUEST, &format!("profile = \"{profile}\""), NO_LOSS);
-        let transport = format!("profile = \"{profile}\", handshake = \"0-rtt\"");
+    for profile in ["rfc", "quic"] {
+        let one = completion(REQUEST, &format!("like = \"{profile}\""), NO_LOSS);
+        let transport = format!("like = \"{profile}\", handshake = \"0-rtt\"");
         let zero = completion(REQUEST, &transport, NO_LOSS);
         // With 0-RTT, the handshake's packets delay the request and the response, as the last
         // flight does otherwise: by at most the serialisation of five packets.
@@ -95,7 +97,7 @@ fn zero_rtt_saves_a_round_trip() {
         assert!(one - zero >= 0.04, "{profile}: {}", one - zero);
     }
     // SYN with cookie and request; SYN-ACK, followed by the response.
-    let transport = r#"profile = "tcp", handshake = "0-rtt""#;
+    let transport = r#"like = "rfc", handshake = "0-rtt""#;
     let fast_open = completion(REQUEST, transport, NO_LOSS);
     let expected = 0.04 + serial(72 + 200) + serial(60) + serial(1052);
     assert_near(fast_open, expected, ROUNDING, "Fast Open");
@@ -105,13 +107,13 @@ fn zero_rtt_saves_a_round_trip() {
 #[test]
 fn fast_open_carries_one_packet() {
     let source = r#"{ kind = "file", size = "2000B" }"#;
-    let transport = r#"profile = "tcp", handshake = "0-rtt""#;
+    let transport = r#"like = "rfc", handshake = "0-rtt""#;
     let zero = completion(source, transport, NO_LOSS);
-    let one = completion(source, r#"profile = "tcp""#, NO_LOSS);
+    let one = completion(source, r#"like = "rfc""#, NO_LOSS);
     // The first packet's data are sent with the SYN; the other 572 bytes follow as in 1-RTT.
     let expected = one + serial(1500) - serial(60) - serial(1500 + 604) + serial(572 + 52);
     assert_near(zero, expected, ROUNDING, "the second packet waits");
-    let quic = completion(source, r#"profile = "quic", handshake = "0-rtt""#, NO_LOSS);
+    let quic = completion(source, r#"like = "quic", handshake = "0-rtt""#, NO_LOSS);
     assert!(quic < 0.03, "QUIC has no such limit: {quic}");
 }
 
@@ -140,8 +142,8 @@ stop = "100ms"
 #[test]
 fn a_lost_opening_costs_the_initial_timeout() {
     // RFC 6298 section 2.1; RFC 9002 section 6.2.2: three times 333 ms.
-    for (profile, timeout) in [("tcp", 1.0), ("quic", 0.999)] {
-        let transport = format!("profile = \"{profile}\"");
+    for (profile, timeout) in [("rfc", 1.0), ("quic", 0.999)] {
+        let transport = format!("like = \"{profile}\"");
         let fine = completion(FILE, &transport, NO_LOSS);
         let lost = first_lost(FILE, &transport, "out");
         assert_near(lost - fine, timeout, ROUNDING, profile);
@@ -152,13 +154,13 @@ fn a_lost_opening_costs_the_initial_timeout() {
 fn a_lost_answer_costs_a_timeout() {
     // The timers of both ends expire at the same time: the client's retransmitted SYN arrives as
     // the server would retransmit its SYN-ACK, which it then sends only once.
-    let tcp = r#"profile = "tcp""#;
+    let tcp = r#"like = "rfc""#;
     let fine = completion(FILE, tcp, NO_LOSS);
     assert_near(first_lost(FILE, tcp, "back") - fine, 1.0, ROUNDING, "TCP");
     // Two of three datagrams arrive, and the first of these gives the round-trip time sample. The
     // client probes three times that sample after the second datagram, and waits for three
     // datagrams.
-    let quic = r#"profile = "quic""#;
+    let quic = r#"like = "quic""#;
     let first = 0.04 + 3.0 * serial(1228);
     let second = first + serial(1228);
     let expected = second + 3.0 * first + (0.04 + 2.0 * serial(1228)) + 0.02 + serial(1228);
@@ -180,9 +182,9 @@ fn fast_open_carries_any_length() {
 
 #[test]
 fn fast_open_falls_back_where_its_opening_is_lost() {
-    let transport = r#"profile = "tcp", handshake = "0-rtt""#;
+    let transport = r#"like = "rfc", handshake = "0-rtt""#;
     let lost = first_lost(FILE, transport, "out");
-    let one = completion(FILE, r#"profile = "tcp""#, NO_LOSS);
+    let one = completion(FILE, r#"like = "rfc""#, NO_LOSS);
     assert_near(lost - one, 1.0, ROUNDING, "as a lost SYN without data");
 }
 
@@ -221,7 +223,7 @@ fn logged(text: &str) -> Log {
 
 #[test]
 fn each_side_takes_its_sample() {
-    let log = logged(&path(REQUEST, r#"profile = "tcp""#, NO_LOSS));
+    let log = logged(&path(REQUEST, r#"like = "rfc""#, NO_LOSS));
     let rtts = log.rtts.lock().unwrap().clone();
     // Connection 1 carries the requests; its client receives the answer first.
     let client = 0.04 + 2.0 * serial(60);
@@ -229,7 +231,7 @@ fn each_side_takes_its_sample() {
     assert_eq!((rtts.len(), rtts[0].0, rtts[1].0), (2, 1, 0));
     assert_near(rtts[0].1, client, ROUNDING, "the client's");
     assert_near(rtts[1].1, server, ROUNDING, "the server's");
-    let log = logged(&path(FILE, r#"profile = "quic""#, NO_LOSS));
+    let log = logged(&path(FILE, r#"like = "quic""#, NO_LOSS));
     let expected = 0.04 + 2.0 * serial(1228);
     assert_near(log.rtts.lock().unwrap()[0].1, expected, ROUNDING, "QUIC's, of the first packet");
 }
@@ -245,7 +247,7 @@ fn departures(control: &str, transport: &str) -> Vec<f64> {
 
 #[test]
 fn the_initial_window_is_paced_over_the_round_trip() {
-    let tcp = r#"profile = "tcp""#;
+    let tcp = r#"like = "rfc""#;
     // Ten packets in a round trip at a pacing gain of 2, as in slow start (Prague, Copa), and of
     // 2.773 (draft-ietf-ccwg-bbr-06 section 5.6.2).
     for (control, gain) in [("\"prague\"", 2.0), ("\"copa\"", 2.0), ("\"bbr3\"", 2.773)] {
@@ -257,15 +259,15 @@ fn the_initial_window_is_paced_over_the_round_trip() {
     // Linux does not pace the first ten packets.
     for control in ["\"bbr\"", "\"lola\""] {
         assert!(departures(control, tcp).iter().all(|at| *at == 0.0), "{control}");
-        let paced = departures(control, r#"profile = "tcp", initial_burst = 1"#);
+        let paced = departures(control, r#"like = "rfc", initial_burst = 1"#);
         assert!(paced.windows(2).all(|pair| pair[0] < pair[1]), "{control}: {paced:?}");
     }
-    let four = departures("\"prague\"", r#"profile = "tcp", initial_burst = 4"#);
+    let four = departures("\"prague\"", r#"like = "rfc", initial_burst = 4"#);
     assert!(four[3] == 0.0 && four[4] > 0.0, "four leave at once: {four:?}");
     // The transport's own pacing: an initial burst of ten (RFC 9002 section 7.7), or of one.
-    let quic = departures("\"reno\"", r#"profile = "quic""#);
+    let quic = departures("\"reno\"", r#"like = "quic""#);
     assert!(quic.iter().all(|at| *at == 0.0), "{quic:?}");
-    let paced = departures("\"reno\"", r#"profile = "quic", initial_burst = 1"#);
+    let paced = departures("\"reno\"", r#"like = "quic", initial_burst = 1"#);
     assert!(paced[9] > 0.0, "{paced:?}");
 }
 
@@ -283,7 +285,7 @@ delay = "80ms"
 path = ["bottleneck"]
 back = ["back"]
 control = "prague"
-transport = {{ profile = "tcp", {transport} }}
+host = {{ like = "rfc", {transport} }}
 "#
     );
     flow(&run(&text), "a").goodput_bps / 50e6
@@ -305,13 +307,13 @@ fn prague_keeps_its_slow_start_over_a_long_path() {
 /// With `none`, the links carry only data and acknowledgements.
 #[test]
 fn none_is_open_from_the_start() {
-    let log = logged(&path(FILE, r#"profile = "tcp", handshake = "none""#, NO_LOSS));
+    let log = logged(&path(FILE, r#"like = "rfc", handshake = "none""#, NO_LOSS));
     assert_eq!(log.sent.lock().unwrap()[0].1, 0.0);
-    let summary = run(&path(FILE, r#"profile = "tcp", handshake = "none""#, NO_LOSS));
+    let summary = run(&path(FILE, r#"like = "rfc", handshake = "none""#, NO_LOSS));
     let [out, back] =
         ["out", "back"].map(|name| crate::common::link(&summary, name).delivered_packets);
     assert_eq!((out, back), (1, 1));
-    let summary = run(&path(FILE, r#"profile = "tcp""#, NO_LOSS));
+    let summary = run(&path(FILE, r#"like = "rfc""#, NO_LOSS));
     let [out, back] =
         ["out", "back"].map(|name| crate::common::link(&summary, name).delivered_packets);
     assert_eq!((out, back), (3, 2));
@@ -320,10 +322,10 @@ fn none_is_open_from_the_start() {
 /// Transfers complete despite random losses of all packets, handshakes included.
 #[test]
 fn handshakes_survive_losses() {
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         for handshake in ["1-rtt", "0-rtt"] {
             for seed in 1..=6 {
-                let transport = format!("profile = \"{profile}\", handshake = \"{handshake}\"");
+                let transport = format!("like = \"{profile}\", handshake = \"{handshake}\"");
                 let text = path(REQUEST, &transport, ("loss = 0.4", "loss = 0.4"));
                 let scenario = exact(&text.replace("20s", "1000s"));
                 let summary = simulate(&scenario, seed).summary;

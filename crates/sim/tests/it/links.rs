@@ -99,7 +99,7 @@ fn a_shorter_delay_keeps_order() {
 rate = "12Mbit"
 delay = { start = "50ms", steps = [{ at = "5500us", delay = "10ms" }] }
 "#;
-    let text = train(10, r#"["a"]"#, links) + "transport = { ack_every = 1 }\n";
+    let text = train(10, r#"["a"]"#, links) + "host = { ack_every = 1 }\n";
     let summary = run(&text);
     let train = flow(&summary, "train");
     assert_eq!((arrived(&summary), train.rtt_min_s), (0.055, Some(0.051)));
@@ -157,7 +157,7 @@ fn an_opportunity_is_1504_bytes() {
 control = "cubic"
 path = ["a"]
 source = {{ kind = "file", size = "{}B" }}
-transport = {{ mss = "{mss}B" }}
+host = {{ mss = "{mss}B" }}
 "#,
             mss * packets
         );
@@ -266,7 +266,7 @@ jitter = "20ms"
 control = "cubic"
 path = ["a"]
 source = { kind = "on-off", rate = "1Mbit", on = "1s", off = "0s" }
-transport = { ack_every = 1 }
+host = { ack_every = 1 }
 "#,
     );
     let steady = flow(&summary, "steady");
@@ -346,7 +346,7 @@ buffer = "10ms"
 control = "cubic"
 path = ["a"]
 source = {{ kind = "file", size = "1448000B" }}
-transport = {{ initial_window = 1000, min_rto = "10s" }}
+host = {{ initial_window = 1000, min_rto = "10s" }}
 "#
             ),
         );

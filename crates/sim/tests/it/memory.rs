@@ -50,7 +50,7 @@ fn a_bulk_flow_without_a_rate_is_beyond_all_memory() {
     // A file, a receive window or the source's own rate sets a limit.
     for limit in [
         "source = { kind = \"file\", size = \"10MB\" }",
-        "transport = { receive_window = \"10MB\" }",
+        "host = { receive_window = \"10MB\" }",
         "source = { kind = \"on-off\", rate = \"1Mbit\", on = \"1s\", off = \"0s\" }",
     ] {
         assert!(of("", limit) < 100 << 20, "{limit}");
@@ -71,7 +71,7 @@ fn a_hundred_thousand_flows_fit_into_four_gigabytes() {
 #[test]
 fn an_initial_window_is_counted() {
     let link = "rate = \"10Mbit\"";
-    let window = |packets: u64| format!("transport = {{ initial_window = {packets} }}");
+    let window = |packets: u64| format!("host = {{ initial_window = {packets} }}");
     let more = of(link, &window(1_000_000_000)) - of(link, &window(10));
     assert!(more > 64_000_000_000, "{more}");
     // The source's data limits the initial window.
@@ -116,7 +116,7 @@ fn a_run_that_is_over_keeps_its_series() {
 #[test]
 fn a_receive_window_bounds_a_deep_queue() {
     let link = "rate = \"1Gbit\"\nbuffer = \"unlimited\"";
-    let bytes = of(link, "transport = { receive_window = \"1MB\" }");
+    let bytes = of(link, "host = { receive_window = \"1MB\" }");
     assert!((700 * 100..20 << 20).contains(&bytes), "{bytes}");
     assert!(of(link, "") > 100 << 20, "without it the whole run may wait");
 }

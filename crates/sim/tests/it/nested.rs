@@ -127,7 +127,7 @@ control = "cubic"
 path = ["down"]
 back = ["up"]
 start = "5s"
-transport = {{ receive_window = "1448B", ack_every = 1 }}
+host = {{ receive_window = "1448B", ack_every = 1 }}
 "#
     ))
 }

@@ -69,7 +69,7 @@ fn text(control: &str, transport: &str) -> String {
     format!(
         "duration = \"10s\"\n[link.a]\nrate = \"10Mbit\"\ndelay = \"10ms\"\nbuffer = \"50ms\"\n\
          queue = {{ kind = \"codel\", ecn = true }}\n[link.b]\ndelay = \"10ms\"\n[flow.f]\n\
-         path = [\"a\"]\nback = [\"b\"]\ncontrol = {control}\ntransport = {transport}\n"
+         path = [\"a\"]\nback = [\"b\"]\ncontrol = {control}\nhost = {transport}\n"
     )
 }
 
@@ -89,8 +89,8 @@ fn with_mine() -> Catalogue {
 
 #[test]
 fn it_runs_as_what_ships_does() {
-    let own = run(&resolve(&with_mine(), "\"mine\"", "\"tcp\"").expect("it is sound"));
-    let shipped = run(&resolve(&with_mine(), "\"reno\"", "\"tcp\"").expect("it is sound"));
+    let own = run(&resolve(&with_mine(), "\"mine\"", "\"rfc\"").expect("it is sound"));
+    let shipped = run(&resolve(&with_mine(), "\"reno\"", "\"rfc\"").expect("it is sound"));
     assert_eq!((own.control.as_str(), flow(&own, "f").control.as_str()), ("mine", "mine"));
     let figures = |summary: &RunSummary| {
         let f = flow(summary, "f");
@@ -102,21 +102,21 @@ fn it_runs_as_what_ships_does() {
 
 #[test]
 fn a_name_that_is_nobodys_is_refused_with_all_names() {
-    let why = resolve(&with_mine(), "\"yours\"", "\"tcp\"").expect_err("there is none");
+    let why = resolve(&with_mine(), "\"yours\"", "\"rfc\"").expect_err("there is none");
     assert!(why.contains("there is no controller `yours`"), "{why}");
     assert!(why.contains("reno") && why.contains("mine"), "{why}");
-    let why = resolve(&Catalogue::shipped(), "\"mine\"", "\"tcp\"").expect_err("not passed in");
+    let why = resolve(&Catalogue::shipped(), "\"mine\"", "\"rfc\"").expect_err("not passed in");
     assert!(why.contains("there is no controller `mine`"), "{why}");
 }
 
 #[test]
 fn its_parameters_are_held_to_their_ranges() {
     let mine = |gain: &str| format!("{{ kind = \"mine\", gain = {gain} }}");
-    resolve(&with_mine(), &mine("2"), "\"tcp\"").expect("the end of the range");
-    let why = resolve(&with_mine(), &mine("2.1"), "\"tcp\"").expect_err("beyond it");
+    resolve(&with_mine(), &mine("2"), "\"rfc\"").expect("the end of the range");
+    let why = resolve(&with_mine(), &mine("2.1"), "\"rfc\"").expect_err("beyond it");
     assert!(why.contains("it must be 0.5 to 2"), "{why}");
     let why =
-        resolve(&with_mine(), "{ kind = \"mine\", gian = 1 }", "\"tcp\"").expect_err("no name");
+        resolve(&with_mine(), "{ kind = \"mine\", gian = 1 }", "\"rfc\"").expect_err("no name");
     assert!(why.contains("`mine` has no parameter `gian`") && why.contains("`gain`"), "{why}");
     let schema = sojourn_scenario::json_schema_with(&with_mine()).to_string();
     assert!(schema.contains("\"gain\"") && schema.contains("what it is for"));
@@ -168,10 +168,10 @@ fn receive_times_are_given_or_their_want_is_named() {
     };
     let catalogue = Catalogue::shipped().with(info, counting).expect("its name is free");
 
-    let why = resolve(&catalogue, "\"mine\"", "\"tcp\"").expect_err("TCP has none by itself");
+    let why = resolve(&catalogue, "\"mine\"", "\"rfc\"").expect_err("TCP has none by itself");
     assert!(why.contains("`mine` needs receive times of single packets"), "{why}");
-    assert!(why.contains("set flow.f.transport.receive_times to true"), "{why}");
-    resolve(&catalogue, "\"mine\"", "{ profile = \"quic\", receive_times = false }")
+    assert!(why.contains("set flow.f.host.receive_times to true"), "{why}");
+    resolve(&catalogue, "\"mine\"", "{ like = \"quic\", receive_times = false }")
         .expect_err("nor QUIC without the extension");
 
     for transport in ["{ receive_times = true }", "\"quic\""] {
@@ -203,7 +203,7 @@ fn blind(cwnd: u64, pacing: Pacing) -> Catalogue {
 #[test]
 fn a_window_beyond_the_path_ends_the_run() {
     for pacing in [Pacing::Unpaced, Pacing::Rate(sojourn_units::Rate(1 << 60))] {
-        let scenario = resolve(&blind(1 << 40, pacing), "\"mine\"", "\"tcp\"").expect("sound");
+        let scenario = resolve(&blind(1 << 40, pacing), "\"mine\"", "\"rfc\"").expect("sound");
         let mut run = Simulation::new(&scenario, None, 1);
         run.advance(run.end());
         let overrun = run.overrun().expect("it had too much in flight").clone();
@@ -251,7 +251,7 @@ fn a_window_for_the_bursts_of_a_trace_is_an_experiment() {
 #[test]
 fn many_windows_share_one_limit() {
     let catalogue = blind(1000 * 1448, Pacing::Unpaced);
-    let text = text("\"mine\"", "\"tcp\"") + "count = 1000\n";
+    let text = text("\"mine\"", "\"rfc\"") + "count = 1000\n";
     let document = Document::from_toml("own.toml", &text).expect("it is TOML");
     let scenario = document
         .resolve_with(&catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()))
@@ -272,7 +272,7 @@ fn a_window_without_limit_may_be_bounded_otherwise() {
     let paced = blind(1 << 60, Pacing::Rate(sojourn_units::Rate(9_000_000)));
     let windowed = blind(1 << 60, Pacing::Unpaced);
     let transport = "{ receive_window = \"50kB\" }";
-    for (catalogue, transport) in [(paced, "\"tcp\""), (windowed, transport)] {
+    for (catalogue, transport) in [(paced, "\"rfc\""), (windowed, transport)] {
         let scenario = resolve(&catalogue, "\"mine\"", transport).expect("it is sound");
         let mut run = Simulation::new(&scenario, None, 1);
         run.advance(run.end());

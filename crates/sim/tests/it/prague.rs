@@ -29,7 +29,7 @@ delay = "10ms"
 control = {control}
 path = ["down"]
 back = ["up"]
-transport = {{ profile = "quic", mss = "1413B", header = "27B", ecn = {ecn} }}
+host = {{ like = "quic", mss = "1413B", header = "27B", ecn = {ecn} }}
 source = {{ kind = "request", request = "257B", response = "1MB", count = 4 }}
 "#
     ));

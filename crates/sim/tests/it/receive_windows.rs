@@ -20,7 +20,7 @@ delay = "50ms"
 control = "reno"
 path = ["a"]
 back = ["b"]
-transport = {{ initial_window = 100000, ack_every = 1, {transport} }}
+host = {{ initial_window = 100000, ack_every = 1, {transport} }}
 "#
     )
 }
@@ -29,10 +29,10 @@ fn goodput(transport: &str) -> f64 {
     run(&text(transport)).flows[0].goodput_bps
 }
 
-const PROFILES: [&str; 2] = ["profile = \"tcp\"", "profile = \"quic\""];
+const PROFILES: [&str; 2] = ["like = \"rfc\"", "like = \"quic\""];
 /// The rules by which a receiver raises its window.
 const RULES: [&str; 3] =
-    [PROFILES[0], PROFILES[1], "profile = \"tcp\", window_tuning = \"linux-6.18\""];
+    [PROFILES[0], PROFILES[1], "like = \"rfc\", window_tuning = \"linux-6.18\""];
 
 /// 250 kB in 100 ms are 20 Mbit/s. The receiver does not count the data of the last half round trip,
 /// and the transmission of a packet and the noise of hosts lengthen each round trip by some 0.2 %.

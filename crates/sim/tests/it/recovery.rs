@@ -29,7 +29,7 @@ delay = "10ms"
 control   = "{control}"
 path      = ["out"]
 back      = ["back"]
-transport = {{ profile = "{profile}", mss = "1448B", header = "52B", pacing = false }}
+host = {{ like = "{profile}", mss = "1448B", header = "52B", pacing = false }}
 "#
     )
 }
@@ -42,7 +42,7 @@ transport = {{ profile = "{profile}", mss = "1448B", header = "52B", pacing = fa
 fn quic_reduces_as_often_as_tcp() {
     for control in ["reno", "cubic"] {
         for bdps in [0.25, 0.5, 1.0, 2.0, 4.0] {
-            let [tcp, quic] = ["tcp", "quic"].map(|profile| {
+            let [tcp, quic] = ["rfc", "quic"].map(|profile| {
                 let summary = run(&shallow(control, profile, bdps));
                 link(&summary, "out").utilisation.expect("it has a rate")
             });
@@ -67,7 +67,7 @@ delay = "20ms"
 control   = "{control}"
 path      = ["out"]
 back      = ["back"]
-transport = {transport}
+host = {transport}
 "#
     )
 }
@@ -83,7 +83,7 @@ fn controls() -> impl Iterator<Item = &'static str> {
 #[test]
 fn a_stall_repeats_a_handful() {
     let without_echo = "{ timestamps = false, header = \"40B\", ack_size = \"40B\" }";
-    for transport in ["\"tcp\"", without_echo, "\"quic\""] {
+    for transport in ["\"rfc\"", without_echo, "\"quic\""] {
         // The oracle signals the stall to `ideal`; receive times require QUIC. Swift and Vivace keep half
         // of their window or rate after a timeout, and so repeat much of a window.
         for info in sojourn_cc::all().iter().map(|a| a.info).filter(|info| !info.needs.media) {
@@ -118,7 +118,7 @@ fn a_stall_takes_no_window() {
         if ["ideal", "rapid", "ledbat", "ledbat++", "swift", "vivace"].contains(&control) {
             continue;
         }
-        let outcome = simulate(&scenario(&stall(control, "\"tcp\"")), 1);
+        let outcome = simulate(&scenario(&stall(control, "\"rfc\"")), 1);
         let f = flow(&outcome.summary, "f");
         assert_eq!(f.undone_reductions, f.timeouts, "{control}");
         timed_out += f.timeouts;
@@ -139,7 +139,7 @@ fn a_stall_takes_no_window() {
 /// dropped.
 #[test]
 fn needless_retransmissions_are_counted() {
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         let text = lossy("cubic", profile, 0.0)
             .replace("loss   = 0", r#"reorder = { probability = 0.01, late = "10ms" }"#);
         let f = flow(&run(&text), "f").clone();
@@ -168,7 +168,7 @@ delay = "20ms"
 control   = "{control}"
 path      = ["out"]
 back      = ["back"]
-transport = "{profile}"
+host = "{profile}"
 "#
     )
 }
@@ -179,7 +179,7 @@ transport = "{profile}"
 #[test]
 fn bbr_withstands_random_loss_over_quic() {
     for loss in [0.05, 0.1] {
-        let [tcp, quic] = ["tcp", "quic"]
+        let [tcp, quic] = ["rfc", "quic"]
             .map(|profile| flow(&run(&lossy("bbr", profile, loss)), "f").goodput_bps / 1e6);
         println!("bbr loss {loss}: TCP {tcp:.1}, QUIC {quic:.1}");
         // Both are paced at the same estimate; headers differ by 2 %.
@@ -272,8 +272,8 @@ count   = 10
 path    = ["out"]
 back    = ["back"]
 "#;
-    for profile in ["tcp", "quic"] {
-        let text = format!("{text}transport = \"{profile}\"\n");
+    for profile in ["rfc", "quic"] {
+        let text = format!("{text}host = \"{profile}\"\n");
         halves(&catalogue, profile, &text);
     }
 }

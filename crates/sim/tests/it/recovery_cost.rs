@@ -4,7 +4,7 @@
 use crate::common::{scenario, simulate};
 use sojourn_sim::FlowSummary;
 
-const PROFILES: [&str; 2] = ["tcp", "quic"];
+const PROFILES: [&str; 2] = ["rfc", "quic"];
 
 /// Capacity in Mbit/s, and base round-trip time in milliseconds.
 const MBIT: u64 = 50;
@@ -53,7 +53,7 @@ delay = "{half}us"
 control = "{control}"
 path = ["a"]
 back = ["back"]
-transport = {{ profile = "{profile}" }}
+host = {{ like = "{profile}" }}
 "#,
         half = RTT_MS * 500,
         buffer = MBIT * RTT_MS * 125 * 5 / 4,
@@ -97,7 +97,7 @@ fn interrupted(control: &str, profile: &str, outage_ms: u64) -> Cost {
 #[test]
 fn tcp_waits_for_packets_that_are_late_by_a_round_trip() {
     for (percent, part) in [(1, 0.5), (5, 0.25), (5, 1.0)] {
-        let cost = reordered("cubic", "tcp", percent, part);
+        let cost = reordered("cubic", "rfc", percent, part);
         let what = format!("{percent} % by {part} round trips");
         assert!(cost.goodput > 0.95, "{what}: {}", cost.goodput);
         assert!(cost.needless < 1.0, "{what}: {}", cost.needless);
@@ -147,9 +147,9 @@ fn a_window_survives_an_outage() {
                 let what = format!("{control}, {profile}, {outage_ms} ms");
                 // CUBIC over TCP has lost nothing that counts; the others repair what the queue
                 // dropped, or start their probing anew.
-                let least = if (control, profile) == ("cubic", "tcp") { 0.98 } else { 0.9 };
+                let least = if (control, profile) == ("cubic", "rfc") { 0.98 } else { 0.9 };
                 assert!(cost.goodput > least, "{what}: {}", cost.goodput);
-                assert_eq!(cost.undone, u64::from(profile == "tcp"), "{what}");
+                assert_eq!(cost.undone, u64::from(profile == "rfc"), "{what}");
                 assert!(cost.needless < 1.0, "{what}: {}", cost.needless);
             }
         }

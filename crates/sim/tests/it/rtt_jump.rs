@@ -19,7 +19,7 @@ control = "cubic"
 path = ["out"]
 back = ["back"]
 source = {{ kind = "files", size = "1000B", count = 60, think = "500ms" }}
-transport = "{profile}"
+host = "{profile}"
 "#
     )
 }
@@ -38,7 +38,7 @@ fn learns(profile: &str) {
 
 #[test]
 fn tcp_learns_from_what_was_echoed() {
-    learns("tcp");
+    learns("rfc");
 }
 
 #[test]

@@ -20,7 +20,7 @@ delay = "10ms"
     for name in flows {
         tables += &format!(
             "[flow.{name}]\ncontrol = \"reno\"\npath = [\"nic\", \"path\"]\nback = [\"back\"]\n\
-             source = {source}\ntransport = {{ {transport} }}\n"
+             source = {source}\nhost = {{ {transport} }}\n"
         );
     }
     run_exact("10s", &tables)

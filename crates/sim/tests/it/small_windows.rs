@@ -22,9 +22,9 @@ const RULES: [&str; 10] = [
     "ack_every = 8",
     "quick_acks = 16",
     "burst_acks = true",
-    "profile = \"quic\"",
-    "profile = \"quic\", ack_every = 10",
-    "profile = \"quic\", ack_frequency = 4",
+    "like = \"quic\"",
+    "like = \"quic\", ack_every = 10",
+    "like = \"quic\", ack_frequency = 4",
 ];
 
 fn text(control: &str, rtt_ms: u64, transport: &str) -> String {
@@ -42,7 +42,7 @@ delay = "{half}us"
 control = "{control}"
 path = ["out"]
 back = ["back"]
-transport = {{ {transport} }}
+host = {{ {transport} }}
 "#,
         half = rtt_ms * 500,
     )

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use sojourn_units::Ecn;
 
 use super::{EcnFailure, EcnPath, Feedback, MARKED_ROUNDS, TESTED};
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::wire::EcnCounts;
 
 /// A sender and its receiver, without loss detection.

@@ -8,7 +8,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 use super::flight::{Acked, Flight};
 use super::report::Report;
 use super::{MediaFrame, RtpPacket};
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::pacer::Pacer;
 use crate::rtt::Rtt;
 

@@ -4,7 +4,8 @@ use sojourn_cc::{Controller, EcnUse, Needs};
 use sojourn_units::Ecn;
 
 use super::Sender;
-use crate::config::{Config, EcnFeedback, Profile};
+use crate::choices::{EcnFeedback, Profile};
+use crate::config::Config;
 use crate::ecn_path::{EcnFailure, EcnPath, Feedback};
 use crate::wire::{Data, EcnCounts};
 

@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, EcnUse};
 
 use super::Sender;
 use super::feedback::FlightSnapshot;
-use crate::config::{Profile, PrrRule};
+use crate::choices::{Profile, PrrRule};
 use crate::newly::Newly;
 use crate::prr::Prr;
 use crate::recovery::Episode;

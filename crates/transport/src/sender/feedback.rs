@@ -1,10 +1,10 @@
 //! Processing of acknowledgements, and the feedback that the controller gets from them.
 
-use sojourn_cc::{Controller, EcnUse, Feedback, RateSample, Received};
+use sojourn_cc::{Controller, Feedback, RateSample, Received};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::newly::Newly;
 use crate::recovery::Episode;
 use crate::scoreboard::Lost;
@@ -418,7 +418,7 @@ impl<C: Controller> Sender<C> {
     /// Whether the controller is notified of a mark.
     fn reports_mark(&self, counted: bool, ece: bool) -> bool {
         let heard = if self.uses_ece_flag() { ece } else { counted };
-        heard && self.needs.ecn != EcnUse::None && self.config.ecn && !self.ignores_marks()
+        heard && self.config.has_ecn(&self.needs) && !self.ignores_marks()
     }
 
     /// Passes an acknowledgement to the rules that observe it. Returns whether the window may grow.

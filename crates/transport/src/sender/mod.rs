@@ -4,7 +4,8 @@ use sojourn_cc::{Controller, Limits, Needs, Pacing, Received, Signal};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::ack_frequency::{AckFrames, Requester};
-use crate::config::{Config, Profile};
+use crate::choices::Profile;
+use crate::config::Config;
 use crate::delivery::Delivery;
 use crate::ecn_path::{EcnFailure, EcnPath};
 use crate::loss::Detector;
@@ -144,9 +145,9 @@ impl<C: Controller> Sender<C> {
             Box::default()
         });
         let limits = controller.limits();
-        let codepoint = if config.ecn { needs.ecn.codepoint() } else { Ecn::NotEct };
+        let codepoint = if config.has_ecn(&needs) { needs.ecn.codepoint() } else { Ecn::NotEct };
         let ecn_path = ecn::path(&config, &needs, codepoint);
-        let validation = validation::Validation::new(&config);
+        let validation = needs.validation.then(|| validation::Validation::new(&config)).flatten();
         let requester = Requester::new(&config);
         let has_rules = ecn_path.is_some() || validation.is_some();
         let has_rules = has_rules || requester.is_some() || announced.is_some();

@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, Feedback};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::f_rto::FRto;
 use crate::newly::Newly;
 use crate::recovery::{Episode, Timeout};

@@ -6,7 +6,7 @@ use sojourn_cc::{Controller, EcnUse, Pacing, Sent};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use super::{Poll, Sender};
-use crate::config::Profile;
+use crate::choices::Profile;
 use crate::delivery::Stamp;
 use crate::recovery::Episode;
 use crate::scoreboard::Segment;

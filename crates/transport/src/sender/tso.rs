@@ -5,7 +5,7 @@ use sojourn_cc::{Controller, Pacing};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::{Poll, Sender};
-use crate::config::{Profile, TsoDefer};
+use crate::choices::{Profile, TsoDefer};
 
 /// `sk_pacing_shift`: a burst lasts 2^-10 s at the pacing rate.
 const PACING_SHIFT: u32 = 10;

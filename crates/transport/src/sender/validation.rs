@@ -7,7 +7,8 @@ use sojourn_cc::{Controller, Sent};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::Sender;
-use crate::config::{Config, CwndValidation};
+use crate::choices::CwndValidation;
+use crate::config::Config;
 use crate::recovery::Episode;
 
 /// Time after which an unused part of the window is given up, the NVP (RFC 7661 sections 4.4.3 and 5).

@@ -9,6 +9,7 @@ mod drill;
 mod gaps;
 mod gro;
 mod handshake;
+mod hosts;
 mod plain;
 mod quic;
 mod rack;

@@ -3,7 +3,7 @@
 use crate::common::desk::{Desk, Halving, needs};
 use crate::common::{MSS, at, config};
 use sojourn_cc::{EcnUse, Needs, Pacing};
-use sojourn_transport::{Config, Data, EcnFeedback, Profile, PrrRule};
+use sojourn_transport::{Config, Data, EcnFeedback, EcnRequest, Profile, PrrRule};
 use sojourn_units::{Bytes, Ecn};
 
 /// A window of 20 packets, all in flight at 100 ms as segments 1 to 20, with more to send.
@@ -261,7 +261,8 @@ fn a_classic_receiver_gives_no_counts() {
 /// Without ECN the sender ignores marks.
 #[test]
 fn without_ecn_marks_are_not_heard() {
-    let mut desk = full(Config { ecn: false, ..config(Profile::Tcp) }, needs(EcnUse::Counts));
+    let mut desk =
+        full(Config { ecn: EcnRequest::Never, ..config(Profile::Tcp) }, needs(EcnUse::Counts));
     desk.ack.counts.ce = 3;
     desk.ack(at(200), 3, &[], 2);
     assert_eq!(desk.cc().ecn_events, 0);

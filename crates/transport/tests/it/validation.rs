@@ -3,7 +3,7 @@
 use crate::common::desk::{Desk, needs};
 use crate::common::{MSS, at, config, ms};
 use sojourn_cc::EcnUse;
-use sojourn_transport::{Config, CwndValidation, Profile};
+use sojourn_transport::{Config, CwndValidation, EcnRequest, Profile};
 use sojourn_units::Instant;
 
 /// The round-trip time of the tests. RTO is 300 ms from the first sample on, minus rounding.
@@ -189,7 +189,7 @@ fn rfc_7661_leaves_a_timeout_to_the_controller() {
 #[test]
 fn rfc_7661_reduces_the_used_window_after_a_mark() {
     let rule = CwndValidation::Rfc7661;
-    let config = Config { cwnd_validation: rule, ecn: true, ..config(Profile::Tcp) };
+    let config = Config { cwnd_validation: rule, ecn: EcnRequest::Always, ..config(Profile::Tcp) };
     let mut desk = Desk::with_needs(config, 80, needs(EcnUse::Classic));
     let now = exchanges(&mut desk, at(0), 20, 16);
     desk.write(16);

@@ -72,30 +72,30 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
     if config.ack_frequency > 0 || config.immediate_ack {
         return refuse(
             "acknowledgements without requests",
-            "remove transport.ack_frequency and transport.immediate_ack, or simulate the scenario",
+            "remove host.ack_frequency, or simulate the scenario",
         );
     }
     if config.initial_receive_window.is_some() {
         return refuse(
             "a fixed receive window",
-            "remove transport.initial_receive_window, or simulate the scenario",
+            "choose a host with a fixed one, such as rfc, or simulate the scenario",
         );
     }
     if config.small_queues.is_some() {
-        return refuse("the host's own queue", "remove transport.small_queues, or simulate it");
+        return refuse("the host's own queue", "remove `ring` from its first link, or simulate it");
     }
     if needs.media {
         return refuse("a media source", "run it in the simulator");
     }
     if needs.receive_times && !config.receive_times {
-        return refuse("receive times of single packets", "set transport.receive_times to true");
+        return refuse("receive times of single packets", "set host.receive_times to true");
     }
     let counts = matches!(needs.ecn, EcnUse::Counts | EcnUse::L4s);
-    if counts && !config.ecn {
-        return refuse("exact counts of ECN marks", "set transport.ecn to true");
+    if counts && !config.has_ecn(needs) {
+        return refuse("exact counts of ECN marks", "set host.ecn to true");
     }
     if counts && config.ecn_feedback == EcnFeedback::Classic {
-        return refuse("exact counts of ECN marks", "set transport.ecn_feedback to \"accurate\"");
+        return refuse("exact counts of ECN marks", "set host.ecn_feedback to \"accurate\"");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::time::Duration as Span;
 
 use sojourn_cc::Needs;
-use sojourn_transport::{Config, HandshakeMode, Profile};
+use sojourn_transport::{Config, EcnRequest, HandshakeMode, Profile};
 
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{Clock, Endpoint, Load, Plan, Route, Server, Socket, open_dual, open_here};
@@ -78,11 +78,11 @@ fn an_unknown_or_unusable_controller_is_refused_by_name() {
     let error = fault(&endpoint, plan("ideal", &Needs::BASE, 1_000));
     assert!(error.contains("run it in the simulator"), "{error}");
     let error = fault(&endpoint, plan("rapid", &Needs::BASE, 1_000));
-    assert!(error.contains("set transport.receive_times to true"), "{error}");
+    assert!(error.contains("set host.receive_times to true"), "{error}");
     let mut prague = plan("prague", &Needs::BASE, 1_000);
-    prague.config.ecn = false;
+    prague.config.ecn = EcnRequest::Never;
     let error = fault(&endpoint, prague);
-    assert!(error.contains("set transport.ecn to true"), "{error}");
+    assert!(error.contains("set host.ecn to true"), "{error}");
 }
 
 #[test]

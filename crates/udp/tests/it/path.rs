@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use sojourn_cc::{Catalogue, Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Setup};
-use sojourn_transport::{Config, Profile};
+use sojourn_transport::{Config, EcnRequest, Profile};
 use sojourn_udp::io::{Departures, Endpoint, Plan, Timing};
 use sojourn_udp::record::Outcome;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -88,7 +88,7 @@ fn scalable_controllers_react_to_marks() {
     let median = |control: &str| {
         let needs = &sojourn_cc::find(control).unwrap().info.needs;
         let mut plan = Plan { duration: Duration::from_secs(2), ..plan(control, needs, 1 << 40) };
-        plan.config.ecn = control != "reno";
+        plan.config.ecn = EcnRequest::Needed;
         let (outcome, fate) = run(plan, path);
         let rtt = outcome.summary.rtt_p50_s.unwrap() - 0.01;
         let goodput = outcome.summary.goodput_bps / 1e6;

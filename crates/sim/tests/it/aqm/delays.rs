@@ -65,7 +65,7 @@ control = "cubic"
 path = ["bottleneck"]
 back = ["back"]
 start = "{start}ms"
-transport = {{ ecn = false }}
+host = {{ ecn = false }}
 "#,
             start = flow * 37,
         );

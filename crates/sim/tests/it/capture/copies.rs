@@ -6,7 +6,7 @@ use crate::common::{flow, link, scenario};
 
 #[test]
 fn every_copy_is_where_it_arrives() {
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         let wire = "loss = 0.01\nduplicate = 0.1\njitter = { span = \"3ms\", reorder = true }";
         let scenario = scenario(&format!(
             r#"
@@ -22,7 +22,7 @@ delay = "10ms"
 control = "cubic"
 path = ["a"]
 back = ["b"]
-transport = {{ profile = "{profile}" }}
+host = {{ like = "{profile}" }}
 "#
         ));
         let (outcome, files) = written(&scenario);

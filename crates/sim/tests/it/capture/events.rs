@@ -28,7 +28,7 @@ loss = 0.01
 control = "{control}"
 path = ["a"]
 back = ["b"]
-transport = {{ profile = "{profile}" }}
+host = {{ like = "{profile}" }}
 "#
     );
     let (outcome, files) = written(&as_written(&text));
@@ -83,7 +83,7 @@ fn assert_same(ours: &Value, theirs: &Value, text: &str) {
 
 #[test]
 fn the_file_says_what_it_is() {
-    for (profile, protocol) in [("tcp", "TCP"), ("quic", "QUIC")] {
+    for (profile, protocol) in [("rfc", "TCP"), ("quic", "QUIC")] {
         let (_, files) = lossy("cubic", profile);
         for (file, end) in files.iter().zip(["server", "client"]) {
             let first = texts(file)[0];
@@ -106,7 +106,7 @@ fn the_file_says_what_it_is() {
 
 #[test]
 fn every_event_is_one_of_the_schema_and_in_order_of_time() {
-    for (control, profile) in [("cubic", "tcp"), ("prague", "quic"), ("bbr3", "quic")] {
+    for (control, profile) in [("cubic", "rfc"), ("prague", "quic"), ("bbr3", "quic")] {
         for file in lossy(control, profile).1 {
             let all = events(&file);
             assert!(all.len() > 1000);
@@ -117,7 +117,7 @@ fn every_event_is_one_of_the_schema_and_in_order_of_time() {
 
 #[test]
 fn packets_and_losses_are_those_of_the_run() {
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         let (flow, [server, client]) = lossy("reno", profile);
         let (mut sent, mut lost, mut offsets) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         for event in events(&server) {

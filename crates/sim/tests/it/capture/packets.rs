@@ -54,8 +54,8 @@ fn tcp_payload(packet: &Seen) -> u32 {
 
 #[test]
 fn every_packet_is_there_in_order_of_time() {
-    for profile in ["tcp", "quic"] {
-        let (flow, all) = lossy("cubic", &format!("transport = {{ profile = \"{profile}\" }}"));
+    for profile in ["rfc", "quic"] {
+        let (flow, all) = lossy("cubic", &format!("host = {{ like = \"{profile}\" }}"));
         let in_order =
             |pair: &[Seen]| pair[0].at_ns <= pair[1].at_ns || pair[0].host != pair[1].host;
         assert!(all.windows(2).all(in_order));
@@ -72,13 +72,13 @@ fn every_packet_is_there_in_order_of_time() {
 
 #[test]
 fn checksums_are_right() {
-    for (profile, place) in [("tcp", 36), ("quic", 26)] {
-        let (_, all) = lossy("prague", &format!("transport = {{ profile = \"{profile}\" }}"));
+    for (profile, place) in [("rfc", 36), ("quic", 26)] {
+        let (_, all) = lossy("prague", &format!("host = {{ like = \"{profile}\" }}"));
         for packet in &all {
             let bytes = &packet.bytes;
             assert_eq!(sum(&[&bytes[..20]]), 0xFFFF, "of IP");
             // In UDP, a checksum of zero means "no checksum" (RFC 768); in TCP, zero is valid.
-            assert!(profile == "tcp" || u16_be(bytes, place) != 0);
+            assert!(profile == "rfc" || u16_be(bytes, place) != 0);
             let length = (u16_be(bytes, 2) - 20).to_be_bytes();
             let pseudo = [&bytes[12..20], &[0, bytes[9]], &length[..]].concat();
             assert_eq!(sum(&[&pseudo, &bytes[20..]]), 0xFFFF, "of {profile}");
@@ -144,7 +144,7 @@ delay = "17ms"
 control = "reno"
 path = ["a"]
 back = ["b"]
-transport = { ack_every = 1, receive_window = "40kB" }
+host = { ack_every = 1, receive_window = "40kB" }
 "#;
     let (outcome, files) = captured(&as_written(text));
     let all = all_packets(&files);

@@ -26,7 +26,7 @@ delay = "20ms"
 control = "cubic"
 path = ["a"]
 back = ["back"]
-transport = {{ profile = "{profile}", receive_window = "360kB"{more} }}
+host = {{ like = "{profile}", receive_window = "360kB"{more} }}
 "#
     )
 }
@@ -47,8 +47,8 @@ fn late(probability: f64, us: u64) -> String {
 /// goodput hardly suffers.
 #[test]
 fn what_is_late_by_less_than_rack_s_window_costs_hardly_anything() {
-    let text = transfer("tcp", "", &late(0.01, 5_000), "");
-    let (below, plain) = (of(&text), of(&transfer("tcp", "", "", "")));
+    let text = transfer("rfc", "", &late(0.01, 5_000), "");
+    let (below, plain) = (of(&text), of(&transfer("rfc", "", "", "")));
     let reordered = link_reorders(&text);
     assert!(reordered > 500, "{reordered}");
     assert!(below.goodput_bps > 0.98 * plain.goodput_bps, "{below:?}");
@@ -61,7 +61,7 @@ fn what_is_late_by_less_than_rack_s_window_costs_hardly_anything() {
 /// RACK's window never exceeds SRTT (step 4).
 #[test]
 fn rack_deems_lost_what_is_late_by_more_than_a_round_trip() {
-    let text = transfer("tcp", "", &late(0.01, 150_000), "");
+    let text = transfer("rfc", "", &late(0.01, 150_000), "");
     let (beyond, seen) = (of(&text), observe(&text));
     // One packet of a hundred is late. The sender retransmits most of these, though the link lost
     // no packet.
@@ -99,7 +99,7 @@ fn quic_declares_what_three_packets_have_overtaken_lost() {
 /// each as a DSACK.
 #[test]
 fn copies_of_data_are_reported_and_cost_nothing() {
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         let text = transfer(profile, "", "duplicate = 0.05", "");
         let (plain, copied) = (of(&transfer(profile, "", "", "")), of(&text));
         let copies = link(&run(&text), "a").duplicated_packets;
@@ -107,7 +107,7 @@ fn copies_of_data_are_reported_and_cost_nothing() {
         assert_eq!(copied.retransmitted_packets, 0, "{profile}");
         assert_eq!(copied.timeouts, 0, "{profile}");
         assert_near(copied.goodput_bps, plain.goodput_bps, 0.001 * plain.goodput_bps, profile);
-        if profile == "tcp" {
+        if profile == "rfc" {
             // The last reports may still be in flight.
             let reported = observe(&text).duplicates_reported;
             assert!((copies - 10..=copies).contains(&reported), "{reported} of {copies}");
@@ -120,7 +120,7 @@ fn copies_of_data_are_reported_and_cost_nothing() {
 #[test]
 fn copies_of_acknowledgements_cost_nothing() {
     let back = "duplicate = 1\njitter = { span = \"3ms\", reorder = true }";
-    for profile in ["tcp", "quic"] {
+    for profile in ["rfc", "quic"] {
         let text = transfer(profile, "", "", back);
         let seen = observe(&text);
         let under_way = 2 * seen.acks_sent - seen.acks_received;

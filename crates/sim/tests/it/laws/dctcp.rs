@@ -41,7 +41,7 @@ control = {{ kind = "dctcp", g = {G} }}
 path = ["bottleneck"]
 back = ["back"]
 start = "{}us"
-transport = {{ profile = "{profile}", mss = "1448B", header = "52B", ack_every = 1, pacing = false }}
+host = {{ like = "{profile}", mss = "1448B", header = "52B", ack_every = 1, pacing = false }}
 "#,
             flow * 37
         );
@@ -72,7 +72,7 @@ fn dctcp_has_the_steady_queue_of_its_fluid_model() {
             fluid: model.steady(4_000),
             holds: Model { holds: true, ..model }.steady(4_000),
         };
-        for profile in ["tcp", "quic"] {
+        for profile in ["rfc", "quic"] {
             theory.check(flows, &simulated(flows, profile), &format!("{flows} flows, {profile}"));
         }
     }

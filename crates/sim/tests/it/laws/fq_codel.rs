@@ -100,7 +100,7 @@ queue = {queue}
 control = "none"
 path = ["bottleneck"]
 source = {{ kind = "on-off", rate = "{}kbit", on = "1s", off = "0s" }}
-transport = {{ mss = "{size}B", header = "0B" }}
+host = {{ mss = "{size}B", header = "0B" }}
 "#,
             size * 80
         );

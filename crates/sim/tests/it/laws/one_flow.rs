@@ -51,7 +51,7 @@ delay = "{half}us"
 control = {control}
 path = ["way"]
 back = ["back"]
-transport = {{ ack_every = {ack_every}, initial_window = {start}, receive_window = "{limit}B" }}
+host = {{ ack_every = {ack_every}, initial_window = {start}, receive_window = "{limit}B" }}
 "#,
             interval = (self.rtt * 1e6).round(),
             half = (self.rtt * 5e5).round(),

@@ -56,7 +56,7 @@ delay = "10ms"
 control = CONTROL
 path = ["bottleneck"]
 back = ["back"]
-transport = { receive_times = true }
+host = { receive_times = true }
 [flow.cross]
 control = "none"
 path = ["access", "bottleneck"]

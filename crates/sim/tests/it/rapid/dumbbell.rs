@@ -53,7 +53,7 @@ delay = "{half}ms"
 control = {{ kind = "rapid"{params} }}
 path = ["bottleneck"]
 back = ["back"]
-transport = {{ receive_times = true }}
+host = {{ receive_times = true }}
 {cross}"#
         );
         simulate(&scenario(&text), 1)

@@ -120,7 +120,10 @@ pub(crate) fn connect<M: Metering>(
     seed: u64,
     is_request: bool,
 ) -> Connection<M> {
-    let transport = &spec.transport;
+    let transport = match &spec.reverse {
+        Some(reverse) if is_request => reverse,
+        _ => &spec.transport,
+    };
     let setup = sojourn_cc::Setup {
         mss: transport.mss,
         initial_window: transport.mss * transport.initial_window,
@@ -145,7 +148,7 @@ pub(crate) fn connect<M: Metering>(
             || transport.initial_receive_window.is_some(),
         flow,
         is_request,
-        ecn: if transport.ecn { needs.ecn } else { EcnUse::None },
+        ecn: if transport.has_ecn(&needs) { needs.ecn } else { EcnUse::None },
         timer_at: Instant::MAX,
         pace_at: Instant::MAX,
         opening_due: Instant::MAX,

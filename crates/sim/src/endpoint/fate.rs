@@ -1,12 +1,12 @@
 //! Drops, losses and copies of packets inside a link.
 
-use super::{AnyHost, Hosts};
+use super::{AnyEndpoint, Endpoints};
 use crate::link::Notice;
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
 use crate::tap::{Passage, Tap};
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     /// Accounts for notices in their order: an acknowledgement's copy must hold its slot before a
     /// filter drops either of them.
     #[cold]
@@ -35,8 +35,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 (PacketKind::Data, _) => self.connections[owner].dropped += 1,
                 (PacketKind::Ack, _) => self.acks.free(packet.number as usize),
                 (PacketKind::Datagram | PacketKind::Reply, _) => {
-                    if let AnyHost::Other(host) = &mut self.flows[owner].host {
-                        host.on_dropped(&packet.as_datagram());
+                    if let AnyEndpoint::Other(endpoint) = &mut self.flows[owner].endpoint {
+                        endpoint.on_dropped(&packet.as_datagram());
                     }
                 }
                 (PacketKind::Opening | PacketKind::Answer, _) => self.lose_handshake(&packet),

@@ -11,8 +11,8 @@ use sojourn_scenario::{self as scenario, Profile, Transport};
 use sojourn_transport::{Answered, Handshake, Poll, Repeat};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use super::{Connection, TransportHost};
-use crate::host::{AnyHost, Hosts};
+use super::{Connection, TransportEndpoint};
+use crate::endpoint::{AnyEndpoint, Endpoints};
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
 use crate::tap::{Passage, Tap};
@@ -144,12 +144,12 @@ fn answer_packets(profile: Profile) -> u32 {
     }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     /// The handshake of a flow, if it has one.
     fn opening(&mut self, flow: usize) -> Option<&mut Opening> {
-        match &mut self.flows[flow].host {
-            AnyHost::Transport(TransportHost { opening, .. }) => opening.as_deref_mut(),
-            AnyHost::Outside(_) | AnyHost::Other(_) => None,
+        match &mut self.flows[flow].endpoint {
+            AnyEndpoint::Transport(TransportEndpoint { opening, .. }) => opening.as_deref_mut(),
+            AnyEndpoint::Outside(_) | AnyEndpoint::Other(_) => None,
         }
     }
 

@@ -4,9 +4,9 @@ use sojourn_source::{Action, Source};
 use sojourn_units::Instant;
 
 use super::counts::Counts;
-use super::{Datagram, Host, Report, Setup};
+use super::{Datagram, Endpoint, Report, Setup};
 
-/// The host of a flow without a controller.
+/// The endpoint of a flow without a controller.
 pub(crate) struct Datagrams {
     source: Box<dyn Source>,
     counts: Counts,
@@ -27,7 +27,7 @@ impl Datagrams {
     }
 }
 
-impl Host for Datagrams {
+impl Endpoint for Datagrams {
     fn next_at(&self) -> Instant {
         self.source.next_at()
     }

@@ -1,4 +1,4 @@
-//! Sojourn's own transport as a host: its connections, their source, and the handshake.
+//! Sojourn's own transport as an endpoint: its connections, their source, and the handshake.
 //!
 //! The engine calls it directly for data and acknowledgements, which are almost all packets.
 
@@ -15,7 +15,7 @@ use sojourn_trace::Histogram;
 use sojourn_transport::{Poll, Seen};
 use sojourn_units::Instant;
 
-use super::{AnyHost, Hosts, Setup};
+use super::{AnyEndpoint, Endpoints, Setup};
 use crate::events::Kind;
 use crate::link::packet::Packet;
 use crate::meter::{Metering, Part};
@@ -28,8 +28,8 @@ use handshake::Opening;
 pub use overrun::Overrun;
 pub(crate) use overrun::{CHECK_EVERY, InFlight};
 
-/// The host of a flow with a congestion controller.
-pub(crate) struct TransportHost {
+/// The endpoint of a flow with a congestion controller.
+pub(crate) struct TransportEndpoint {
     source: Box<dyn Source>,
     /// The connection of its data, and the one of its requests, if it has requests.
     pub(crate) data: usize,
@@ -43,14 +43,14 @@ pub(crate) struct TransportHost {
     pub(crate) longest_response: Peak,
 }
 
-/// Adds the connections of a flow, and returns its host. `routes`: the starts of the routes in its
+/// Adds the connections of a flow, and returns its endpoint. `routes`: the starts of the routes in its
 /// direction and against it.
 pub(super) fn build<M: Metering>(
     connections: &mut Vec<Connection<M>>,
     routes: [u32; 2],
     setup: &Setup<'_>,
     (kind, params): (&str, &Params),
-) -> TransportHost {
+) -> TransportEndpoint {
     let (spec, catalogue) = (setup.spec, &setup.scenario.controllers);
     let chosen = Chosen {
         catalogue,
@@ -74,7 +74,7 @@ pub(super) fn build<M: Metering>(
     let data = add(seed, false, [out, back], &spec.path);
     let has_requests = source.request_target(0).is_some();
     let requests = has_requests.then(|| add(seed ^ 1, true, [back, out], &spec.back));
-    TransportHost {
+    TransportEndpoint {
         source,
         data,
         requests,
@@ -85,7 +85,7 @@ pub(super) fn build<M: Metering>(
     }
 }
 
-impl TransportHost {
+impl TransportEndpoint {
     /// Its source.
     pub(crate) fn source(&self) -> &dyn Source {
         &*self.source
@@ -103,7 +103,7 @@ impl TransportHost {
     }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     #[inline(always)]
     pub(super) fn on_data(&mut self, id: usize, packet: &Packet) {
         let connection = &mut self.connections[id];
@@ -283,12 +283,12 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// The source of a flow acts. `begins`: for the first time.
     pub(super) fn act(&mut self, index: usize, begins: bool) {
-        let AnyHost::Transport(host) = &mut self.flows[index].host else { return };
-        let action = host.source.act(self.net.clock.now);
-        let target = host.source.target().unwrap_or(u64::MAX);
-        let (data, requests) = (host.data, host.requests);
-        let request_target = host.next_request_target();
-        self.net.events.push(host.source.next_at(), Kind::Source, index);
+        let AnyEndpoint::Transport(endpoint) = &mut self.flows[index].endpoint else { return };
+        let action = endpoint.source.act(self.net.clock.now);
+        let target = endpoint.source.target().unwrap_or(u64::MAX);
+        let (data, requests) = (endpoint.data, endpoint.requests);
+        let request_target = endpoint.next_request_target();
+        self.net.events.push(endpoint.source.next_at(), Kind::Source, index);
         self.connections[data].watch = target;
         match (action, requests) {
             (Action::Write(bytes), _) => self.write(data, bytes),
@@ -316,21 +316,21 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if is_request {
             return self.on_request(id, flow);
         }
-        let AnyHost::Transport(host) = &mut self.flows[flow].host else { return };
-        if let Some(response) = host.source.on_delivered(self.net.clock.now) {
-            host.responses.record(response.0);
-            host.longest_response.note(response);
+        let AnyEndpoint::Transport(endpoint) = &mut self.flows[flow].endpoint else { return };
+        if let Some(response) = endpoint.source.on_delivered(self.net.clock.now) {
+            endpoint.responses.record(response.0);
+            endpoint.longest_response.note(response);
         }
         self.connections[id].watch = u64::MAX;
-        self.net.events.push(host.source.next_at(), Kind::Source, flow);
+        self.net.events.push(endpoint.source.next_at(), Kind::Source, flow);
     }
 
     /// A request has arrived at the responding host.
     fn on_request(&mut self, id: usize, flow: usize) {
-        let AnyHost::Transport(host) = &mut self.flows[flow].host else { return };
-        host.answered += 1;
-        let (data, response) = (host.data, host.source.response());
-        self.connections[id].watch = host.next_request_target();
+        let AnyEndpoint::Transport(endpoint) = &mut self.flows[flow].endpoint else { return };
+        endpoint.answered += 1;
+        let (data, response) = (endpoint.data, endpoint.source.response());
+        self.connections[id].watch = endpoint.next_request_target();
         self.confirm_by_request(flow);
         self.write(data, response);
     }

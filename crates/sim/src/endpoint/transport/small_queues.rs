@@ -3,8 +3,8 @@
 
 use sojourn_units::{Bytes, Instant};
 
+use crate::endpoint::Endpoints;
 use crate::events::Kind;
-use crate::host::Hosts;
 use crate::link::packet::Packet;
 use crate::meter::Metering;
 use crate::tap::Tap;
@@ -19,7 +19,7 @@ pub(crate) struct OwnQueue {
     is_held: bool,
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     /// Sets up the limits of connections whose flows have them.
     pub(crate) fn limit_queues(&mut self, has_limit: impl Fn(usize) -> bool) {
         let accounts = self.accounts();

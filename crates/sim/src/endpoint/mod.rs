@@ -1,9 +1,9 @@
 //! Hosts, which send and receive the packets of a flow, in virtual time.
 //!
-//! A [`Host`] acts at its own times, receives datagrams, and puts those that it sends into a list.
-//! To add a kind of host: write its file, and add its line to [`Hosts::add`].
+//! A [`Endpoint`] acts at its own times, receives datagrams, and puts those that it sends into a list.
+//! To add a kind of endpoint: write its file, and add its line to [`Endpoints::add`].
 //!
-//! Sojourn's own transport is a host too. Almost all packets are its data and acknowledgements, so
+//! Sojourn's own transport is an endpoint too. Almost all packets are its data and acknowledgements, so
 //! the engine calls it directly, without a virtual call: see [`transport`].
 
 mod counts;
@@ -28,11 +28,11 @@ use crate::meter::Metering;
 use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap, Wiring};
 use counts::Counts;
-use outside::{Endpoint, EndpointState, Outside};
-use transport::{AckSlab, Connection, InFlight, Overrun, TransportHost};
+use outside::{Outside, Remote, RemoteState};
+use transport::{AckSlab, Connection, InFlight, Overrun, TransportEndpoint};
 
 /// The two ends of a flow.
-pub(crate) trait Host: Send {
+pub(crate) trait Endpoint: Send {
     /// Time of its next action; [`Instant::MAX`] for none.
     fn next_at(&self) -> Instant;
 
@@ -52,7 +52,7 @@ pub(crate) trait Host: Send {
     fn report(&self) -> Report<'_>;
 
     /// The state of its sender and its controller, if it has one.
-    fn state(&self) -> Option<EndpointState> {
+    fn state(&self) -> Option<RemoteState> {
         None
     }
 
@@ -77,7 +77,7 @@ pub(crate) trait Host: Send {
     fn take_transitions(&mut self, _: &mut Vec<(Instant, bool)>) {}
 }
 
-/// Counts and samples of a host so far.
+/// Counts and samples of an endpoint so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Report<'a> {
     /// Payload delivered, each byte once.
@@ -103,14 +103,21 @@ impl Report<'_> {
     }
 }
 
-/// Any host.
-pub(crate) enum AnyHost {
+/// Any endpoint.
+pub(crate) enum AnyEndpoint {
     /// Sojourn's own transport.
-    Transport(TransportHost),
+    Transport(TransportEndpoint),
     /// Hosts whose packets the simulator does not make: outside the simulation, or of a real stack.
     Outside(Outside),
     /// Any other.
-    Other(Box<dyn Host>),
+    Other(Box<dyn Endpoint>),
+}
+
+impl AnyEndpoint {
+    /// Whether the scenario's hosts are simulated, and not outside the simulation.
+    pub(crate) fn is_simulated(&self) -> bool {
+        !matches!(self, AnyEndpoint::Outside(outside) if outside.is_remote())
+    }
 }
 
 /// A flow, during the run.
@@ -125,13 +132,13 @@ pub(crate) struct Flow {
     pub(crate) received_at_stop: Option<u64>,
     /// Payload delivered in the warm-up.
     pub(crate) received_before: u64,
-    pub(crate) host: AnyHost,
+    pub(crate) endpoint: AnyEndpoint,
     /// Starts of the routes of its datagrams: in its direction, and against it.
     pub(super) routes: [u32; 2],
 }
 
-/// The hosts of a run.
-pub(crate) struct Hosts<M: Metering, T: Tap> {
+/// The endpoints of a run.
+pub(crate) struct Endpoints<M: Metering, T: Tap> {
     /// The links between them.
     pub(crate) net: Network<M>,
     pub(crate) flows: Vec<Flow>,
@@ -139,12 +146,12 @@ pub(crate) struct Hosts<M: Metering, T: Tap> {
     pub(crate) acks: AckSlab,
     pub(crate) in_flight: InFlight,
     pub(crate) overrun: Option<Box<Overrun>>,
-    /// Buffer for the datagrams that one call of a host sends, kept to reuse its memory.
+    /// Buffer for the datagrams that one call of an endpoint sends, kept to reuse its memory.
     out: Vec<Datagram>,
     pub(crate) tap: T,
 }
 
-/// Inputs to build the host of a flow.
+/// Inputs to build the endpoint of a flow.
 pub(crate) struct Setup<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) spec: &'a Spec,
@@ -172,9 +179,9 @@ impl Setup<'_> {
     }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
-    pub(crate) fn new(net: Network<M>, tap: T) -> Hosts<M, T> {
-        Hosts {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
+    pub(crate) fn new(net: Network<M>, tap: T) -> Endpoints<M, T> {
+        Endpoints {
             net,
             flows: Vec::new(),
             connections: Vec::new(),
@@ -186,11 +193,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Adds a flow with its host: outside the simulation if `endpoint` reports its state.
-    pub(crate) fn add(&mut self, setup: &Setup<'_>, endpoint: Option<Box<dyn Endpoint>>) {
+    /// Adds a flow with its endpoint: outside the simulation if `remote` reports its state.
+    pub(crate) fn add(&mut self, setup: &Setup<'_>, remote: Option<Box<dyn Remote>>) {
         let routes = [self.net.routes.add(&setup.spec.path), self.net.routes.add(&setup.spec.back)];
-        let host = match endpoint {
-            Some(endpoint) => AnyHost::Outside(Outside::new(endpoint)),
+        let endpoint = match remote {
+            Some(remote) => AnyEndpoint::Outside(Outside::new(remote)),
             None => self.inside(setup, routes),
         };
         self.flows.push(Flow {
@@ -202,26 +209,23 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             stopped: false,
             received_at_stop: None,
             received_before: 0,
-            host,
+            endpoint,
             routes,
         });
     }
 
-    /// A host inside the simulation.
-    fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyHost {
-        if let Some(stack) = stack::StackHost::new(setup, T::LISTENS) {
-            return AnyHost::Outside(Outside::of_stack(stack));
+    /// An endpoint inside the simulation.
+    fn inside(&mut self, setup: &Setup<'_>, routes: [u32; 2]) -> AnyEndpoint {
+        if let Some(stack) = stack::StackEndpoint::new(setup, T::LISTENS) {
+            return AnyEndpoint::Outside(Outside::of_stack(stack));
         }
         match (setup.spec.source.carrier(), setup.control) {
-            (Carrier::Media, _) => AnyHost::Other(Box::new(media::Media::new(setup))),
-            (Carrier::Echo, _) => AnyHost::Other(Box::new(echo::Echo::new(setup))),
-            (_, Control::None) => AnyHost::Other(Box::new(datagrams::Datagrams::new(setup))),
-            (_, Control::Algorithm { kind, params }) => AnyHost::Transport(transport::build(
-                &mut self.connections,
-                routes,
-                setup,
-                (kind, params),
-            )),
+            (Carrier::Media, _) => AnyEndpoint::Other(Box::new(media::Media::new(setup))),
+            (Carrier::Echo, _) => AnyEndpoint::Other(Box::new(echo::Echo::new(setup))),
+            (_, Control::None) => AnyEndpoint::Other(Box::new(datagrams::Datagrams::new(setup))),
+            (_, Control::Algorithm { kind, params, .. }) => AnyEndpoint::Transport(
+                transport::build(&mut self.connections, routes, setup, (kind, params)),
+            ),
         }
     }
 
@@ -265,13 +269,13 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.net.links.iter_mut().for_each(|link| link.begin_measuring(now));
         for index in 0..self.flows.len() {
             self.flows[index].received_before = self.received_bytes(index);
-            match &mut self.flows[index].host {
-                AnyHost::Transport(host) => {
-                    host.responses = Histogram::default();
-                    self.connections[host.data].rtts = Histogram::default();
+            match &mut self.flows[index].endpoint {
+                AnyEndpoint::Transport(endpoint) => {
+                    endpoint.responses = Histogram::default();
+                    self.connections[endpoint.data].rtts = Histogram::default();
                 }
-                AnyHost::Outside(host) => host.begin_measuring(),
-                AnyHost::Other(host) => host.begin_measuring(),
+                AnyEndpoint::Outside(endpoint) => endpoint.begin_measuring(),
+                AnyEndpoint::Other(endpoint) => endpoint.begin_measuring(),
             }
         }
     }
@@ -307,7 +311,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// As [`Hosts::deliver`], but not inlined.
+    /// As [`Endpoints::deliver`], but not inlined.
     #[inline(never)]
     fn deliver_slow(&mut self, Delivered(packet): &Delivered) {
         self.deliver(packet);
@@ -327,7 +331,7 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         }
     }
 
-    /// Starts or stops a flow, or performs the next action of its source or host.
+    /// Starts or stops a flow, or performs the next action of its source or endpoint.
     pub(crate) fn on_source(&mut self, index: usize) {
         let now = self.net.clock.now;
         let flow = &mut self.flows[index];
@@ -335,17 +339,19 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return self.stop(now, index);
         }
         let begins = !std::mem::replace(&mut flow.started, true);
-        match &mut flow.host {
-            AnyHost::Outside(_) => self.on_stack_event(index),
-            AnyHost::Transport(host) if host.source().next_at() == now => self.act(index, begins),
-            AnyHost::Other(host) if host.next_at() == now => {
+        match &mut flow.endpoint {
+            AnyEndpoint::Outside(_) => self.on_stack_event(index),
+            AnyEndpoint::Transport(endpoint) if endpoint.source().next_at() == now => {
+                self.act(index, begins)
+            }
+            AnyEndpoint::Other(endpoint) if endpoint.next_at() == now => {
                 let mut out = std::mem::take(&mut self.out);
-                host.act(now, &mut out);
-                self.net.events.push(host.next_at(), Kind::Source, index);
+                endpoint.act(now, &mut out);
+                self.net.events.push(endpoint.next_at(), Kind::Source, index);
                 self.send_all(index, out);
             }
             // A stale event.
-            AnyHost::Transport(_) | AnyHost::Other(_) => {}
+            AnyEndpoint::Transport(_) | AnyEndpoint::Other(_) => {}
         }
     }
 
@@ -354,10 +360,10 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             return;
         }
         self.flows[index].received_at_stop = Some(self.received_bytes(index));
-        match &mut self.flows[index].host {
-            AnyHost::Transport(host) => host.stop(&mut self.connections),
-            AnyHost::Outside(_) => self.stop_stack(index),
-            AnyHost::Other(host) => host.stop(now),
+        match &mut self.flows[index].endpoint {
+            AnyEndpoint::Transport(endpoint) => endpoint.stop(&mut self.connections),
+            AnyEndpoint::Outside(_) => self.stop_stack(index),
+            AnyEndpoint::Other(endpoint) => endpoint.stop(now),
         }
     }
 
@@ -367,11 +373,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             self.tap.datagram(self.net.clock.now, index, Passage::Received, &datagram);
         }
         let mut out = std::mem::take(&mut self.out);
-        if let AnyHost::Other(host) = &mut self.flows[index].host {
-            let before = host.next_at();
-            host.receive(self.net.clock.now, &datagram, &mut out);
+        if let AnyEndpoint::Other(endpoint) = &mut self.flows[index].endpoint {
+            let before = endpoint.next_at();
+            endpoint.receive(self.net.clock.now, &datagram, &mut out);
             // The event of a time that has moved is stale.
-            let after = host.next_at();
+            let after = endpoint.next_at();
             if after != before {
                 self.net.events.push(after, Kind::Source, index);
             }
@@ -391,14 +397,14 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.out = out;
     }
 
-    /// Moves the decided transitions of a flow's host to `transitions`.
+    /// Moves the decided transitions of a flow's endpoint to `transitions`.
     pub(crate) fn take_transitions(
         &mut self,
         index: usize,
         transitions: &mut Vec<(Instant, bool)>,
     ) {
-        if let AnyHost::Other(host) = &mut self.flows[index].host {
-            host.take_transitions(transitions);
+        if let AnyEndpoint::Other(endpoint) = &mut self.flows[index].endpoint {
+            endpoint.take_transitions(transitions);
         }
     }
 
@@ -411,18 +417,20 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// Payload of a flow delivered so far, each byte once.
     pub(crate) fn received_bytes(&self, index: usize) -> u64 {
-        match &self.flows[index].host {
-            AnyHost::Transport(host) => self.connections[host.data].receiver.received_bytes(),
-            AnyHost::Outside(host) => host.state().received_bytes,
-            AnyHost::Other(host) => host.report().received_bytes,
+        match &self.flows[index].endpoint {
+            AnyEndpoint::Transport(endpoint) => {
+                self.connections[endpoint.data].receiver.received_bytes()
+            }
+            AnyEndpoint::Outside(endpoint) => endpoint.state().received_bytes,
+            AnyEndpoint::Other(endpoint) => endpoint.report().received_bytes,
         }
     }
 
     /// Index of the byte count of a flow's data; `None` for datagrams.
     pub(crate) fn data_account(&self, index: usize) -> Option<usize> {
-        match &self.flows[index].host {
-            AnyHost::Outside(_) => Some(Packet::account_of(index, true)),
-            AnyHost::Transport(_) | AnyHost::Other(_) => {
+        match &self.flows[index].endpoint {
+            AnyEndpoint::Outside(_) => Some(Packet::account_of(index, true)),
+            AnyEndpoint::Transport(_) | AnyEndpoint::Other(_) => {
                 self.data_connection(index).map(|id| Packet::account_of(id, false))
             }
         }
@@ -430,16 +438,16 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
 
     /// Number of byte counts.
     pub(crate) fn accounts(&self) -> usize {
-        let is_outside = |flow: &Flow| matches!(flow.host, AnyHost::Outside(_));
+        let is_outside = |flow: &Flow| matches!(flow.endpoint, AnyEndpoint::Outside(_));
         let flows = if self.flows.iter().any(is_outside) { self.flows.len() } else { 0 };
         Packet::account_of(self.connections.len().max(flows), false)
     }
 
     /// The connection of a flow's data; `None` for datagrams and for hosts outside the simulation.
     pub(crate) fn data_connection(&self, index: usize) -> Option<usize> {
-        match &self.flows[index].host {
-            AnyHost::Transport(host) => Some(host.data),
-            AnyHost::Outside(_) | AnyHost::Other(_) => None,
+        match &self.flows[index].endpoint {
+            AnyEndpoint::Transport(endpoint) => Some(endpoint.data),
+            AnyEndpoint::Outside(_) | AnyEndpoint::Other(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Counts of the hosts of datagrams.
+//! Counts of the endpoints of datagrams.
 
 use sojourn_transport::Seen;
 use sojourn_units::Ecn;

@@ -1,12 +1,12 @@
-//! A real transport stack as a host: its connection, and the source of its data.
+//! A real transport stack as an endpoint: its connection, and the source of its data.
 
 use sojourn_scenario::Control;
 use sojourn_source::{Action, Source};
 use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup};
 use sojourn_units::{Duration, Instant};
 
-use super::outside::EndpointState;
-use super::{AnyHost, Hosts, Setup};
+use super::outside::RemoteState;
+use super::{AnyEndpoint, Endpoints, Setup};
 use crate::events::Kind;
 use crate::link::packet::OutsidePacket;
 use crate::meter::Metering;
@@ -14,7 +14,7 @@ use crate::seed::{Stream, seed};
 use crate::tap::{Passage, Tap};
 
 /// A flow whose packets a real stack makes.
-pub(crate) struct StackHost {
+pub(crate) struct StackEndpoint {
     stack: Box<dyn Stack>,
     source: Box<dyn Source>,
     /// Bytes delivered in each direction for which the source waits.
@@ -28,10 +28,10 @@ pub(crate) struct StackHost {
     sent: Vec<StackDatagram>,
 }
 
-impl StackHost {
-    /// The host of a flow with a stack and a controller.
-    pub(super) fn new(setup: &Setup<'_>, is_observed: bool) -> Option<StackHost> {
-        let (choice, Control::Algorithm { kind, params }) =
+impl StackEndpoint {
+    /// The endpoint of a flow with a stack and a controller.
+    pub(super) fn new(setup: &Setup<'_>, is_observed: bool) -> Option<StackEndpoint> {
+        let (choice, Control::Algorithm { kind, params, .. }) =
             (setup.spec.stack.as_ref()?, setup.control)
         else {
             return None;
@@ -55,7 +55,7 @@ impl StackHost {
         if is_observed {
             stack.observe();
         }
-        Some(StackHost {
+        Some(StackEndpoint {
             stack,
             source,
             opening,
@@ -137,11 +137,11 @@ impl StackHost {
         self.stack.state().closed
     }
 
-    pub(super) fn state(&self) -> EndpointState {
-        EndpointState {
+    pub(super) fn state(&self) -> RemoteState {
+        RemoteState {
             received_bytes: self.stack.delivered(Direction::Forward),
             transfers: self.source.transfers(),
-            ..EndpointState::from(&self.stack.state())
+            ..RemoteState::from(&self.stack.state())
         }
     }
 }
@@ -163,61 +163,61 @@ fn direction(packet: &OutsidePacket) -> Direction {
     if packet.is_reply { Direction::Backward } else { Direction::Forward }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
-    fn stack_host(&mut self, index: usize) -> Option<&mut StackHost> {
-        match &mut self.flows[index].host {
-            AnyHost::Outside(host) => host.stack(),
-            AnyHost::Transport(_) | AnyHost::Other(_) => None,
+impl<M: Metering, T: Tap> Endpoints<M, T> {
+    fn stack_host(&mut self, index: usize) -> Option<&mut StackEndpoint> {
+        match &mut self.flows[index].endpoint {
+            AnyEndpoint::Outside(endpoint) => endpoint.stack(),
+            AnyEndpoint::Transport(_) | AnyEndpoint::Other(_) => None,
         }
     }
 
     /// An event of a flow with a stack. It may be stale, since timers move.
     pub(super) fn on_stack_event(&mut self, index: usize) {
         let now = self.net.clock.now;
-        let Some(host) = self.stack_host(index) else { return };
-        if host.scheduled <= now {
-            host.scheduled = Instant::MAX;
+        let Some(endpoint) = self.stack_host(index) else { return };
+        if endpoint.scheduled <= now {
+            endpoint.scheduled = Instant::MAX;
         }
-        if host.next_at() <= now {
-            host.act(now);
+        if endpoint.next_at() <= now {
+            endpoint.act(now);
         }
         self.settle_stack(index);
     }
 
     /// Sends the datagrams of a stack, records its times and schedules its next event.
     pub(super) fn settle_stack(&mut self, index: usize) {
-        let AnyHost::Outside(outside) = &mut self.flows[index].host else { return };
+        let AnyEndpoint::Outside(outside) = &mut self.flows[index].endpoint else { return };
         outside.collect_times();
-        let Some(host) = outside.stack() else { return };
-        let mut sent = std::mem::take(&mut host.sent);
-        host.stack.take_datagrams(&mut sent);
+        let Some(endpoint) = outside.stack() else { return };
+        let mut sent = std::mem::take(&mut endpoint.sent);
+        endpoint.stack.take_datagrams(&mut sent);
         if T::LISTENS {
-            let (now, tap, opens) = (self.net.clock.now, &mut self.tap, host.opening);
-            tap.secrets(&host.stack.take_secrets());
-            host.stack.take_events(&mut |direction, event| {
+            let (now, tap, opens) = (self.net.clock.now, &mut self.tap, endpoint.opening);
+            tap.secrets(&endpoint.stack.take_secrets());
+            endpoint.stack.take_events(&mut |direction, event| {
                 tap.stack_event(now, index, direction, opens, &event);
             });
             for datagram in &sent {
-                let bytes = host.stack.bytes(datagram.handle);
+                let bytes = endpoint.stack.bytes(datagram.handle);
                 tap.stack_datagram(now, Passage::Sent, &outside_packet(index, datagram), bytes);
             }
         }
         for datagram in sent.drain(..) {
             self.send_outside(&outside_packet(index, &datagram));
         }
-        let Some(host) = self.stack_host(index) else { return };
-        host.sent = sent;
-        let next = host.next_at();
-        if next < host.scheduled {
-            host.scheduled = next;
+        let Some(endpoint) = self.stack_host(index) else { return };
+        endpoint.sent = sent;
+        let next = endpoint.next_at();
+        if next < endpoint.scheduled {
+            endpoint.scheduled = next;
             self.net.events.push(next.max(self.net.clock.now), Kind::Source, index);
         }
     }
 
     /// The flow stops: datagrams that still arrive have no effect.
     pub(super) fn stop_stack(&mut self, index: usize) {
-        if let Some(host) = self.stack_host(index) {
-            host.stack.stop();
+        if let Some(endpoint) = self.stack_host(index) {
+            endpoint.stack.stop();
         }
     }
 
@@ -225,18 +225,18 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     pub(super) fn on_stack_datagram(&mut self, packet: &OutsidePacket) {
         let (now, is_stopped) = (self.net.clock.now, self.flows[packet.flow].stopped);
         if T::LISTENS
-            && let AnyHost::Outside(outside) = &mut self.flows[packet.flow].host
-            && let Some(host) = outside.stack()
+            && let AnyEndpoint::Outside(outside) = &mut self.flows[packet.flow].endpoint
+            && let Some(endpoint) = outside.stack()
         {
-            let bytes = host.stack.bytes(packet.handle);
+            let bytes = endpoint.stack.bytes(packet.handle);
             self.tap.stack_datagram(now, Passage::Received, packet, bytes);
         }
-        let Some(host) = self.stack_host(packet.flow) else { return };
+        let Some(endpoint) = self.stack_host(packet.flow) else { return };
         // The responses of an ended connection would only add traffic.
         if is_stopped {
-            return host.on_gone(packet.handle);
+            return endpoint.on_gone(packet.handle);
         }
-        host.receive(now, packet);
+        endpoint.receive(now, packet);
         self.settle_stack(packet.flow);
     }
 }

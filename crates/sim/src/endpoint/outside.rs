@@ -6,17 +6,17 @@ use sojourn_trace::Histogram;
 use sojourn_transport::StackState;
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
-use super::stack::StackHost;
-use super::{AnyHost, Hosts};
+use super::stack::StackEndpoint;
+use super::{AnyEndpoint, Endpoints};
 use crate::link::packet::{OutsidePacket, Packet, PacketKind};
 use crate::meter::Metering;
 use crate::peak::Peak;
 use crate::tap::{Passage, Tap};
 
 /// The two ends of a flow outside the simulation.
-pub trait Endpoint: Send {
+pub trait Remote: Send {
     /// The latest state. Called for each sample and at the end of the run.
-    fn state(&self) -> EndpointState;
+    fn state(&self) -> RemoteState;
 
     /// Passes on the round-trip times that the sender has measured since the last call. Called
     /// before each sample.
@@ -32,7 +32,7 @@ pub trait Endpoint: Send {
 
 /// The state of the two ends of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct EndpointState {
+pub struct RemoteState {
     /// Payload delivered, each byte once.
     pub received_bytes: u64,
     /// The source's transfers.
@@ -64,9 +64,9 @@ pub struct EndpointState {
 }
 
 /// The state of a stack's sending end, without the payload delivered.
-impl From<&StackState> for EndpointState {
-    fn from(state: &StackState) -> EndpointState {
-        EndpointState {
+impl From<&StackState> for RemoteState {
+    fn from(state: &StackState) -> RemoteState {
+        RemoteState {
             phase: state.probe.phase,
             cwnd: Some(state.cwnd),
             ssthresh: state.probe.ssthresh,
@@ -80,7 +80,7 @@ impl From<&StackState> for EndpointState {
             // A QUIC packet is not repeated; its data leave in another one.
             retransmitted: state.lost,
             marked: state.marked,
-            ..EndpointState::default()
+            ..RemoteState::default()
         }
     }
 }
@@ -88,12 +88,12 @@ impl From<&StackState> for EndpointState {
 /// The two ends of such a flow.
 enum Ends {
     /// Outside the simulation.
-    Remote(Box<dyn Endpoint>),
+    Remote(Box<dyn Remote>),
     /// Of a real stack in virtual time.
-    Stack(Box<StackHost>),
+    Stack(Box<StackEndpoint>),
 }
 
-/// The host of such a flow.
+/// The endpoint of such a flow.
 pub(crate) struct Outside {
     ends: Ends,
     /// Packets sent in the direction of the flow.
@@ -111,11 +111,11 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    pub(super) fn new(endpoint: Box<dyn Endpoint>) -> Outside {
-        Outside::of(Ends::Remote(endpoint))
+    pub(super) fn new(remote: Box<dyn Remote>) -> Outside {
+        Outside::of(Ends::Remote(remote))
     }
 
-    pub(super) fn of_stack(stack: StackHost) -> Outside {
+    pub(super) fn of_stack(stack: StackEndpoint) -> Outside {
         Outside::of(Ends::Stack(Box::new(stack)))
     }
 
@@ -132,6 +132,11 @@ impl Outside {
         }
     }
 
+    /// Whether its ends are outside the simulation.
+    pub(super) fn is_remote(&self) -> bool {
+        matches!(self.ends, Ends::Remote(_))
+    }
+
     /// Ends the warm-up. Times that the endpoint measured before do not count.
     pub(super) fn begin_measuring(&mut self) {
         self.collect_times();
@@ -139,7 +144,7 @@ impl Outside {
     }
 
     /// The stack in virtual time, if it has one.
-    pub(super) fn stack(&mut self) -> Option<&mut StackHost> {
+    pub(super) fn stack(&mut self) -> Option<&mut StackEndpoint> {
         match &mut self.ends {
             Ends::Stack(stack) => Some(stack),
             Ends::Remote(_) => None,
@@ -172,38 +177,38 @@ impl Outside {
         };
         match ends {
             Ends::Stack(stack) => stack.take_times(&mut on_rtt, &mut on_response),
-            Ends::Remote(endpoint) => {
-                endpoint.take_rtts(&mut on_rtt);
-                endpoint.take_responses(&mut on_response);
+            Ends::Remote(remote) => {
+                remote.take_rtts(&mut on_rtt);
+                remote.take_responses(&mut on_response);
             }
         }
     }
 
-    pub(crate) fn state(&self) -> EndpointState {
+    pub(crate) fn state(&self) -> RemoteState {
         match &self.ends {
-            Ends::Remote(endpoint) => endpoint.state(),
+            Ends::Remote(remote) => remote.state(),
             Ends::Stack(stack) => stack.state(),
         }
     }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
-    /// Such a host sends a packet.
+impl<M: Metering, T: Tap> Endpoints<M, T> {
+    /// Such an endpoint sends a packet.
     pub(crate) fn send_outside(&mut self, packet: &OutsidePacket) {
         let flow = &mut self.flows[packet.flow];
-        if let AnyHost::Outside(host) = &mut flow.host {
-            host.sent += u64::from(!packet.is_reply);
+        if let AnyEndpoint::Outside(endpoint) = &mut flow.endpoint {
+            endpoint.sent += u64::from(!packet.is_reply);
         }
         let route = flow.routes[usize::from(packet.is_reply)];
         self.forward(Packet::outside(route, packet));
     }
 
-    /// A packet arrives at such a host.
+    /// A packet arrives at such an endpoint.
     #[inline(never)]
     pub(super) fn on_outside(&mut self, packet: &Packet) {
         let outside = packet.as_outside();
-        if let AnyHost::Outside(host) = &mut self.flows[outside.flow].host {
-            host.marked += u64::from(!outside.is_reply && outside.ecn == Ecn::Ce);
+        if let AnyEndpoint::Outside(endpoint) = &mut self.flows[outside.flow].endpoint {
+            endpoint.marked += u64::from(!outside.is_reply && outside.ecn == Ecn::Ce);
         }
         if T::LISTENS {
             self.tap.outside(self.net.clock.now, Passage::Received, &outside);
@@ -212,17 +217,17 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     }
 
     pub(super) fn drop_outside(&mut self, flow: usize, packet: &Packet) {
-        if let AnyHost::Outside(host) = &mut self.flows[flow].host {
-            host.dropped += u64::from(packet.kind() == PacketKind::Outside);
-            if let Some(stack) = host.stack() {
+        if let AnyEndpoint::Outside(endpoint) = &mut self.flows[flow].endpoint {
+            endpoint.dropped += u64::from(packet.kind() == PacketKind::Outside);
+            if let Some(stack) = endpoint.stack() {
                 stack.on_gone(packet.number);
             }
         }
     }
 
     pub(super) fn copy_outside(&mut self, flow: usize, packet: &Packet) {
-        if let AnyHost::Outside(host) = &mut self.flows[flow].host
-            && let Some(stack) = host.stack()
+        if let AnyEndpoint::Outside(endpoint) = &mut self.flows[flow].endpoint
+            && let Some(stack) = endpoint.stack()
         {
             stack.on_copied(packet.number);
         }

@@ -3,13 +3,13 @@
 use sojourn_queue::FlowLabels;
 use sojourn_scenario::{Flow, Scenario};
 
-use super::{AnyHost, Hosts};
+use super::{AnyEndpoint, Endpoints};
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
 use crate::seed;
 use crate::tap::Tap;
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     /// Labels the packets of all flows in the queues of their links.
     pub(crate) fn label_flows(&mut self, scenario: &Scenario) {
         for (index, spec) in scenario.flows.iter().enumerate() {
@@ -27,20 +27,20 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
             let hash = Packet::hash_of(kind, number as u32);
             links.iter().for_each(|link| network[*link].label_flow(hash, labels));
         };
-        match &self.flows[index].host {
-            AnyHost::Transport(host) => {
-                label(path, PacketKind::Data, host.data, forward);
-                label(back, PacketKind::Ack, host.data, backward);
-                if let Some(requests) = host.requests {
+        match &self.flows[index].endpoint {
+            AnyEndpoint::Transport(endpoint) => {
+                label(path, PacketKind::Data, endpoint.data, forward);
+                label(back, PacketKind::Ack, endpoint.data, backward);
+                if let Some(requests) = endpoint.requests {
                     label(back, PacketKind::Data, requests, backward);
                     label(path, PacketKind::Ack, requests, forward);
                 }
             }
-            AnyHost::Other(_) => {
+            AnyEndpoint::Other(_) => {
                 label(path, PacketKind::Datagram, index, forward);
                 label(back, PacketKind::Reply, index, backward);
             }
-            AnyHost::Outside(_) => {
+            AnyEndpoint::Outside(_) => {
                 // The hash values of stacks in virtual time (`outside_packet`).
                 label(path, PacketKind::Outside, index << 1, forward);
                 label(back, PacketKind::OutsideReply, index << 1 | 1, backward);

@@ -12,8 +12,8 @@ use sojourn_transport::{
 };
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
-use super::outside::EndpointState;
-use super::{Datagram, Host, Report, Setup};
+use super::outside::RemoteState;
+use super::{Datagram, Endpoint, Report, Setup};
 use crate::peak::Peak;
 use crate::seed::{Stream, seed};
 
@@ -31,7 +31,7 @@ pub(crate) struct FrameRow {
     pub(crate) played_at: Instant,
 }
 
-/// The host of a flow of media.
+/// The endpoint of a flow of media.
 pub(crate) struct Media {
     source: Box<dyn Source>,
     sender: RtpSender,
@@ -93,7 +93,7 @@ impl Media {
         let params = setup.spec.source.params();
         let (controller, ecn) = match setup.control {
             Control::None => (None, EcnUse::None),
-            Control::Algorithm { kind, params } => {
+            Control::Algorithm { kind, params, .. } => {
                 let catalogue = &setup.scenario.controllers;
                 let mss = setup.spec.transport.mss;
                 let controller = catalogue.build(
@@ -260,7 +260,7 @@ impl Media {
     }
 }
 
-impl Host for Media {
+impl Endpoint for Media {
     fn next_at(&self) -> Instant {
         let receiver = self.receiver.next_at().min(self.playout.next_at());
         if self.is_stopped {
@@ -315,10 +315,10 @@ impl Host for Media {
         }
     }
 
-    fn state(&self) -> Option<EndpointState> {
+    fn state(&self) -> Option<RemoteState> {
         let (controller, limits) = self.sender.controller()?;
         let (probe, rtts, stats) = (controller.probe(), self.sender.rtts(), self.sender.stats());
-        Some(EndpointState {
+        Some(RemoteState {
             received_bytes: self.received_bytes,
             phase: probe.phase,
             cwnd: Some(limits.cwnd),
@@ -333,7 +333,7 @@ impl Host for Media {
             in_flight: self.sender.in_flight(),
             lost: stats.lost,
             marked: stats.marked,
-            ..EndpointState::default()
+            ..RemoteState::default()
         })
     }
 

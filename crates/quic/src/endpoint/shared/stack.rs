@@ -14,8 +14,8 @@ use super::end::{End, Leaving};
 use super::keys::{Random, ResetKey};
 use super::kit::Kit;
 use super::tls::SERVER_NAME;
-use crate::host::payloads::Payloads;
-use crate::host::{Exposed, keylog, other};
+use crate::endpoint::payloads::Payloads;
+use crate::endpoint::{Exposed, keylog, other};
 #[cfg(test)]
 use crate::ledger::Ledger;
 use crate::lock::lock;

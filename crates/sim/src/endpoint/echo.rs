@@ -7,14 +7,14 @@ use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
 use super::counts::Counts;
-use super::{Datagram, Host, Report, Setup};
+use super::{Datagram, Endpoint, Report, Setup};
 use crate::peak::Peak;
 
 /// Greatest number of requests that wait for a reply; beyond it, the oldest is given up. The
 /// sequence number of RFC 792 has 16 bits, so more could not be distinguished.
 const MOST_WAITING: usize = 1 << 16;
 
-/// The host of a flow of echo requests.
+/// The endpoint of a flow of echo requests.
 pub(crate) struct Echo {
     source: Box<dyn Source>,
     counts: Counts,
@@ -42,7 +42,7 @@ impl Echo {
     }
 }
 
-impl Host for Echo {
+impl Endpoint for Echo {
     fn next_at(&self) -> Instant {
         self.source.next_at()
     }

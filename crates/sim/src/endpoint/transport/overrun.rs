@@ -2,7 +2,7 @@
 
 use sojourn_units::Instant;
 
-use crate::host::Hosts;
+use crate::endpoint::Endpoints;
 use crate::meter::Metering;
 use crate::tap::Tap;
 
@@ -38,7 +38,7 @@ impl std::fmt::Display for Overrun {
             "controller `{control}` had {of_flow} packets of flow `{flow}` in flight at {} s of \
              the scenario, and all user-defined controllers {in_flight}: more in flight than the \
              path's capacity; the limit is {limit}; limits() must ask for less, or set \
-             flow.{flow}.transport.receive_window",
+             flow.{flow}.endpoint.receive_window",
             at.as_secs_f64(),
         )
     }
@@ -71,7 +71,7 @@ impl InFlight {
     }
 }
 
-impl<M: Metering, T: Tap> Hosts<M, T> {
+impl<M: Metering, T: Tap> Endpoints<M, T> {
     /// Ends the run if too many packets are in flight, as connection `id` sends. Whether it
     /// does.
     #[cold]

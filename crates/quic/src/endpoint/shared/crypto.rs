@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::dialect::proto;
 pub use super::tls::SERVER_NAME;
 use super::{plain, tls};
-use crate::host::KeyLogSink;
+use crate::endpoint::KeyLogSink;
 use proto::crypto::{ClientConfig, ServerConfig};
 
 /// The configuration of the end that opens a connection, and of the other.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::crypto::Crypto;
 use super::dialect::proto;
-use crate::host::keylog::{self, KeyLogSink};
+use crate::endpoint::keylog::{self, KeyLogSink};
 use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use proto::crypto::{ClientConfig, ServerConfig};
 use proto::rustls;

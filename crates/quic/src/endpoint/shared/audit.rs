@@ -11,7 +11,7 @@ use sojourn_transport::{Direction, Stack, StackSetup};
 use sojourn_units::{Duration, Ecn, Instant};
 
 use super::stack::Connection;
-use crate::host::{PARAMS, other};
+use crate::endpoint::{PARAMS, other};
 use crate::lock::lock;
 
 /// Packets of the handshake, of which the stack reports those alone that were acknowledged before

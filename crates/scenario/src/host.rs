@@ -1,0 +1,231 @@
+//! The hosts of flows: a host by name, or a table of its exceptions.
+
+use sojourn_params::{Kind, Value};
+use sojourn_transport::{Choice, Host, Setting, Side};
+use sojourn_units::{Bytes, Duration};
+
+use crate::check::Checker;
+use crate::checked::{Checked, Fields, Got};
+use crate::model::{EcnFeedback, Transport};
+use crate::shape::{Either, Field, Form, Given, Shape};
+
+/// A host, which is a name or a table.
+pub(crate) static HOST: Either =
+    Either { short: NAME, key: Some("like"), forms: &[Form { title: "host", fields: &FIELDS }] };
+
+const NAME: Shape = Shape::Scalar(Kind::Choice(Host::DEFAULT, Host::NAMES));
+
+const LIKE: Field = Field::optional(
+    "like",
+    NAME,
+    "the host whose values the other keys change; if absent, that of the scenario, or for a \
+     `receiver` that of the flow",
+);
+
+static FIELDS: [Field; count() + 1] = fields();
+
+const fn count() -> usize {
+    let (mut count, mut place) = (0, 0);
+    while place < Transport::SETTINGS.len() {
+        count += Transport::SETTINGS[place].is_key() as usize;
+        place += 1;
+    }
+    count
+}
+
+/// `like`, and the settings that are keys.
+const fn fields() -> [Field; count() + 1] {
+    let mut fields = [LIKE; count() + 1];
+    let (mut next, mut place) = (1, 0);
+    while place < Transport::SETTINGS.len() {
+        if Transport::SETTINGS[place].is_key() {
+            fields[next] = field(&Transport::SETTINGS[place]);
+            next += 1;
+        }
+        place += 1;
+    }
+    fields
+}
+
+const fn field(setting: &Setting) -> Field {
+    let Setting { name, kind, may_be_unlimited, doc, .. } = *setting;
+    let shape = if may_be_unlimited { Shape::Window(kind) } else { Shape::Scalar(kind) };
+    Field { name, shape, given: Given::Optional, doc, source: "" }
+}
+
+/// A host with its exceptions.
+#[derive(Clone)]
+pub(crate) struct Chosen {
+    pub(crate) host: &'static Host,
+    pub(crate) config: Transport,
+}
+
+/// The two ends of a flow.
+pub(crate) struct Ends {
+    /// The hosts that send and receive.
+    pub(crate) hosts: [&'static Host; 2],
+    pub(crate) transport: Transport,
+    /// The transport in the opposite direction, if it differs.
+    pub(crate) reverse: Option<Box<Transport>>,
+}
+
+impl Default for Chosen {
+    fn default() -> Chosen {
+        Chosen::named(Host::DEFAULT).expect("the default is one of them")
+    }
+}
+
+impl Chosen {
+    pub(crate) fn named(name: &str) -> Option<Chosen> {
+        let host = Host::named(name)?;
+        Some(Chosen { host, config: host.config() })
+    }
+}
+
+/// The host of a value; `None` after a reported problem. `base`: the host of a table without `like`.
+pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Option<Chosen> {
+    let fields = match &value.value {
+        Got::Scalar(Value::Choice(name)) => return Chosen::named(name),
+        Got::Table(fields) => fields,
+        _ => return None,
+    };
+    let mut chosen = match fields.get("like") {
+        Some(like) => Chosen::named(choice(like)?)?,
+        None => base.clone(),
+    };
+    for (setting, given) in exceptions(fields) {
+        if setting.of_profile(chosen.host.profile).is_none() {
+            let name = setting.name;
+            let others = Host::ALL.iter().filter(|host| setting.of_profile(host.profile).is_some());
+            let others: Vec<&str> = others.map(|host| host.name).collect();
+            let message = format!("host `{}` has no `{name}`", chosen.host.name);
+            checker.report(&given.at, message, format!("it is a key of {}", others.join(", ")));
+            return None;
+        }
+        chosen.config.set(setting.name, given.scalar()?)?;
+    }
+    check_tso(checker, &chosen.config, fields);
+    check_validation(checker, &chosen.config, fields);
+    check_windows(checker, &chosen.config, fields);
+    Some(chosen)
+}
+
+fn choice(value: &Checked) -> Option<&str> {
+    match value.scalar()? {
+        Value::Choice(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The settings that a table gives.
+fn exceptions(fields: &Fields) -> impl Iterator<Item = (&'static Setting, &Checked)> {
+    let settings = Transport::SETTINGS.iter();
+    settings.filter_map(|setting| Some((setting, fields.get(setting.name)?)))
+}
+
+/// The ends of a flow. `has_requests`: whether the receiving host sends data too.
+pub(crate) fn ends(
+    checker: &mut Checker,
+    flow: &Fields,
+    base: &Chosen,
+    has_requests: bool,
+) -> Option<Ends> {
+    let sender = match flow.get("host") {
+        Some(value) => read(checker, value, base)?,
+        None => base.clone(),
+    };
+    let Some(value) = flow.get("receiver") else {
+        let hosts = [sender.host, sender.host];
+        return Some(Ends { hosts, transport: sender.config, reverse: None });
+    };
+    let receiver = read(checker, value, &sender)?;
+    check_receiver(checker, value, [&sender, &receiver], has_requests)?;
+    let mut transport = sender.config.clone();
+    transport.take(Side::Receiver, &receiver.config);
+    let mut reverse = receiver.config;
+    reverse.take(Side::Receiver, &sender.config);
+    reverse.take(Side::Both, &sender.config);
+    let reverse = Some(Box::new(reverse)).filter(|reverse| **reverse != transport);
+    Some(Ends { hosts: [sender.host, receiver.host], transport, reverse })
+}
+
+/// Refuses a receiver of another protocol, and its exceptions without effect.
+fn check_receiver(
+    checker: &mut Checker,
+    value: &Checked,
+    [sender, receiver]: [&Chosen; 2],
+    has_requests: bool,
+) -> Option<()> {
+    if sender.host.profile != receiver.host.profile {
+        let [from, to] = [sender, receiver].map(|end| (end.host.name, end.host.profile.name()));
+        let message =
+            format!("receiver `{}` speaks {}, and host `{}` {}", to.0, to.1, from.0, from.1);
+        checker.report(&value.at, message, "name two hosts of one protocol");
+        return None;
+    }
+    for (setting, given) in value.table().into_iter().flat_map(exceptions) {
+        let name = setting.name;
+        match setting.side() {
+            Side::Both => {
+                let message = format!("`{name}` holds for both ends");
+                checker.report(&given.at, message, format!("set `{name}` of `host`"));
+            }
+            Side::Sender if !has_requests => {
+                let message =
+                    format!("`{name}` of `receiver` has no effect: that end sends no data");
+                checker.report(&given.at, message, format!("set `{name}` of `host`"));
+            }
+            Side::Sender | Side::Receiver => {}
+        }
+    }
+    Some(())
+}
+
+/// Refuses validation of counts that the receiver does not send.
+fn check_validation(checker: &mut Checker, config: &Transport, fields: &Fields) {
+    let Some(given) = fields.get("ecn_validation").or(fields.get("ecn_feedback")) else { return };
+    if config.ecn_validation && config.ecn_feedback == EcnFeedback::Classic {
+        let message = "`ecn_validation` has no effect: a classic echo of ECN has no counts";
+        let help = "remove `ecn_validation`, or set `ecn_feedback` to accurate";
+        checker.report(&given.at, message, help);
+    }
+}
+
+/// Refuses a first receive window that leaves no room to grow.
+fn check_windows(checker: &mut Checker, config: &Transport, fields: &Fields) {
+    let Some(given) = fields.get("initial_receive_window") else { return };
+    let (Some(first), Some(most)) = (config.initial_receive_window, config.receive_window) else {
+        return;
+    };
+    if first >= most {
+        let message = format!("`initial_receive_window` is {first}, and `receive_window` {most}");
+        let help = "give a greater `receive_window`, or remove `initial_receive_window`";
+        checker.report(&given.at, message, help);
+    }
+}
+
+/// Refuses a burst of less than two packets, which would silently have no effect.
+fn check_tso(checker: &mut Checker, config: &Transport, fields: &Fields) {
+    let Some(given) = fields.get("tso").or(fields.get("mss")) else { return };
+    let Transport { tso, mss, .. } = *config;
+    if Bytes::ZERO < tso && tso < mss * 2 {
+        let message = format!("`tso` is {tso}, less than two packets of {mss}");
+        let help = format!("give 0B for single packets, or {} or more", mss * 2);
+        checker.report(&given.at, message, help);
+    }
+}
+
+/// Refuses a host for data that no host's transport carries. `why`: what carries them.
+pub(crate) fn refuse(checker: &mut Checker, flow: &Fields, why: &str, help: &str) {
+    for key in ["host", "receiver"] {
+        if let Some(given) = flow.get(key) {
+            let message = format!("`{key}` has no effect: {why}");
+            checker.report(&given.at, message, format!("remove `{key}`; {help}"));
+        }
+    }
+}
+
+/// Greatest delays of packets that arrive at the sender and at the receiver.
+pub(crate) fn noise(document: Option<Duration>, hosts: [&Host; 2]) -> [Duration; 2] {
+    hosts.map(|host| document.unwrap_or_else(|| host.noise()))
+}

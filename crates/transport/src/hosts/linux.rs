@@ -1,0 +1,102 @@
+//! Linux, on machines with 64 bits and 250 ticks a second. A function without a file is in
+//! net/ipv4/tcp_input.c or tcp_output.c.
+
+use super::standards::NS_2;
+use super::{Host, Parameter, Value, is, with};
+use crate::choices::Profile;
+
+/// The values that 6.1 and 6.18 have in common.
+const LINUX: &[Value] = &[
+    is(
+        "initial_receive_window",
+        "64KiB",
+        "tcp_init: tcp_rmem[1] of 131072, of which half is the window",
+    ),
+    is("cwnd_validation", "linux", "tcp_cwnd_restart, tcp_cwnd_application_limited"),
+    is("quick_acks", "16", "TCP_MAX_QUICKACKS of include/net/tcp.h: tcp_enter_quickack_mode"),
+    is("burst_acks", "true", "tcp_measure_rcv_mss since commit 4720852ed9af (6.6, 6.1.57)"),
+    is(
+        "ecn",
+        "needed",
+        "tcp_ecn of 2, tcp_sk_init: clients ask only for controllers with TCP_CONG_NEEDS_ECN",
+    ),
+    is("ecn_syns", "1", "tcp_ecn_fallback of 1: tcp_retransmit_skb, tcp_ecn_clear_syn"),
+    is("tso", "64KiB", "GSO_LEGACY_MAX_SIZE of include/linux/netdevice.h: tcp_tso_autosize"),
+    is("growth_by_sack", "false", "tcp_may_raise_cwnd"),
+    is("timer_slack", "8ms", "TCP_TIMEOUT_MIN of include/net/tcp.h: two ticks"),
+    is("ecn_acks", "linux", "dctcp_ece_ack_update, __tcp_ecn_check_ce, tcp_ecn_accept_cwr"),
+    is("prr", "linux-6.18", "tcp_cwnd_reduction since commit 9ad084d66619 (6.0)"),
+];
+
+/// Whole packets, and the ticks of the kernel.
+const PARAMETERS: &[Parameter] = &[
+    with("reno", "arithmetic", "linux", "net/ipv4/tcp_cong.c: tcp_reno_ssthresh"),
+    with("cubic", "arithmetic", "linux", "net/ipv4/tcp_cubic.c: bictcp_update"),
+    with("vegas", "slow_start", "every", "net/ipv4/tcp_vegas.c: tcp_vegas_cong_avoid"),
+    with("dctcp", "arithmetic", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
+    with("dctcp", "window_end", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
+];
+
+const NOISE: Value = is(
+    "host_noise",
+    "50us",
+    "twice the mean time in which hosts of 6.18 answered a packet, in captures of 3 s (studies/live)",
+);
+
+pub(super) const LINUX_6_18: Host = Host {
+    name: "linux-6.18",
+    title: "TCP of Linux 6.18",
+    profile: Profile::Tcp,
+    differs: &[
+        LINUX,
+        &[
+            is(
+                "receive_window",
+                "20MiB",
+                "tcp_init: tcp_rmem[2] of 32 MiB since 6.16, of which 160/256 are payload",
+            ),
+            is("window_tuning", "linux-6.18", "tcp_rcv_space_adjust, tcp_grow_window"),
+            is(
+                "tso_defer",
+                "linux-6.18",
+                "tcp_tso_should_defer: tcp: fix tcp_tso_should_defer() vs large RTT",
+            ),
+            is("small_queues", "4MiB", "tcp_limit_output_bytes since 2025: tcp_small_queue_check"),
+        ],
+    ],
+    noise: NOISE,
+    parameters: PARAMETERS,
+};
+
+pub(super) const LINUX_6_1: Host = Host {
+    name: "linux-6.1",
+    title: "TCP of Linux 6.1, from 6.1.57 on",
+    profile: Profile::Tcp,
+    differs: &[
+        LINUX,
+        &[
+            is(
+                "receive_window",
+                "3MiB",
+                "tcp_init: tcp_rmem[2] of 6 MiB, of which half is the window (tcp_adv_win_scale)",
+            ),
+            is("small_queues", "1MiB", "tcp_limit_output_bytes: tcp_small_queue_check"),
+        ],
+    ],
+    noise: NOISE,
+    parameters: PARAMETERS,
+};
+
+/// Linux 5.10 as far as the paper's runs have it.
+pub(super) const LINUX_5_10: Host = Host {
+    name: "linux-5.10",
+    title: "TCP of Linux 5.10 in the testbed of A Lower Bound on Latency Spikes",
+    profile: Profile::Tcp,
+    differs: &[&[
+        is("receive_window", "3MiB", "tcp_init: tcp_rmem[2] of 6 MiB, of which half is the window"),
+        is("tso", "64KiB", "GSO_MAX_SIZE of include/linux/netdevice.h: tcp_tso_autosize"),
+        is("prr", "linux-5.10", "tcp_cwnd_reduction"),
+    ]],
+    noise: NS_2,
+    parameters: &[with("dctcp", "arithmetic", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha")],
+};
