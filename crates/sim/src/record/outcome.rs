@@ -72,7 +72,7 @@ pub struct FlowSummary {
     /// Its host, or both if they differ; the name of a real stack. Absent for datagrams, pings, media
     /// and hosts outside the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub endpoint: Option<String>,
+    pub host: Option<String>,
     /// Start of the flow in this run, including its draw of `start_jitter`.
     pub start_s: f64,
     /// Payload delivered (each byte once) over the time from `start_s`, or from the later end of

@@ -108,7 +108,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, endpoints: &Endpoints<M, T>, index: usiz
     let base = FlowSummary {
         name: state.name.clone(),
         control: state.control.clone(),
-        endpoint: spec.systems().filter(|_| state.endpoint.is_simulated()),
+        host: spec.systems().filter(|_| state.endpoint.is_simulated()),
         start_s: state.start.as_secs_f64(),
         goodput_bps: goodput(run, received.saturating_sub(state.received_before), state.start, end),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),

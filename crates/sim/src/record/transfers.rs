@@ -149,7 +149,7 @@ pub(super) fn summarise<M: Metering, T: Tap>(
     let mut sum = FlowSummary {
         name: spec.name.clone(),
         control: arrivals.control.clone(),
-        endpoint: spec.systems(),
+        host: spec.systems(),
         start_s: spec.start.as_secs_f64(),
         base_rtt_s: run.loops.delays.of_loop(spec, Instant::ZERO).as_secs_f64(),
         completed_transfers: transfers.iter().filter(|one| one.completion.is_some()).count() as u64,
