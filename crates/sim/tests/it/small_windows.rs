@@ -129,7 +129,8 @@ fn goodput_of_own(adjusts: bool) -> f64 {
     let text = text("mine", 20, "initial_window = 3, ack_every = 4");
     let document = Document::from_toml("own.toml", &text);
     let file = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let scenario = document.expect("it is TOML").resolve_with(&catalogue, &file).expect("it is valid");
+    let scenario =
+        document.expect("it is TOML").resolve_with(&catalogue, &file).expect("it is valid");
     let summary = Simulation::new(&scenario, None, 1).finish().summary;
     flow(&summary, "f").goodput_bps / 1e6
 }
