@@ -4,6 +4,7 @@
 mod aqm;
 mod arrivals;
 mod bbr3;
+mod bbr3_fall;
 mod bursts;
 mod cake;
 mod capped;
