@@ -279,30 +279,40 @@ impl<C: Controller> Sender<C> {
         sample
     }
 
+    /// Passes single values on, so that `newly` stays in registers.
     #[inline(always)]
     fn ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
-        if self.needs.ack_delay { self.longest_ack_delay(now, ack, newly) } else { Duration::ZERO }
+        if !self.needs.ack_delay {
+            return Duration::ZERO;
+        }
+        let Some(newest) = &newly.newest else { return Duration::ZERO };
+        let oldest_at = newly.oldest_sent_at.unwrap_or(newest.sent_at);
+        self.longest_ack_delay(now, ack, newly.packets, (oldest_at, newest.sent_at))
     }
 
     /// The longest time for which the receiver may have held `ack`. QUIC's says it (RFC 9002 section
     /// 5.3). TCP's receiver sends one at once for `ack_every` packets, and beyond a gap (RFC 5681
     /// section 4.2). Otherwise its timer may have sent it, unless the next packet followed before
     /// the timer, which starts with the first packet, could expire.
+    #[cold]
     #[inline(never)]
-    fn longest_ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+    fn longest_ack_delay(
+        &self,
+        now: Instant,
+        ack: &Ack,
+        packets: u64,
+        (oldest_at, newest_at): (Instant, Instant),
+    ) -> Duration {
         let most = self.config.ack_delay;
         if self.config.profile == Profile::Quic {
             return ack.delay.min(most);
         }
-        let (Some(newest), Some(oldest_at)) = (newly.newest, newly.oldest_sent_at) else {
-            return Duration::ZERO;
-        };
         let next_at = self.scoreboard.base_sent_at().unwrap_or(now);
-        let is_full = newly.packets >= self.config.ack_every;
+        let is_full = packets >= self.config.ack_every;
         if is_full || !ack.ranges().is_empty() || next_at.since(oldest_at) < most {
             return Duration::ZERO;
         }
-        most.saturating_sub(newest.sent_at.since(oldest_at))
+        most.saturating_sub(newest_at.since(oldest_at))
     }
 
     #[inline(always)]
