@@ -333,9 +333,9 @@ impl Resume {
 
     /// PipeSize: the flight at the jump, and the data that acknowledgements validated since.
     ///
-    /// Deviation (RFC 9959 section 3.3): the data of that flight do not count twice, as in the
-    /// appendix's "Example with Loss detected in the Validating Phase" (63 = 29 + 34 packets). The
-    /// section can also be read otherwise.
+    /// Deviation (RFC 9959 section 3.3): the data in flight at the jump do not count twice in
+    /// PipeSize, as in the appendix's "Example with Loss detected in the Validating Phase" (63 = 29
+    /// + 34 packets). The section can also be read otherwise.
     fn pipe(&self) -> Bytes {
         self.flight + self.validated
     }

@@ -41,7 +41,8 @@ enum Arithmetic {
     /// Floats: alpha decays towards zero without sticking, as RFC 8257 section 4.2
     /// requires.
     ///
-    /// Deviation (Linux `dctcp_update_alpha`): this is the default; Linux rounds alpha to 1/1024.
+    /// Deviation (Linux `dctcp_update_alpha`): alpha is exact by default; Linux rounds it to
+    /// 1/1024.
     Exact,
     /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole 1/1024, the
     /// share of marks rounded down to a multiple of g/1024, the reduction in whole packets.

@@ -6,8 +6,8 @@
 //! tcp_vegas.c, and the modified slow start (section III-D), as in the paper or as in
 //! Linux.
 //!
-//! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in
-//! place of the paper's retransmission rules.
+//! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
+//! paper's retransmission rules.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -55,8 +55,8 @@ enum Mode {
 
 /// The round trips in which slow start doubles the window.
 ///
-/// Deviation (Linux tcp_vegas.c): the default is every other round trip, as in the paper;
-/// `slow_start = "every"` is Linux's.
+/// Deviation (Linux tcp_vegas.c): by default, slow start doubles the window every other round trip,
+/// as in the paper; `slow_start = "every"` is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlowStart {
     /// Every one (Linux).
@@ -139,12 +139,7 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs {
-            ecn: EcnUse::Classic,
-            ack_delay: true,
-            validation: true,
-            ..Needs::BASE
-        },
+        needs: Needs { ecn: EcnUse::Classic, ack_delay: true, validation: true, ..Needs::BASE },
         random: false,
     };
 
@@ -307,8 +302,8 @@ impl Controller for Vegas {
             self.undo.on_loss(self.window.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
-            // Deviation (Brakmo and Peterson 1995): losses and marks halve the
-            // window, as in Linux (`tcp_reno_ssthresh`).
+            // Deviation (Brakmo and Peterson 1995): losses and marks halve the window, as in Linux
+            // (`tcp_reno_ssthresh`).
             self.window.reduce_to(self.arithmetic.halved(&self.window));
         }
         self.set_mode(feedback);

@@ -169,8 +169,9 @@ pub struct Cake<P: Packet> {
     limit: Limit,
     /// Codepoints and hosts by flow hash.
     ///
-    /// Deviation (Linux sch_cake.c): they belong to a flow (`dscp`, `from`, `to`), and not to a
-    /// packet. Without these keys, a flow has the default codepoint and hosts of its own.
+    /// Deviation (Linux sch_cake.c): the codepoint and the hosts belong to a flow (`dscp`, `from`,
+    /// `to`), and not to a packet. Without these keys, a flow has the default codepoint and hosts
+    /// of its own.
     labels: BTreeMap<u64, FlowLabels>,
     salt: u64,
     random: Random,

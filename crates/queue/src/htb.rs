@@ -25,8 +25,9 @@ use crate::slow_path::SlowPath;
 const RATE: Param = Param {
     name: "rate",
     // Deviation (Linux sch_htb.c): the rate is at least 32 kbit/s. Below it, a large packet's debt
-    // lasts the 60 s after which Linux forgives it. The default lies outside the range, because a
-    // shaper needs an explicit rate.
+    // lasts the 60 s after which Linux forgives it.
+    //
+    // The default lies outside the range, because a shaper needs an explicit rate.
     kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
     doc: "Rate of the shaper",
     source: "tc-htb(8); mbuffer in sch_htb.c",

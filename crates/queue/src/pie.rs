@@ -167,8 +167,8 @@ impl PiePolicy {
         }
         // Section 4.1: do not drop from a calm queue or one of two packets.
         //
-        // Deviation (RFC 8033 section 4.1): the two packets are of the largest size, as in Linux;
-        // the RFC has MEAN_PKTSIZE.
+        // Deviation (RFC 8033 section 4.1): the two packets, up to which a queue drops none, are of
+        // the largest size, as in Linux; the RFC has MEAN_PKTSIZE.
         if self.control.is_calm() || backlog.bytes <= self.mtu * 2 {
             return false;
         }

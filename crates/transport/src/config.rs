@@ -154,6 +154,9 @@ settings! {
     };
 
     /// Initial window in packets.
+    ///
+    /// Deviation (RFC 6928 section 2): the initial window has ten packets of any size, as in Linux;
+    /// the RFC has fewer above 1460 bytes.
     initial_window: u64 = Declared {
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
@@ -246,9 +249,9 @@ settings! {
     /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
     /// with PSH, and the application has read all data by then; TCP only.
     ///
-    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): this is off by default. If it is on, sockets
-    /// that answer each message (ping-pong mode) are no exception, and a burst that ends for lack
-    /// of data is not marked.
+    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): `burst_acks` is off by default. If it is on,
+    /// sockets that answer each message (ping-pong mode) are no exception, and a burst that ends
+    /// for lack of data is not marked.
     burst_acks: bool = Declared {
         doc: "the last packet of each burst of several (`tso`) is acknowledged at once",
         kind: Kind::Switch(false),
@@ -301,8 +304,10 @@ settings! {
     };
 
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
-    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3). TCP
-    /// without ranges relies on its timers alone.
+    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3).
+    ///
+    /// Deviation (RFC 5681 section 3.2; RFC 3042 section 2): without ranges, TCP's sender ignores
+    /// duplicate acknowledgements, and relies on its retransmission timer alone.
     sack_ranges: u64 = Declared {
         doc: "ranges that an acknowledgement reports beyond the cumulative one",
         kind: integer(0, 256),
@@ -465,7 +470,7 @@ settings! {
     ///
     /// Deviation (RFC 3042 section 2): by default, the window grows by duplicate acknowledgements
     /// before a recovery; `growth_by_sack = false` follows the RFC, as Linux does
-    /// (`tcp_may_raise_cwnd`).
+    /// (`tcp_may_raise_cwnd`) until it has seen packets reordered by more than three.
     growth_by_sack: bool = Declared {
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),

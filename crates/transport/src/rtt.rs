@@ -31,8 +31,8 @@ pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
 ///
-/// Deviation (Linux): the retransmission timeout is at most 60 s, the least maximum that the
-/// section allows; Linux has 120 s.
+/// Deviation (Linux `TCP_RTO_MAX`): the retransmission timeout is at most 60 s, the least maximum
+/// that RFC 6298 section 2.5 allows; Linux has 120 s.
 pub(crate) const MAX_RTO: Duration = Duration::from_secs(60);
 /// RFC 6298 section 5.7.
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
@@ -89,8 +89,8 @@ impl Rtt {
         self.set_rto();
     }
 
-    /// Deviation (RFC 6298 section 2.4): the variance term is at least `min_rto`, as in Linux
-    /// (`tcp_rto_min`); the RFC has a minimum of one second for the whole.
+    /// Deviation (RFC 6298 section 2.4): the timeout's term for the variance is at least `min_rto`,
+    /// as in Linux (`tcp_rto_min`); the RFC has a minimum of one second for the whole.
     #[inline(always)]
     fn set_rto(&mut self) {
         self.rto = (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO);
@@ -98,6 +98,9 @@ impl Rtt {
 
     /// The retransmission timer expired before an acknowledgement with the round-trip time
     /// `sample`. Raises the timeout (RFC 4015 section 3.2, step 8).
+    ///
+    /// Deviation (Linux): a spurious timeout raises SRTT and RTTVAR, as in RFC 4015; Linux takes the
+    /// late sample like any other.
     pub(crate) fn on_spurious_timeout(&mut self, sample: Duration) {
         self.srtt = self.srtt.max(sample);
         self.rttvar = self.rttvar.max(sample / 2);

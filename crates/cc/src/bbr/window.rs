@@ -66,8 +66,8 @@ impl Window {
 
     /// `tcp_enter_loss`: saves the window, unless recovery has done so.
     ///
-    /// Deviation (Linux `tcp_enter_loss`): the window is one packet; the kernel adds the packets
-    /// still in flight.
+    /// Deviation (Linux `tcp_enter_loss`): the window after a timeout is one packet; the kernel
+    /// adds the packets still in flight.
     pub(super) fn on_timeout(&mut self, in_probe_rtt: bool) {
         if self.state == CaState::Open {
             self.save(in_probe_rtt);

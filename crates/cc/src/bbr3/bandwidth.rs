@@ -42,8 +42,8 @@ impl Bbr3 {
         if rate > Rate::ZERO && (rate >= known.max_bw || !rs.loss.is_app_limited) {
             // `UpdateWindowedMaxFilter`; the filter length includes this cycle.
             //
-            // Deviation (draft-ietf-ccwg-bbr-06 section 5.5.5): this filter and that of aggregation
-            // are exact; the draft suggests Kathleen Nichols' three samples.
+            // Deviation (draft-ietf-ccwg-bbr-06 section 5.5.5): the filters of bandwidth and
+            // aggregation are exact; the draft suggests Kathleen Nichols' three samples.
             let before = self.config.max_bw_filter_len - 1;
             known.max_bw = Rate(known.filter.update(known.cycle_count, rate.0, before));
         }

@@ -114,8 +114,9 @@ impl Bbr3 {
     /// `IsRenoCoexistenceProbeTime`: the round trips that Reno would take to grow by this
     /// flow's data in flight. The draft counts packets here.
     ///
-    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.3.3.8.3): the number is rounded up to at least
-    /// one, or a flow on a path of less than a packet would probe without pause.
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.3.3.8.3): Reno's number of round trips is
+    /// rounded up to at least one, or a flow on a path of less than a packet would probe without
+    /// pause.
     fn is_reno_coexistence_probe_time(&self) -> bool {
         let reno_rounds = self.target_inflight().0.div_ceil(self.config.smss.0);
         self.cycle.rounds_since_probe_up >= reno_rounds.clamp(1, MOST_ROUNDS)

@@ -123,9 +123,9 @@ impl Bbr3 {
 /// `InflightAtLoss`: the data in flight when the losses crossed `thresh`, within the packet
 /// of `size`.
 ///
-/// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.10.2): the prefix is at least zero, as in Linux
-/// (`bbr_inflight_hi_from_lost_skb`). If the losses had crossed the threshold before, the draft's
-/// would be negative.
+/// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.10.2): the part of a lost packet that counts is at
+/// least zero, as in Linux (`bbr_inflight_hi_from_lost_skb`). If the losses had crossed the
+/// threshold before, the draft's would be negative.
 pub(super) fn inflight_at_loss(thresh: Factor, sample: &LossSample, size: Bytes) -> Bytes {
     let inflight_prev = sample.tx_in_flight.saturating_sub(size);
     let lost_prev = sample.lost.saturating_sub(size);

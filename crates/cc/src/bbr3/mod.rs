@@ -320,10 +320,10 @@ impl Controller for Bbr3 {
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         self.save_state_upon_loss();
         self.window.in_loss_recovery = true;
-        // Deviation (draft-ietf-ccwg-bbr-06 section 5.6.4.4): the window is one packet. The draft
-        // adds the data still in flight, which the controller learns, like the losses, only with
-        // the next acknowledgement. Besides, the timer declares lost all packets that were sent at
-        // least a round-trip time ago (RFC 8985 section 6.3).
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.6.4.4): the window after a timeout is one
+        // packet. The draft adds the data still in flight, which the controller learns, like the
+        // losses, only with the next acknowledgement. Besides, the timer declares lost all packets
+        // that were sent at least a round-trip time ago (RFC 8985 section 6.3).
         self.window.cwnd = self.config.smss;
     }
 

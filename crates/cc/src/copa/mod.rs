@@ -349,8 +349,9 @@ impl Copa {
     /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
     /// misleading.
     ///
-    /// Deviation (genericCC): after this reduction the velocity restarts, since the direction is
-    /// now down (section 2.1, step 4), and slow start is over; genericCC keeps both.
+    /// Deviation (genericCC): after a reduction for too many losses the velocity restarts, since
+    /// the direction is now down (section 2.1, step 4), and slow start is over; genericCC keeps
+    /// both.
     fn keep_below_ceiling(&mut self, now: Instant, rtt: Duration) {
         if self.ceiling.is_passed(now, rtt) {
             self.cwnd = self.arithmetic.shrunk(self.cwnd, self.ceiling.beta).max(LEAST);

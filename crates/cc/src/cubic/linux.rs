@@ -113,7 +113,7 @@ impl Linux {
     /// `bictcp_update`.
     ///
     /// Deviation (Linux `bictcp_update`): `rtt` is the least round-trip time of the connection.
-    /// Linux forgets its own at a timeout.
+    /// Linux forgets its own (`delay_min`) at a timeout.
     fn compute(&mut self, now: u64, cwnd: u64, acked: u64, rtt: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked);
@@ -202,7 +202,7 @@ fn ticks(span: Duration) -> u64 {
 
 /// The cube root, rounded down.
 ///
-/// Deviation (Linux `cubic_root`): it is exact; Linux's is within 0.2 %.
+/// Deviation (Linux `cubic_root`): the cube root is exact; Linux's is within 0.2 %.
 fn cube_root(cubed: u64) -> u64 {
     libm::cbrt(cubed as f64) as u64
 }

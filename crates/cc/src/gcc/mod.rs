@@ -78,9 +78,9 @@ impl Gcc {
 
     /// Section 6, once in an RTCP interval.
     ///
-    /// Deviation (libwebrtc): this is the draft's controller: above 10 % of losses the estimate
-    /// falls by half of their share, and below 2 % it grows by 5 %. libwebrtc has since replaced it
-    /// by an estimator of bandwidth and inherent loss (`LossBasedBweV2`).
+    /// Deviation (libwebrtc): the loss-based controller is the draft's: above 10 % of losses the
+    /// estimate falls by half of their share, and below 2 % it grows by 5 %. libwebrtc has since
+    /// replaced it by an estimator of bandwidth and inherent loss (`LossBasedBweV2`).
     fn update_losses(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.received = self.received.saturating_add(feedback.acked_packets);
         self.lost = self.lost.saturating_add(feedback.lost_packets);

@@ -199,9 +199,9 @@ impl Prague {
 
     /// The window to reduce from.
     ///
-    /// Deviation (L4STeam's Linux `tcp_prague.c`): after a mark in the same round trip, it is the
-    /// window before that mark. A mark and a loss together then halve the window, as section 2.4.1
-    /// of the draft allows; Linux halves the reduced window.
+    /// Deviation (L4STeam's Linux `tcp_prague.c`): a loss after a mark in the same round trip
+    /// halves the window before that mark, as section 2.4.1 of the draft allows; Linux halves the
+    /// reduced window.
     fn before(&self) -> f64 {
         match self.state {
             State::Cwr { before, .. } => before,

@@ -276,8 +276,7 @@ impl Controller for Vivace {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let (Some(rtt), Some(adjusted)) =
-            (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
+        if let (Some(rtt), Some(adjusted)) = (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
         {
             self.begin(rtt);
             for interval in &mut self.intervals {
@@ -295,8 +294,8 @@ impl Controller for Vivace {
 
     /// Halves the rate, and decides anew.
     ///
-    /// Deviation (Dong et al. 2018, section 4.3): the paper does so if the results of an interval
-    /// are late ("MI timeout"), here the transport's timeout does. The authors' code has the former
+    /// Deviation (Dong et al. 2018, section 4.3): the transport's timeout halves the rate; in the
+    /// paper, late results of an interval do ("MI timeout"). The authors' code has the latter
     /// switched off, and uses its transport's timer too.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         if let Some(rate) = self.rate {

@@ -298,7 +298,7 @@ fn marks_a_round(rtt_ms: u64, p: f64, mut marks: impl FnMut(u64) -> bool) -> f64
     p * windows / count
 }
 
-/// The remainder of W = 2/p if the next reduction waits for a mark (docs/prague.md). With v
+/// The remainder of W = 2/p if the next reduction waits for a mark (studies/prague). With v
 /// marks per round trip and random marks, the window is reduced by alpha/2 = p/2 once in
 /// 1 + 1/v round trips: v = 1 + sqrt(3). With evenly spaced marks, it is reduced at the first
 /// multiple of 1/v that is at least one, which settles at v = 2 or at sqrt(6). If virtual

@@ -87,8 +87,8 @@ impl<C: Controller> Sender<C> {
     /// loss is a stronger signal than these marks, so the sender reacts to it as Reno does (RFC
     /// 8257 section 3.5, RFC 9331 section 4.3; Linux, `set_state` of tcp_dctcp.c and tcp_prague.c).
     ///
-    /// Deviation (RFC 9002 section 7.3.2): a loss in the round trip of a mark reduces the window
-    /// again for such a controller; the RFC has one reduction for both.
+    /// Deviation (RFC 9002 section 7.3.2): with DCTCP or Prague, a loss in the round trip of a mark
+    /// reduces the window again; the RFC has one reduction for both.
     fn is_scalable(&self) -> bool {
         matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s)
     }

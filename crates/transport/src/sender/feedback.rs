@@ -90,8 +90,13 @@ impl<C: Controller> Sender<C> {
     fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let before = self.flight_snapshot();
         let newly = &mut Newly::default();
+        if !self.config.has_echoes() {
+            // RFC 8985 section 6.2 step 2: one that left later cannot have been answered yet.
+            self.scoreboard.trust_until(now, self.rtt.min);
+        }
         self.acknowledge(ack, newly);
         let rtt = self.measure(now, ack, newly);
+        self.scoreboard.add_plausible(newly);
         let rate = self.deliver(now, newly);
         let ecn = self.count_ecn(ack);
         let ecn = self.validate_ecn(ecn);
@@ -102,7 +107,7 @@ impl<C: Controller> Sender<C> {
         }
         let is_explained = self.count_duplicates(ack);
         let repaired = self.end_tail_probe(ack, is_explained);
-        let spurious = self.undo_if_spurious(now, ack, newly);
+        let spurious = self.undo_if_spurious(now, ack, newly, is_explained);
         self.advance_f_rto(ack, newly);
         // Deviation (RFC 9002 section 7.3.2): all bytes of the acknowledgement that ends a recovery
         // increase the window.
@@ -132,7 +137,7 @@ impl<C: Controller> Sender<C> {
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
-            is_duplicate: !newly.advanced && !self.config.growth_by_sack,
+            is_duplicate: self.is_duplicate(newly),
             spurious,
             rtt,
             ack_delay: self.ack_delay(now, ack, newly),
@@ -172,11 +177,11 @@ impl<C: Controller> Sender<C> {
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
             //
-            // Deviation (RFC 9002 section 7.6.2): the window after it is one packet, by the
-            // controllers' response to a timeout; Copa's is two, as the section requires, and
-            // Rapid's rate falls.
-            // Deviation (RFC 9002 section 5.2): the minimum round-trip time is kept; the section
-            // takes the newest sample.
+            // Deviation (RFC 9002 section 7.6.2): the window after persistent congestion is one
+            // packet, by the controllers' response to a timeout; Copa's is two, as the section
+            // requires, and Rapid's rate falls.
+            // Deviation (RFC 9002 section 5.2): persistent congestion keeps the minimum round-trip
+            // time; the section takes the newest sample.
             self.episode = Episode::None;
             self.reduced.forget();
         }
@@ -195,6 +200,16 @@ impl<C: Controller> Sender<C> {
         announced.on_ack(&update, self.next_number, self.largest_acked);
         let known = self.config.receive_window.unwrap_or(Bytes::ZERO);
         self.config.receive_window = Some(known.max(update.window));
+    }
+
+    /// Whether the window must not grow because the acknowledgement does not advance SND.UNA.
+    ///
+    /// Deviation (RFC 3042 section 2): after packets were reordered by more than three, the window
+    /// grows by duplicate acknowledgements with `growth_by_sack = false` too, as in Linux
+    /// (`tcp_may_raise_cwnd`).
+    fn is_duplicate(&self, newly: &Newly) -> bool {
+        let by_sack = self.config.growth_by_sack || self.detector.expects_reordering();
+        !(newly.advanced || by_sack)
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {

@@ -12,6 +12,9 @@ impl<C: Controller> Sender<C> {
     /// Counts the retransmissions that the receiver reports as duplicates (RFC 2883). A duplicate
     /// proves that the segment was not lost (RFC 3708). Returns whether there are any; duplicates
     /// made by the network do not count.
+    ///
+    /// Deviation (Linux `tcp_sacktag_write_queue`): a segment that arrives twice is delivered once;
+    /// Linux counts the duplicate too, so that the window grows by it.
     pub(super) fn count_duplicates(&mut self, ack: &Ack) -> bool {
         let Some(range) = ack.duplicates() else { return ack.duplicate };
         let segments = range.start..range.end;
@@ -25,17 +28,26 @@ impl<C: Controller> Sender<C> {
     ///
     /// A timeout was spurious if an original transmission arrives before the first retransmission
     /// (Eifel, RFC 3522 section 3.2). Without an echo, F-RTO decides by segments that were never
-    /// retransmitted (RFC 5682 section 3.1, step 3 b). Any recovery was spurious if every segment
-    /// that it deemed lost has arrived by its first transmission.
+    /// retransmitted (RFC 5682 section 3.1, step 3 b). So was one whose every retransmission was
+    /// reported as a duplicate (RFC 3708 section 3; Linux, `undo_retrans`), which `is_explained` says of
+    /// this acknowledgement. Any recovery was spurious if every segment that it deemed lost has
+    /// arrived by its first transmission.
     ///
     /// Deviation (Linux `tcp_may_undo`): Linux also accepts one echo older than the first
     /// retransmission for all segments of a fast recovery.
     /// Deviation (RFC 9002): over QUIC too, a spurious loss undoes its reduction, which packet
     /// numbers show as timestamps do for TCP. The RFC does not require it.
-    pub(super) fn undo_if_spurious(&mut self, now: Instant, ack: &Ack, newly: &Newly) -> bool {
+    pub(super) fn undo_if_spurious(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        newly: &Newly,
+        is_explained: bool,
+    ) -> bool {
+        let is_refuted = is_explained && self.scoreboard.has_only_duplicates();
         if let Episode::Timeout(timeout) = self.episode
             && self.scoreboard.may_undo()
-            && self.timeout_was_spurious(&timeout, ack, newly)
+            && (is_refuted || self.timeout_was_spurious(&timeout, ack, newly))
         {
             self.undo_timeout(now, newly.advanced, timeout);
         } else if self.scoreboard.recovery_is_refuted() {

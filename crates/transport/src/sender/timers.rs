@@ -43,9 +43,10 @@ impl<C: Controller> Sender<C> {
 
     /// Departure of the tail loss probe, no later than the RTO that it replaces (RFC 8985 section
     /// 7.2). A probe leaves only outside recovery, without selective acknowledgements, and one at a
-    /// time.
+    /// time; and only if the receiver could send them (section 4).
+    #[inline(always)]
     fn tail_probe_at(&self) -> Option<Instant> {
-        let open = self.config.profile == Profile::Tcp
+        let open = self.has_tail_probes
             && !self.episode.is_recovery()
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
