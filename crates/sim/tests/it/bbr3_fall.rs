@@ -1,7 +1,7 @@
 //! BBR v3 after a fall of the capacity before a deep buffer, with the draft's filter of the bandwidth and
 //! with the repaired one.
 
-use crate::common::{flow, run_exact};
+use crate::common::{flow, link, run_exact};
 use sojourn_sim::RunSummary;
 
 /// BBR v3 with this filter over a link whose rate has these steps, at a round trip of 40 ms.
@@ -42,7 +42,27 @@ fn the_drafts_filter_locks_before_a_deep_buffer_and_the_repaired_one_does_not() 
             "{filter}: {longest} s, {ends:?}"
         );
         assert!(locks || longest < 1.0, "{filter}: {longest} s");
+        // Some 37,000 packets wait at the end, of 1.2 ms each.
+        let waits = link(&summary, "out").queue_delay_max_s.expect("it has a queue");
+        assert_eq!(waits > 40.0, locks, "{filter}: {waits} s");
     }
+}
+
+/// The packets that wait at the end of a run count for the greatest wait: 300 kB arrive at once at
+/// 1 Mbit/s, and the last of 200 packets of 1500 bytes would wait for 199 times 12 ms.
+#[test]
+fn packets_that_wait_at_the_end_count_for_the_greatest_wait() {
+    let tables = r#"
+[link.out]
+rate = "1Mbit"
+buffer = "unlimited"
+[flow.f]
+control = "none"
+path = ["out"]
+source = { kind = "on-off", rate = "1Gbit", on = "2.4ms", off = "1s", packet = "1500B" }
+"#;
+    let waits = link(&run_exact("500ms", tables), "out").queue_delay_max_s.expect("it has a queue");
+    assert!((2.0..2.4).contains(&waits), "{waits} s");
 }
 
 /// The repair hardly costs goodput at a constant rate: each ProbeRTT forgets the greatest samples, which
