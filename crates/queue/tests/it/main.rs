@@ -11,6 +11,7 @@ mod extremes;
 mod fq_codel;
 mod head_drop;
 mod htb;
+mod linux;
 mod pie;
 mod prio;
 mod red;

@@ -133,6 +133,11 @@ fn queues_have_the_arguments_of_tc() {
              noecn",
         ),
         (
+            "queue = { kind = \"pie_linux\", bytemode = true }",
+            "pie limit 1000 target 15000us tupdate 15000us alpha 2 beta 20 no_dq_rate_estimator \
+             noecn bytemode",
+        ),
+        (
             "queue = \"cake\"",
             "cake unlimited rtt 100000us diffserv3 triple-isolate no-ack-filter raw egress",
         ),
@@ -195,6 +200,7 @@ fn parts_without_counterpart_are_refused_by_name() {
     let table = [
         ("queue = \"drr\"", "link `there`: `tc` cannot make the queue `drr`"),
         ("queue = \"dualpi2\"", "use `dualpi2_linux`"),
+        ("queue = \"fq_codel_rfc\"", "use `fq_codel`"),
         ("queue = \"codel\"\nbuffer = \"30kB\"", "such as \"20packets\""),
         ("queue = \"red\"", "`unit = \"bytes\"`"),
         ("queue = { kind = \"pie\", max_burst = \"10ms\" }", "`max_burst`"),
