@@ -104,6 +104,13 @@ impl Checked {
         }
     }
 
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self.scalar()? {
+            Scalar::Number(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     pub(crate) fn rate(&self) -> Option<Rate> {
         match self.scalar()? {
             Scalar::Rate(value) => Some(*value),

@@ -29,6 +29,7 @@ pub(crate) fn read(
     // Each before any `?`, so that all problems are reported at once.
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
+    let loss = loss(checker, fields, end);
     let queue = queue::read(checker, fields, rate.as_ref());
     let slots = damage::slots(checker, fields);
     no_delay_to_skip(checker, fields, delay.as_ref());
@@ -40,7 +41,7 @@ pub(crate) fn read(
         queue: queue?,
         buffer: buffer(fields)?,
         ring: ring(fields)?,
-        loss: loss(fields)?,
+        loss: loss?,
         jitter: jitter(fields)?,
         reorder: reorder(fields)?,
         duplicate: duplicate(fields)?,
@@ -181,12 +182,15 @@ fn ring(fields: &Fields) -> Option<Option<Ring>> {
     Some(Some(Ring { packets: ring.integer("packets")?, hold_time: ring.time("hold_time")? }))
 }
 
-fn loss(fields: &Fields) -> Option<Loss> {
+fn loss(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Loss> {
     match &fields.get("loss")?.value {
         Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
         Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(*p)),
         Got::Table(table) if table.get("every").is_some() => {
             Some(Loss::Periodic(table.integer("every")?))
+        }
+        Got::Table(table) if table.get("start").is_some() => {
+            schedule::read(checker, table, "loss", Checked::number, end).map(Loss::Scheduled)
         }
         Got::Table(table) => Some(Loss::GilbertElliott {
             p: table.number("p")?,

@@ -191,7 +191,7 @@ pub struct Ring {
 }
 
 /// Loss on a wire.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
     /// No loss.
     None,
@@ -200,6 +200,8 @@ pub enum Loss {
     Periodic(u64),
     /// Each packet with this probability.
     Random(f64),
+    /// As `Random`, with a probability that changes.
+    Scheduled(Schedule<f64>),
     /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8) `gemodel`): it moves from
     /// good to bad with probability `p` a packet and back with `r`, and loses packets with
     /// probability `loss_good` or `loss_bad`.

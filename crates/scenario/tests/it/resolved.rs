@@ -3,7 +3,7 @@
 use sojourn_params::{Params, Value};
 use sojourn_scenario::{
     AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Document, EcnFault,
-    EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Slots, Source,
+    EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Schedule, Slots, Source,
 };
 use sojourn_source::Cdf;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -67,6 +67,11 @@ fn links_in_their_order() {
     let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
     assert_eq!(links[1].loss, gilbert);
     assert_eq!(links[2].loss, Loss::Periodic(1000));
+    let seconds = |at| Instant::ZERO + Duration::from_secs(at);
+    let step = |at, value| Change { from: seconds(at), to: seconds(at), value };
+    let ramp = Change { from: seconds(10), to: seconds(12), value: 0.5 };
+    let changes = vec![step(5, 1.0), step(8, 0.001), ramp];
+    assert_eq!(links[3].loss, Loss::Scheduled(Schedule { start: 0.0, changes }));
     let plain = Jitter { span: Duration::from_millis(1), ..Jitter::default() };
     assert_eq!((links[0].jitter, links[0].overhead), (plain, Bytes(14)));
     let ring = Ring { packets: 3, hold_time: Duration::from_millis(1) };

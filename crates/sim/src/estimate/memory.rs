@@ -202,7 +202,15 @@ fn ramp_steps(link: &Link) -> u64 {
         Capacity::Rate(rates) => rate_steps(&rates.changes),
         Capacity::Unlimited | Capacity::Trace(_) => 0,
     };
-    rates + rate_steps(&link.delay.changes)
+    rates + rate_steps(&link.delay.changes) + rate_steps(losses(link))
+}
+
+/// The changes of the probability of a loss.
+fn losses(link: &Link) -> &[Change<f64>] {
+    match &link.loss {
+        Loss::Scheduled(schedule) => &schedule.changes,
+        _ => &[],
+    }
 }
 
 /// Changes of a link in the document.
@@ -211,7 +219,7 @@ fn written(link: &Link) -> u64 {
         Capacity::Rate(rates) => rates.changes.len(),
         Capacity::Unlimited | Capacity::Trace(_) => 0,
     };
-    (rates + link.delay.changes.len()) as u64
+    (rates + link.delay.changes.len() + losses(link).len()) as u64
 }
 
 /// Whether the wire chooses packets at random, with a probability between 0 and 1.

@@ -322,8 +322,17 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    pub(crate) fn new(model: Loss, draws: Uniform) -> Losses {
+    pub(crate) fn new(spec: &Loss, draws: Uniform) -> Losses {
+        let model = match spec {
+            Loss::Scheduled(schedule) => Loss::Random(schedule.start),
+            model => model.clone(),
+        };
         Losses { model, bad: false, since: 0, draws }
+    }
+
+    /// Loses each later packet with this probability.
+    pub(crate) fn set_probability(&mut self, p: f64) {
+        self.model = Loss::Random(p);
     }
 
     /// Whether the next packet is lost.
@@ -335,7 +344,8 @@ impl Losses {
     #[inline(never)]
     fn draw(&mut self) -> bool {
         match self.model {
-            Loss::None => false,
+            // `new` leaves no schedule.
+            Loss::None | Loss::Scheduled(_) => false,
             Loss::Random(p) => self.draws.next() < p,
             Loss::Periodic(every) => {
                 self.since = (self.since + 1) % every;

@@ -152,7 +152,7 @@ impl<M: Metering> Link<M> {
             wire: Wire {
                 link: index,
                 line: DelayLine::new(spec, host_noise, draws),
-                losses: Losses::new(spec.loss, draws(Stream::Loss)),
+                losses: Losses::new(&spec.loss, draws(Stream::Loss)),
                 is_plain: spec.is_plain(),
                 copies,
                 damage: Damage::new(spec, draws).map(Box::new),
@@ -401,6 +401,11 @@ impl<M: Metering> Link<M> {
 
     pub(crate) fn set_delay(&mut self, delay: Duration) {
         self.wire.line.delay = delay;
+    }
+
+    /// Changes the probability of a loss. Call [`Link::catch_up`] before.
+    pub(crate) fn set_loss(&mut self, p: f64) {
+        self.wire.losses.set_probability(p);
     }
 
     /// Changes the capacity, also for the packet in transmission. Call [`Link::catch_up`] before.

@@ -113,6 +113,19 @@ fn ramps_are_steps_and_delays_keep_the_loss() {
 }
 
 #[test]
+fn steps_change_the_loss_and_keep_the_delay() {
+    let keys = "delay = { start = \"5ms\", steps = [{ at = \"1s\", delay = \"9ms\" }] }\n\
+                loss = { start = 0, steps = [{ at = \"2s\", loss = 0.5 }] }";
+    let plan = of_link(keys).expect("it is possible");
+    let changes: Vec<_> = plan.changes.iter().map(|change| change.step.to_string()).collect();
+    let ends = ["delay 9000us loss random 0%", "delay 9000us loss random 50%"];
+    assert_eq!(changes.len(), ends.len());
+    for (change, end) in changes.iter().zip(ends) {
+        assert!(change.ends_with(end), "{change}");
+    }
+}
+
+#[test]
 fn queues_have_the_arguments_of_tc() {
     let table = [
         ("", "pfifo limit 1000"),
