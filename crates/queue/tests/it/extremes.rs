@@ -77,7 +77,7 @@ fn ten_million_packets_wait() {
 fn a_packet_that_is_alone_is_sent() {
     for info in infos() {
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
-            let mut rig = Rig::new(info.name, Limit::NONE, 1, &[]);
+            let mut rig = Rig::new(info.name, Limit::NONE, 1, &needed(info));
             let mut now = Instant::ZERO;
             for turn in 0..2000 {
                 let packet = rig.put(now, 0, MTU.0, ecn);

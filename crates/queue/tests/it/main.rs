@@ -13,6 +13,7 @@ mod head_drop;
 mod htb;
 mod linux;
 mod pie;
+mod policer;
 mod prio;
 mod red;
 mod threshold;
