@@ -6,6 +6,8 @@ use sojourn_params::Kind;
 
 mod link;
 
+pub(crate) use link::SHAPER;
+
 /// The version of the schema that this code reads.
 pub(crate) const VERSION: u64 = 1;
 

@@ -79,9 +79,9 @@ impl Timeline {
                 let losses = steps(losses, shift, |p| (p * ONE) as u64, |p| p as f64 / ONE);
                 timeline.push_all(link, losses, end, Change::Loss);
             }
-            if let Capacity::Rate(rates) = &spec.rate {
-                timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, Change::Rate);
-                timeline.note_capacity_changes(link, rates, shift, end);
+            if let Some(rates) = spec.rates() {
+                timeline.push_all(link, steps(&rates, shift, |r| r.0, Rate), end, Change::Rate);
+                timeline.note_capacity_changes(link, &rates, shift, end);
             }
             if let Capacity::Trace(trace) = &spec.rate {
                 timeline.note_swings(link, &swings(trace, scenario.duration), end);

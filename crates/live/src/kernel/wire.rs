@@ -1,6 +1,6 @@
 //! The wire of a link: delay, loss, reordering and duplication by netem.
 
-use sojourn_scenario::{Chance, Link, Loss, Reorder};
+use sojourn_scenario::{Chance, Distribution, Link, Loss, Reorder};
 use sojourn_units::{Bytes, Duration};
 
 use super::plan::refused;
@@ -65,6 +65,9 @@ fn delays(link: &Link, delay: Duration) -> Result<String, Error> {
             "jitter that keeps the order of packets",
             "let the jitter reorder (`may_reorder`), as netem does, or leave it out",
         ));
+    }
+    if link.jitter.distribution == Distribution::Normal {
+        return Ok(format!(" delay {} {} distribution normal", time(delay), time(span)));
     }
     let half = Duration(span.0 / 2);
     let correlation = percent(link.jitter.correlation);

@@ -1,9 +1,11 @@
 //! The keys of a link.
 
 use sojourn_params::Kind;
+use sojourn_queue::SHAPER_RATE;
 use sojourn_units::Bytes;
 
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
+use crate::model::{Distribution, Spacing};
 use crate::shape::{
     COUNT, Either, Field, Form, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, up_to,
 };
@@ -43,8 +45,8 @@ pub(super) static LINK: Form = Form {
             "jitter",
             Shape::Either(&JITTER),
             "0s",
-            "extra delay, uniform in [0, jitter]; packets keep their order unless the table has \
-             `reorder`",
+            "extra delay, uniform in [0, jitter], or a table; packets keep their order unless the \
+             table has `reorder`",
         ),
         Field::new(
             "reorder",
@@ -96,11 +98,21 @@ static CAPACITY: Either = Either {
     forms: &[
         Form {
             title: "trace",
-            fields: &[Field::required(
-                "trace",
-                Shape::Text,
-                "a mahimahi trace; its path is relative to the scenario's folder",
-            )],
+            fields: &[
+                Field::required(
+                    "trace",
+                    Shape::Text,
+                    "a mahimahi trace; its path is relative to the scenario's folder",
+                ),
+                Field::new(
+                    "spacing",
+                    Shape::Scalar(Kind::Choice("even", Spacing::NAMES)),
+                    "even",
+                    "`even` spreads the deliveries of a millisecond over the millisecond that ends \
+                     at their time, so that a constant trace is a constant rate; `burst` makes \
+                     them all at its end, as mahimahi does",
+                ),
+            ],
         },
         Form {
             title: "schedule of rates",
@@ -120,6 +132,47 @@ static CAPACITY: Either = Either {
                 ),
             ],
         },
+    ],
+};
+
+/// The rate of a shaper: as [`CAPACITY`], in its own range.
+pub(crate) static SHAPER: Either = Either {
+    short: Shape::Scalar(SHAPER_RATE),
+    key: Some("start"),
+    forms: &[Form {
+        title: "schedule of rates",
+        fields: &[
+            Field::required("start", Shape::Scalar(SHAPER_RATE), "initial rate"),
+            Field::new(
+                "steps",
+                Shape::List(&Shape::Table(&SHAPER_STEP), 0),
+                "[]",
+                "sudden changes",
+            ),
+            Field::new(
+                "ramps",
+                Shape::List(&Shape::Table(&SHAPER_RAMP), 0),
+                "[]",
+                "linear changes",
+            ),
+        ],
+    }],
+};
+
+static SHAPER_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "time of the step"),
+        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
+    ],
+};
+
+static SHAPER_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
+        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
     ],
 };
 
@@ -240,7 +293,19 @@ static JITTER: Either = Either {
     forms: &[Form {
         title: "jitter",
         fields: &[
-            Field::required("span", TIME, "greatest extra delay"),
+            Field::required(
+                "span",
+                TIME,
+                "greatest extra delay; with `distribution = \"normal\"` the standard deviation",
+            ),
+            Field::new(
+                "distribution",
+                Shape::Scalar(Kind::Choice("uniform", Distribution::NAMES)),
+                "uniform",
+                "`uniform` draws from [0, span]; `normal` draws around zero, so that `delay` is \
+                 the mean, up to 4 deviations and not below a delay of zero",
+            )
+            .from("tc-netem(8), distribution"),
             Field::new(
                 "reorder",
                 SWITCH,

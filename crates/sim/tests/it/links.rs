@@ -75,7 +75,8 @@ source = {{ kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }}
     };
     assert_eq!(lost(r#"{ start = 0 }"#), 0);
     assert_eq!(lost(r#"{ start = 1, steps = [{ at = "4s", loss = 0 }] }"#), 4000);
-    let outage = r#"{ start = 0.0, steps = [{ at = "5s", loss = 1.0 }, { at = "8s", loss = 0.0 }] }"#;
+    let outage =
+        r#"{ start = 0.0, steps = [{ at = "5s", loss = 1.0 }, { at = "8s", loss = 0.0 }] }"#;
     assert_eq!(lost(outage), 3000);
     // A mean of a half over 8 s, then all: 6000, with a deviation of at most 45.
     let ramp = r#"{ start = 0, ramps = [{ from = "0s", to = "8s", loss = 1 }] }"#;
@@ -146,7 +147,7 @@ delay = { start = "10ms", steps = [{ at = "5500us", delay = "50ms" }] }
 
 /// Four opportunities of 1504 bytes in 10 ms.
 const TRACE: &str = "3\n3\n5\n10\n";
-const TRACED: &str = "[link.a]\nrate = { trace = \"hand.trace\" }";
+const TRACED: &str = "[link.a]\nrate = { trace = \"hand.trace\", spacing = \"burst\" }";
 
 fn run_traced(text: &str) -> RunSummary {
     simulate(&scenario_with_trace(text, TRACE), 1).summary

@@ -188,6 +188,10 @@ fn wires_have_the_arguments_of_netem() {
         ("reorder = { probability = 0.25, gap = 5 }", "delay 5000us reorder 25% 0% gap 5"),
         // netem's interval lies around its delay: 5 to 7 ms.
         ("jitter = { span = \"2ms\", reorder = true }", "delay 6000us 1000us 0%"),
+        (
+            "jitter = { span = \"2ms\", reorder = true, distribution = \"normal\" }",
+            "delay 5000us 2000us distribution normal",
+        ),
         ("slots = { least = \"800us\" }", "delay 5000us slot 800us 800us"),
         (
             "slots = { least = \"800us\", most = \"10ms\", packets = 42, bytes = \"64kB\" }",
