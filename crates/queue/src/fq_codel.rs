@@ -1,17 +1,20 @@
 //! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel, as Linux
 //! deploys it (`net/sched/sch_fq_codel.c` of 6.12).
 //!
-//! [`crate::fq_codel_rfc`] follows RFC 8290 instead. In Linux
+//! [`crate::fq_codel_rfc`] follows RFC 8290 instead.
 //!
-//! - a full buffer drops half of the fattest flow's bytes, not of its packets, and adds the
-//!   drops to CoDel's `count`: the next drops of that flow come sooner;
-//! - CoDel exempts the last MTU of all flows, not of each;
-//! - a new flow that runs empty leaves the lists if no old flow waits;
-//! - CoDel computes in the kernel's integers ([`crate::codel::linux`]).
-//!
-//! Not implemented: `memory_limit`, which counts the memory of packets beside their number,
-//! `ce_threshold_selector`, and filters. The link's buffer limits the queue, in packets or
-//! bytes.
+//! - Deviation (RFC 8290 4.1): as in Linux, a full buffer drops half of the fattest flow's bytes,
+//!   not of its packets, and adds the drops to CoDel's `count`: the next drops of that flow come
+//!   sooner.
+//! - Deviation (RFC 8289 5.6): as in Linux, CoDel exempts the last MTU of all flows, not of each
+//!   flow's queue, which it manages.
+//! - Deviation (RFC 8290 4.2): as in Linux, a new flow that runs empty leaves the lists if no old
+//!   flow waits.
+//! - Deviation (RFC 8289 5): as in Linux, CoDel computes in integers
+//!   ([`crate::codel::linux`]).
+//! - Deviation (Linux sch_fq_codel.c): absent are `memory_limit`, which counts the memory of packets
+//!   beside their number, `ce_threshold_selector`, and filters. The link's buffer limits the queue,
+//!   in packets or bytes.
 
 use std::collections::VecDeque;
 

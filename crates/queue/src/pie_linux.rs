@@ -1,20 +1,18 @@
 //! PIE as in Linux (`net/sched/sch_pie.c` and `include/net/pie.h` of 6.12), in the kernel's
 //! integers.
 //!
-//! Differences from RFC 8033 ([`crate::pie`]):
+//! [`crate::pie`] follows RFC 8033 instead.
 //!
-//! - Above 250 ms of delay, each update adds 2 % to the probability, which may exceed one.
-//! - The first update comes after 0.5 s (`pie_init`).
-//! - The burst allowance shrinks by the time between dequeues, not at each update, and
-//!   returns only at an update.
-//! - Whether the queue is calm depends on the latest delay, not on that of the last update.
-//! - The probability decays by 1/64 while the queue is empty, and stays if the delay is zero
-//!   with packets waiting.
-//! - Fewer than two full packets are exempt, not at most two.
-//! - A mark after the probabilities summed to 8.5 leaves the sum: the next arrivals are marked
-//!   too, until one is dropped.
-//!
-//! Not implemented: a `tupdate` in whole timer ticks of the kernel (`jiffies`).
+//! - Deviation (RFC 8033 4.2): as in Linux, each update above 250 ms of delay adds 2 % to the
+//!   probability, which may exceed one; the probability decays by 1/64, not 2 %, while the queue is
+//!   empty, and stays if the delay is zero with packets waiting; the first update comes after 0.5 s.
+//! - Deviation (RFC 8033 4.4): as in Linux, the burst allowance shrinks by the time between
+//!   dequeues, not at each update, and returns only at an update.
+//! - Deviation (RFC 8033 4.1): as in Linux, the queue is calm by the latest delay, not by that of the
+//!   last update, and fewer than two full packets are exempt, not at most two.
+//! - Deviation (RFC 8033 5.4): as in Linux, a mark after the probabilities summed to 8.5 leaves the
+//!   sum: the next arrivals are marked too, until one is dropped.
+//! - Deviation (Linux sch_pie.c): `tupdate` is exact, not in whole ticks of the kernel's timer.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};

@@ -5,7 +5,7 @@
 //! dropped and takes none (`tcf_police_act` with the action `drop`). Nothing waits for tokens, so
 //! the policer adds no delay: senders see losses in an empty queue.
 //!
-//! Not implemented: `peakrate` and `mtu`, and actions other than `drop`.
+//! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};

@@ -5,6 +5,13 @@
 //! The sender tries a rate a little above and a little below the current one, each for a round trip,
 //! computes the utility of both from throughput, latency gradient and loss, and moves the rate along
 //! the utility's gradient.
+//!
+//! Deviation (Dong et al. 2018): only quotations of the paper were available. The utility and its
+//! coefficients, the regression of round-trip times, the filter of gradients, and the boundary with
+//! its recalibration agree with them; amplifier and boundary also agree with libwebrtc's port.
+//! Deviation (PCC-Uspace, branch NSDI-2018): the authors' code takes two pairs, which must agree,
+//! changes the rate by 0.5 Mbit/s at least, and gives losses up to 3 % less weight. None of these
+//! is here.
 
 use std::collections::VecDeque;
 
@@ -113,7 +120,7 @@ impl Vivace {
             },
         ],
         ordered: &[],
-        needs: Needs { every_packet: true, prr: false, ..Needs::BASE },
+        needs: Needs { ack_delay: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,
     };
 
@@ -186,14 +193,20 @@ impl Vivace {
         }
     }
 
-    /// Section 4.2: a step along the gradient of a pair. A pair in which the faster interval has the
-    /// lower latency gradient is noise, and is repeated once (section 4.3).
+    /// Section 4.2: a step along the gradient of a pair.
+    ///
+    /// Deviation (Dong et al. 2018, section 4.3): a pair in which the faster interval has the lower
+    /// latency gradient is noise. It is repeated once, and both gradients are averaged, whether or
+    /// not the second pair agrees. In the paper, fewer losses of the faster interval are abnormal
+    /// too, and the average follows if the second pair agrees; the authors' code compares losses
+    /// alone, from a difference of three packets on.
     fn on_pair(&mut self, rate: f64) {
         let of = |role| self.outcomes.iter().find(|outcome| outcome.role == role).copied();
         let (Some(faster), Some(slower)) = (of(Role::Faster), of(Role::Slower)) else { return };
         let distance = faster.rate_mbps - slower.rate_mbps;
         if distance <= 0.0 {
-            // The application limited the sender, so the pair shows no gradient.
+            // Deviation (Dong et al. 2018, section 4.2): a pair with equal rates, of an application
+            // that limits the sender, shows no gradient and is repeated.
             self.abnormal = None;
             return self.plan_pair();
         }
@@ -263,10 +276,12 @@ impl Controller for Vivace {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        if let (Some(rtt), Some(adjusted)) =
+            (feedback.rtt, feedback.adjusted_rtt(feedback.min_rtt))
+        {
             self.begin(rtt);
             for interval in &mut self.intervals {
-                interval.acknowledge(feedback.largest_acked, now, rtt);
+                interval.acknowledge(feedback.largest_acked, now.saturating_sub(rtt), adjusted);
             }
         }
         if feedback.srtt > Duration::ZERO {
@@ -278,15 +293,20 @@ impl Controller for Vivace {
         self.learn(feedback.largest_acked);
     }
 
-    /// Halves the rate, and decides anew, as the paper does if the results of an interval are late (section
-    /// 4.3, "MI timeout").
+    /// Halves the rate, and decides anew.
+    ///
+    /// Deviation (Dong et al. 2018, section 4.3): the transport's timeout halves the rate; in the
+    /// paper, late results of an interval do ("MI timeout"). The authors' code has the latter
+    /// switched off, and uses its transport's timer too.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         if let Some(rate) = self.rate {
             self.restart(rate / 2.0);
         }
     }
 
-    /// A window of two round trips bounds the data in flight in a stall. The paper does not define one.
+    /// Deviation (Dong et al. 2018): a window of two round trips bounds the data in flight in a
+    /// stall, and the rate is at least 500 kbit/s, as in the authors' later code. The paper has
+    /// neither.
     fn limits(&self) -> Limits {
         let Some(rate) = self.rate else {
             return Limits { cwnd: self.initial, pacing: Pacing::Unpaced, burst: self.mss };

@@ -2,7 +2,8 @@
 //!
 //! Its arithmetic is part of its behaviour. 1/sqrt(count) has 16 bits and improves by one
 //! Newton step a drop, which a sudden rise of `count` throws off for a while. Time has
-//! units of 1024 ns. The kernel's clock wraps after 73 minutes; this one does not.
+//! units of 1024 ns.
+//! Deviation (Linux codel_impl.h): the clock does not wrap; the kernel's does after 73 minutes.
 
 use sojourn_units::{Bytes, Duration, Instant};
 
