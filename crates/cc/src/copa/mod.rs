@@ -319,7 +319,7 @@ impl Copa {
     }
 
     /// Section 2.1, steps 2 and 3, for `acked` packets acknowledged at once.
-    fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
+    fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, may_grow: bool) {
         let arithmetic = self.arithmetic;
         let rises = arithmetic.rises(self.cwnd, d_q, self.per_delta, standing);
         self.slow_start &= rises;
@@ -327,11 +327,17 @@ impl Copa {
         let change = arithmetic.change(acked, self.velocity.v, self.per_delta, self.cwnd);
         if !rises {
             self.cwnd -= change;
-        } else if cwnd_limited {
-            // RFC 7661: a window that is not fully used must not grow.
+        } else if may_grow {
             self.cwnd += if self.slow_start { arithmetic.doubling(acked) } else { change };
         }
         self.cwnd = arithmetic.bounded(self.cwnd);
+    }
+
+    /// Whether the window limits the sender, or may lead it in slow start. The paper does not limit
+    /// growth.
+    fn is_used(&self, feedback: &Feedback<'_>) -> bool {
+        let leads = || self.slow_start && self.mss.mul_f64(self.cwnd) < feedback.slow_start_to;
+        feedback.cwnd_limited || leads()
     }
 
     /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
@@ -382,7 +388,8 @@ impl Controller for Copa {
         let d_q = standing.saturating_sub(min);
         self.rtt_standing = Some(standing);
         self.choose_mode(now, srtt, d_q, max.saturating_sub(min));
-        self.step(feedback.acked_packets, standing, d_q, feedback.cwnd_limited);
+        let may_grow = self.is_used(feedback);
+        self.step(feedback.acked_packets, standing, d_q, may_grow);
         self.keep_below_ceiling(now, rtt);
     }
 

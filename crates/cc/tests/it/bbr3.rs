@@ -216,6 +216,7 @@ fn nothing(flow: &Flow) -> Feedback<'static> {
         in_flight_before: MSS * FLIGHT,
         in_flight: MSS * FLIGHT,
         cwnd_limited: true,
+        cwnd_filled: true,
         largest_acked: flow.delivered,
         next_number: flow.sent,
         ..no_feedback(RTT)

@@ -21,3 +21,4 @@ mod timers;
 mod transfer;
 mod validation;
 mod window_tuning;
+mod window_use;
