@@ -333,9 +333,10 @@ impl Copa {
         self.cwnd = arithmetic.bounded(self.cwnd);
     }
 
-    /// Whether the window limits the sender, or may lead it in slow start. The paper does not limit
-    /// growth.
+    /// Whether the window limits the sender, or may lead it in slow start.
     fn is_used(&self, feedback: &Feedback<'_>) -> bool {
+        // Deviation (Arun and Balakrishnan 2018 2.1): an unused window does not grow (RFC 9002 section
+        // 7.8).
         let leads = || self.slow_start && self.mss.mul_f64(self.cwnd) < feedback.slow_start_to;
         feedback.cwnd_limited || leads()
     }
