@@ -136,11 +136,13 @@ reference: $(VENV)/.installed  ## write docs/reference anew
 	$(BIN)/python docs/site/references.py
 	$(BIN)/python docs/deviations.py
 
-outputs: $(VENV)/.installed  ## write the outputs below the commands of README and guide anew
+outputs: $(VENV)/.installed  ## write the outputs below the commands of the documents anew
 	$(BIN)/python docs/outputs.py
 
 pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/paper_pictures.py
+	$(BIN)/python docs/diagrams.py
 
 study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
 	$(BIN)/python studies/measure.py $(NAME)

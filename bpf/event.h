@@ -37,6 +37,8 @@ struct event {
 	u64 srtt;
 	/* For a timeout. */
 	u64 in_flight;
+	/* Longest time for which the receiver may have delayed the acknowledgement. */
+	u64 ack_delay;
 };
 
 /* The outcome of an event. */

@@ -90,7 +90,10 @@ INLINE void measure_first(struct flow *flow, struct tcp_sock *tp)
 		lola_sample(&flow->lola, settings(), now_of(tp), rtt);
 }
 
-/* Every acknowledgement. */
+/*
+ * Every acknowledgement. The stack does not tell this call whether the receiver may have delayed it
+ * (`FLAG_ACK_MAYBE_DELAYED`), so that the sample counts as it is.
+ */
 SEC("struct_ops")
 void sojourn_pkts_acked(u64 *args)
 {

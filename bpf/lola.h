@@ -338,16 +338,26 @@ INLINE void lola_on_idle(struct lola *s, u64 flags)
 		lola_begin_slow_start(s);
 }
 
+/* `adjusted_rtt` of RFC 9002 section 5.3: without the delay of the acknowledgement. */
+INLINE u64 lola_adjusted_rtt(const struct lola *s, const struct event *e)
+{
+	if (e->rtt == NONE)
+		return NONE;
+	return greatest(sub_saturating(e->rtt, e->ack_delay), least(s->rtt_min, e->rtt));
+}
+
 INLINE void lola_on_feedback(struct lola *s, const struct lola_params *p, const struct event *e)
 {
-	if (e->rtt != NONE)
-		lola_sample(s, p, e->now, e->rtt);
+	u64 rtt = lola_adjusted_rtt(s, e);
+
+	if (rtt != NONE)
+		lola_sample(s, p, e->now, rtt);
 	if (undo_on_feedback(&s->window.undo, e))
 		lola_restore(s, p, e->now);
 	if (e->flags & LOSS_EVENT)
 		lola_on_loss(s, p, e->now);
 	else
-		lola_advance(s, p, e->now, e->rtt);
+		lola_advance(s, p, e->now, rtt);
 	if (!(e->flags & CWND_LIMITED)) {
 		if (s->phase == LOLA_CUBIC_INCREASE)
 			lola_exclude(s, e->now);

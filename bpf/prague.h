@@ -28,7 +28,7 @@ struct prague_params {
 };
 
 #define ONE_Q20 (1ULL << Q20)
-/* Share of marks above which congestion began suddenly, and the share of a suspect epoch. */
+/* Share of marks above which congestion began suddenly, and alpha after a suspect epoch. */
 #define ONSET_Q20 (ONE_Q20 / 2)
 #define SUSPECT_Q20 (ONE_Q20 / 8)
 /* Growth counts at most this many bytes of one acknowledgement. */
@@ -158,11 +158,9 @@ INLINE u64 prague_judge(struct prague *s, const struct prague_params *p, u64 sha
 	u64 is_suspect = is_sudden && p->has_suspect_epoch && s->alpha_q20 < SUSPECT_Q20 &&
 			 age > s->srtt;
 
-	if (!p->is_by_epoch) {
-		s->alpha_q20 = prague_smoothed(s, p, is_suspect ? SUSPECT_Q20 : share_q20);
-	} else if (is_suspect) {
+	if (is_suspect) {
 		s->alpha_q20 = SUSPECT_Q20;
-	} else if (is_sudden) {
+	} else if (is_sudden && p->is_by_epoch) {
 		s->alpha_q20 = 0;
 		return PRAGUE_ONSET;
 	} else {

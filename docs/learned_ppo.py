@@ -1,4 +1,4 @@
-"""Learn a congestion window by PPO: docs/gym.md. Needs sojourn[gym] and stable-baselines3.
+"""Learn a congestion window by PPO: docs/guide/learned.md. Needs gymnasium and stable-baselines3.
 
 `python learned_ppo.py [SECONDS]` trains a small network on one core for a minute, and compares it
 with the best of many constant windows, on seeds that the training did not see.

@@ -1,4 +1,4 @@
-"""Learn a congestion window: docs/gym.md. Needs sojourn[gym] and sojourn[worst] (cmaes).
+"""Learn a congestion window: docs/guide/learned.md. Needs the packages gymnasium and cmaes.
 
 `python learned_window.py [GENERATIONS]` searches the seven weights of a policy by CMA-ES and
 compares it with the best of many constant windows, on seeds that the search did not see.

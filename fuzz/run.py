@@ -206,7 +206,7 @@ def commit() -> str:
 
 
 def record() -> None:
-    """Store the last counts in the study; targets that did not run keep theirs."""
+    """Store the last counts in the study, which shows the other targets as not run."""
     studies = runpy.run_path(str(STUDIES / "measure.py"))
     study = studies["load"]("fuzzing")
     studies["publish"]("fuzzing", study, study.recorded())

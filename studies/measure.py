@@ -7,9 +7,11 @@ A study is a folder with `study.py` and `README.md`. The program uses Sojourn as
 - `measure(small)`: returns tables, as lists of rows; `small` is the form of a few seconds,
   with the same tables and columns, that the tests run;
 - `answer(tables)` (optional): Markdown for the README, between its two marks;
-- `draw(tables, folder)` (optional): writes pictures beside the README.
+- `draw(tables, folder)` (optional): writes pictures beside the README;
+- `NULL_WHEN_SMALL` (optional): columns, as `table.column`, that the small form may leave empty.
 
-The tables are stored in `result.json`, one row a line.
+The tables are stored in `result.json`, one row a line. `tables.py`, which a study may import,
+runs cases on all cores and writes a table in Markdown.
 """
 
 import argparse
@@ -72,13 +74,6 @@ def to_json(tables: Tables) -> str:
         lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
         parts.append(f"{json.dumps(table)}: [\n{lines}\n]")
     return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def markdown(rows: list[Row]) -> str:
-    """Return rows as a table in Markdown; the keys of the first row are the columns."""
-    lines = [list(rows[0]), ["---"] * len(rows[0])]
-    lines += [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def shown(readme: str, answer: str) -> str:

@@ -68,6 +68,8 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "Project": ("contributing.md", "STYLE.md", "security.md", "changelog.md"),
 }
 _TRY = re.compile(r"<!-- try(: begin -->.*?<!-- try: end)? -->", re.DOTALL)
+# A link that opens a shipped scenario in the simulator, such as guide/page.md#write:capacity-drop.
+_WRITE = re.compile(r"\]\(([\w./-]*page\.md)(#write:[\w/-]+)\)")
 # The open simulator has its charts beside its controls if the page has no columns of links.
 _WIDE = "---\nhide:\n  - navigation\n  - toc\n---\n"
 _REST = "Guide"
@@ -147,15 +149,20 @@ def _assets(pages: Path) -> None:
 
 
 def _embed(pages: Path) -> None:
-    """Put the simulator at the marks `try`, and open in place of the text of `try: begin`."""
-    if not (pages / "assets" / "page.html").is_file():
-        return
+    """Put the simulator at the marks `try`, and open in place of the text of `try: begin`.
+
+    Links to a scenario lead to the simulator, or to its document if the site has none.
+    """
+    has_page = (pages / "assets" / "page.html").is_file()
     for file in pages.rglob("*.md"):
         text = file.read_text("utf-8")
-        if _TRY.search(text):
-            page = "../" * (len(file.relative_to(pages).parts) - 1) + "assets/page.html"
+        page = "../" * (len(file.relative_to(pages).parts) - 1) + "assets/page.html"
+        linked = _WRITE.sub(rf"]({page}\2)" if has_page else r"](\1)", text)
+        if has_page and _TRY.search(text):
             wide = _WIDE if "<!-- try: begin -->" in text else ""
-            file.write_text(wide + _TRY.sub(partial(_frame, page), text), "utf-8")
+            linked = wide + _TRY.sub(partial(_frame, page), linked)
+        if linked != text:
+            file.write_text(linked, "utf-8")
 
 
 def _frame(page: str, mark: re.Match[str]) -> str:

@@ -1,13 +1,16 @@
-"""Writes the reference: docs/reference, and the page of Python, which only the site has in full.
+"""Writes the reference: docs/reference, and the page of Python, which the site has in full.
 
 `python docs/site/references.py` writes the documents of docs/reference that the tests compare.
 """
 
 import argparse
+import ast
+import dataclasses
 import inspect
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import sojourn
@@ -31,17 +34,23 @@ _GROUPS = {
     "Studies": ("sweep", "Dataset", "worst", "Counterexample"),
     "Controllers of your own": ("Controller", "Param"),
 }
+_VALUES = ("Setup", "Feedback", "RateSample", "Received", "Sent", "Limits")
 _MODULES = ("theory", "captures", "qlog", "gym")
 
 
 def tracked() -> dict[str, str]:
     """Return the generated documents of docs/reference by their names without `.md`."""
     printed = {name: _printed(name, "--markdown") for name in ("controllers", "queues", "columns")}
-    return {"scenario": _printed("schema", "--markdown"), "commands": _commands(), **printed}
+    return {
+        "scenario": _printed("schema", "--markdown"),
+        "commands": _commands(),
+        "python": _names(),
+        **printed,
+    }
 
 
 def write(target: Path) -> None:
-    """Write the page of Python, which only the site has, below a folder."""
+    """Write the page of Python with all docstrings, in place of the list, below a folder."""
     target.mkdir(parents=True, exist_ok=True)
     (target / "python.md").write_text(_python(), "utf-8")
 
@@ -119,6 +128,86 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "&#124;")
+
+
+def _names() -> str:
+    """List the names of the package, and the members of its classes."""
+    intro = (
+        "The names of the package `sojourn`, from their docstrings. `python -m pydoc sojourn.run` "
+        "describes the arguments, as does [the site](../install.md#the-documents-as-a-site)."
+    )
+    groups: dict[str, Sequence[str]] = {**_GROUPS, "Values of a controller": _VALUES}
+    listed = {*_MODULES, "__version__", *(name for names in groups.values() for name in names)}
+    rest = [name for name in sojourn.__all__ if name not in listed]
+    errors = [name for name in rest if _is_error(name)]
+    groups |= {"Errors": errors, "More": [name for name in rest if name not in errors]}
+    parts = ["# Python", intro]
+    for group, names in groups.items():
+        rows = [(f"`{_call(name)}`", _first(inspect.getdoc(_found(name)))) for name in names]
+        parts += [f"## {group}", _table(("name", "meaning"), rows)] if rows else []
+        for name in names:
+            parts += _members(name) if isinstance(_found(name), type) else []
+    return "\n\n".join([*parts, "## Modules", *map(_module, _MODULES)]) + "\n"
+
+
+def _found(name: str) -> object:
+    return getattr(sojourn, name)
+
+
+def _call(name: str) -> str:
+    """Return the name; that of a function with its arguments, of a dataclass with its fields."""
+    found = _found(name)
+    has_arguments = inspect.isfunction(found) or dataclasses.is_dataclass(found)
+    if not (has_arguments and callable(found)):
+        return name
+    return f"{name}({', '.join(inspect.signature(found).parameters)})"
+
+
+def _first(doc: str | None) -> str:
+    """Return the first paragraph of a docstring in one line."""
+    return " ".join((doc or "").partition("\n\n")[0].split())
+
+
+def _documented(found: object) -> list[tuple[str, str]]:
+    """Return the methods and properties of a class, those of its bases in the package included."""
+    members: dict[str, object] = {}
+    for base in reversed(found.__mro__) if isinstance(found, type) else ():
+        if base.__module__.startswith("sojourn"):
+            members |= vars(base)
+    plain = (str, tuple, type(None))
+    return [
+        (f"`{name}`", _first(inspect.getdoc(member)))
+        for name, member in sorted(members.items())
+        if not name.startswith("_") and not isinstance(member, plain)
+    ]
+
+
+def _members(name: str) -> list[str]:
+    """Describe a class that has members, or more to say than its line."""
+    found = _found(name)
+    doc, rows = inspect.getdoc(found) or "", _documented(found)
+    if not rows and "\n\n" not in doc:
+        return []
+    return [f"### {name}", doc, *([_table(("member", "meaning"), rows)] if rows else [])]
+
+
+def _module(name: str) -> str:
+    """Describe a module by its source: the import may need an optional part."""
+    spec = find_spec(f"sojourn.{name}")
+    assert spec is not None
+    assert spec.origin is not None
+    tree = ast.parse(Path(spec.origin).read_text("utf-8"))
+    rows = [
+        (f"`{one.name}({', '.join(_arguments(one.args))})`", _first(ast.get_docstring(one)))
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
+    ]
+    head = f"### `sojourn.{name}`\n\n{_first(ast.get_docstring(tree))}"
+    return f"{head}\n\n{_table(('function', 'meaning'), rows)}"
+
+
+def _arguments(of: ast.arguments) -> list[str]:
+    return [one.arg for one in (*of.posonlyargs, *of.args, *of.kwonlyargs)]
 
 
 def _python() -> str:

@@ -22,6 +22,7 @@ PAYLOAD = 1413
 
 # The stack's variant of Prague responds at the end of an epoch, and starts with alpha at zero.
 BY_EPOCHS = {"kind": "prague", "response": "epoch", "alpha_init": 0, "max_burst_delay": "6ms"}
+REPAIRED = {**BY_EPOCHS, "suspect_epoch": True}
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Sender:
 
 
 SENDERS = {
-    "repaired": Sender("Prague with the repair", BY_EPOCHS, True),
-    "unrepaired": Sender("Prague before the repair", {**BY_EPOCHS, "suspect_epoch": False}, True),
+    "repaired": Sender("Prague with the repair", REPAIRED, True),
+    "unrepaired": Sender("Prague before the repair", BY_EPOCHS, True),
     "draft": Sender("Prague as in the draft", {"kind": "prague", "max_burst_delay": "6ms"}, True),
     "reno": Sender("New Reno", "reno", False),
     "cubic": Sender("CUBIC", "cubic", False),

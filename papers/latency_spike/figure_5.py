@@ -7,7 +7,7 @@ from sojourn.errors import UsageError
 from sojourn.report import chart
 from sojourn_papers import Ask, Claim, Lab
 
-from .testbed import DATA, Cell, Spikes, cell, rows, spikes
+from .testbed import Cell, Spikes, cell, rows, spikes
 
 PAPERS = ("cubic", "bbr", "dctcp")
 """The controllers that the paper measures."""
@@ -16,11 +16,12 @@ DELAYS_MS = (25, 50, 75, 100)
 RATIOS = (1.5, 2.0, 3.0, 4.0, 6.0)
 """Capacity before over after, at d = 50 ms; published measurements exist only for 2."""
 SCENARIO = "../../scenarios/testbed.toml"
+DATA = "latency-spike-testbed.csv"
+"""The authors' measurements."""
 Row = dict[str, str]
-COLUMNS = (SPIKE, BOUND, WINDOW) = (
+COLUMNS = (SPIKE, BOUND) = (
     "peak_minus_d_drop_aligned_ms",
     "bound_corr_last1s_ms",
-    "cwnd_max_last1s_pkts",
 )
 """Columns of the measurements, all aligned on the drop."""
 
@@ -41,9 +42,7 @@ def figure_5(lab: Lab) -> list[Claim]:
     if lab.quick:
         lab.note("A quick run: 15 runs of the paper's controllers, and 4 of all others.")
     if not measured:
-        lab.note(
-            f"The authors' measurements ({DATA.name}) were not found: give their path with --data."
-        )
+        lab.note(f"The authors' measurements ({DATA}) were not found: give their path with --data.")
     return [one for one in claims if one is not None]
 
 
@@ -51,7 +50,7 @@ def measurements(lab: Lab) -> dict[tuple[str, int], Row]:
     """Load the authors' own data points, if they are available."""
     if lab.data is None:
         return {}
-    file = lab.data / DATA.name if lab.data.is_dir() else lab.data
+    file = lab.data / DATA if lab.data.is_dir() else lab.data
     found = rows(file) if file.is_file() else []
     if found and not found[0].keys() >= {"cc", "d_ms", *COLUMNS}:
         names = ", ".join(["cc", "d_ms", *COLUMNS])
@@ -212,7 +211,7 @@ def _small(
 ) -> chart.Panel:
     scale = {"domain": list(domain), "nice": False}
     title = f"{control} (ms)"
-    return chart.Panel(title, x, "ms", layers, (), 230, 170, scale, columns=2)
+    return chart.Panel(title, x, "ms", layers, width=230, height=170, x_scale=scale, columns=2)
 
 
 def _ratios_picture(by_ratio: Mapping[str, Sequence[Spikes]]) -> chart.Document:

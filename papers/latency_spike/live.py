@@ -245,4 +245,6 @@ def _panel(control: str, ones: Sequence[Found]) -> chart.Panel:
     scale = {"domain": [0, 115], "nice": False}
     title = f"{control}, {_HOSTS[STACKS[control]]}"
     axis = "bound (r - 1) d, ms"
-    return chart.Panel(title, axis, "spike, ms", layers, (), 290, 190, scale, columns=3)
+    return chart.Panel(
+        title, axis, "spike, ms", layers, width=290, height=190, x_scale=scale, columns=3
+    )

@@ -1,35 +1,23 @@
-"""Simulation of the published testbed cell by cell, the basis of a test.
+"""The spikes of runs of the published testbed, beside its measurements.
 
 The measurements have one run for each cell of the testbed of "A Lower Bound on Latency Spikes":
-smoothed round-trip times that `ss` reported every 0.23 s.
-`python -m papers.latency_spike.testbed` prints the cells as a table (studies/testbed).
+smoothed round-trip times that `ss` reported every 0.23 s. studies/testbed compares more of them.
 """
 
 import csv
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import polars as pl
 import sojourn
 from sojourn.run_summary import SpikeSummary
 
-ROOT = Path(__file__).resolve().parents[2]
-DATA = ROOT.parent / "shared" / "data" / "latency-spike-testbed.csv"
-RUNS = 30
 SAMPLING_S = 0.23
 # Sampling interval of the simulation: `record.interval`.
 INTERVAL_S = 0.01
 # The peak lies in the five seconds after the drop, as in the measurements.
 WINDOW_S = 5.0
-# Capacity after the drop in payload: 1448 of 1514 bytes.
-AFTER_BPS = 30e6 * 1448 / 1514
-
-
-# Changes the scenario of a cell.
-Change = Callable[[sojourn.Scenario], None]
 
 
 @dataclass(frozen=True)
@@ -59,74 +47,23 @@ class Cell(Spikes):
     """One cell of the measurements with its runs."""
 
     measured_ms: float
-    measured_window: int
-    """Greatest window in the second before the drop, in packets."""
-    windows: list[float]
-    """The simulated windows, one per run."""
-    window_ratios: list[float]
-    """Peak RTT over window x MSS / new capacity, one per run."""
-
-    @property
-    def distance(self) -> float:
-        """The distance of the simulated median from the measured spike, relative to the latter."""
-        return abs(median(self.spikes_ms) - self.measured_ms) / self.measured_ms
 
     @property
     def is_inside(self) -> bool:
         """Whether the measured spike lies between the simulated 5th and 95th percentile."""
         return self.quantile(0.05) <= self.measured_ms <= self.quantile(0.95)
 
-    @property
-    def is_among(self) -> bool:
-        """Whether the measured spike lies between the minimum and the maximum of the runs."""
-        return min(self.spikes_ms) <= self.measured_ms <= max(self.spikes_ms)
 
-    @property
-    def is_inside_widened(self) -> bool:
-        """Whether the measured spike lies between the 5th and 95th percentile, widened by 10 %."""
-        return 0.9 * self.quantile(0.05) <= self.measured_ms <= 1.1 * self.quantile(0.95)
-
-
-def cells(data: Path = DATA) -> list[Cell]:
-    """Simulate every cell of the measurements."""
-    return [simulate(row) for row in rows(data)]
-
-
-def rows(data: Path = DATA) -> list[dict[str, str]]:
+def rows(data: Path) -> list[dict[str, str]]:
     """Load the measurements, one row per cell."""
     with data.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def scenario(delay_ms: float) -> sojourn.Scenario:
-    """Load the testbed with one of its delays."""
-    loaded = sojourn.Scenario.load(ROOT / "scenarios" / "testbed.toml")
-    loaded["link"]["netem"]["delay"] = f"{delay_ms}ms"
-    return loaded
-
-
-def simulate(row: dict[str, str], change: Change | None = None) -> Cell:
-    """Simulate thirty runs of one cell, with the drop spread over five seconds."""
-    changed = scenario(float(row["d_ms"]))
-    if change:
-        change(changed)
-    return cell(row, sojourn.run(changed, control=row["cc"], runs=RUNS))
-
-
 def cell(row: dict[str, str], run: sojourn.Run) -> Cell:
     """Combine a cell of the measurements with its runs."""
-    windows, ratios = [], []
-    for series, at_s in around_drops(run):
-        before = series.filter(pl.col("t_s").is_between(at_s - 1, at_s))
-        windows.append(float(before["cwnd_bytes"].max()) / 1448)  # type: ignore[arg-type]
-        ratios.append(window_ratio(series, at_s))
-    return Cell(
-        **vars(spikes(run, row["cc"], float(row["d_ms"]))),
-        measured_ms=float(row["peak_minus_d_drop_aligned_ms"]),
-        measured_window=int(row["cwnd_max_last1s_pkts"]),
-        windows=windows,
-        window_ratios=ratios,
-    )
+    found = spikes(run, row["cc"], float(row["d_ms"]))
+    return Cell(**vars(found), measured_ms=float(row["peak_minus_d_drop_aligned_ms"]))
 
 
 def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
@@ -183,48 +120,3 @@ def peak_srtt(after: pl.DataFrame, seed: int) -> float:
     place = ((pl.col("t_s") - start - phase) / SAMPLING_S).floor()
     picked = after.with_columns(place=place).group_by("place").agg(pl.col("srtt_s").first())
     return float(picked["srtt_s"].max())  # type: ignore[arg-type]
-
-
-def window_ratio(series: pl.DataFrame, start_s: float) -> float:
-    """Peak RTT over the time that its window takes at the new capacity.
-
-    The packet with the peak RTT left one round trip before its acknowledgement, and its window is
-    the one of that time. The result uses the greater of the two adjacent samples, because between
-    them a reduction of DCTCP may end with a burst that restores the window.
-    """
-    after = series.filter(pl.col("t_s").is_between(start_s, start_s + WINDOW_S))
-    peak = after.row(int(after["rtt_s"].arg_max() or 0), named=True)
-    left_s = peak["t_s"] - peak["rtt_s"]
-    around = series.filter(pl.col("t_s").is_between(left_s - INTERVAL_S, left_s + INTERVAL_S))
-    return float(peak["rtt_s"]) * AFTER_BPS / (8 * float(around["cwnd_bytes"].max()))  # type: ignore[arg-type]
-
-
-def table(all_cells: list[Cell]) -> str:
-    """Format the cells as a table."""
-    lines = [
-        "| control | d | bound | measured | simulated median | 5th to 95th "
-        "| inside the 5th to 95th | inside, widened by 10 % | least to greatest | inside that "
-        "| window measured | simulated | peak RTT / (window / capacity) |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for cell in all_cells:
-        low, high = cell.quantile(0.05), cell.quantile(0.95)
-        lines.append(
-            f"| {cell.control} | {cell.delay_ms:.0f} ms | {median(cell.bounds_ms):.0f} ms "
-            f"| {cell.measured_ms:.1f} ms | {median(cell.spikes_ms):.1f} ms "
-            f"| {low:.1f} to {high:.1f} ms | {yes(cell.is_inside)} "
-            f"| {yes(cell.is_inside_widened)} "
-            f"| {min(cell.spikes_ms):.1f} to {max(cell.spikes_ms):.1f} ms | {yes(cell.is_among)} "
-            f"| {cell.measured_window} | {median(cell.windows):.0f} "
-            f"| {min(cell.window_ratios):.3f} to {max(cell.window_ratios):.3f} |"
-        )
-    return "\n".join(lines)
-
-
-def yes(holds: bool) -> str:
-    """Format as yes or no."""
-    return "yes" if holds else "no"
-
-
-if __name__ == "__main__":
-    print(table(cells()))

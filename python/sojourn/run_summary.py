@@ -211,8 +211,9 @@ class SpikeSummary(TypedDict):
     to_bps: float
     """capacity after"""
     spike_s: float | None
-    """peak queueing delay after it, of the packets that arrive from then on or wait at the change
-    (these from the change on); null if there were none"""
+    """peak queueing delay after it, of the packets that wait at the change (from the change on) and
+    of those that arrive until the next change, and at most `record.spike_window` (5 s) after the
+    end of this one or a loop delay, if that is longer; null if there were none"""
     bound_s: float | None
     """least spike possible for senders that filled the link until the change; null if capacity
     goes to zero and stays there"""

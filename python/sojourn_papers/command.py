@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,9 +68,7 @@ def declare_run(parser: argparse.ArgumentParser) -> None:
         help="file or folder with the authors' measurements, which are not included; with "
         "latency-spike-testbed.csv, latency-spike checks more claims",
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print every figure as JSON")
-    form.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    add("--json", action="store_true", help="print every figure as JSON")
     _add_folder(parser)
     parser.set_defaults(execute=run, prepare=prepare)
 
@@ -182,8 +179,6 @@ def run(args: argparse.Namespace) -> int:
             done.append(_run(one, args, data, own, bar, figures))
     if args.json:
         print(json.dumps(done if args.name == _ALL else done[0], indent=1))
-    elif args.markdown:
-        sys.stdout.write(_markdown(done, _form(args) == "figure"))
     else:
         _show(done, opened.target, console())
     return figures.status()
@@ -259,11 +254,6 @@ def _run(
         stack=args.stack,
     )
     return runner.run(one.paper, lab, one.figures, bar.figure)
-
-
-def _markdown(done: Sequence[PaperSummary], is_whole: bool) -> str:
-    """Format the page of all papers, or the tables of live runs or of a stack alone."""
-    return page.document(done) if is_whole else "\n".join(map(page.markdown, done))
 
 
 def _data(named: str | None, papers: Path) -> Path | None:

@@ -45,26 +45,6 @@ def markdown(summary: PaperSummary) -> str:
     return "\n".join(_markdown(summary)) + "\n"
 
 
-def document(done: Sequence[PaperSummary]) -> str:
-    """Format the claims of several papers, and our agreement with them."""
-    rows = []
-    for summary in done:
-        held, total = counts(summary["figures"])
-        rows.append(f"| {summary['paper']} | {summary['title']} | {held} of {total} |")
-    head = [
-        "# The papers, reproduced",
-        "",
-        "This page compares the claims of each paper with the results of Sojourn. "
-        "`sojourn paper run NAME` draws the figures. A claim holds if our result meets the "
-        "criterion in the last column. A dash (–) means that the paper publishes no value.",
-        "",
-        "| paper | subject | claims that hold |",
-        "|---|---|---|",
-        *rows,
-    ]
-    return "\n".join(head) + "\n\n" + "\n".join(markdown(summary) for summary in done)
-
-
 def counts(figures: Sequence[FigureSummary]) -> tuple[int, int]:
     """Count the claims that hold, and the claims with a published value."""
     held = [claim["holds"] for one in figures for claim in one["claims"]]

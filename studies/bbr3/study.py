@@ -3,16 +3,13 @@
 `draft-cases.json` has the 22 test cases of draft-ietf-ccwg-bbr-06, appendix A, and their tests.
 """
 
-import os
 import statistics
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import sojourn
+from tables import each, markdown
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 MINUTES = 0.5
 
@@ -59,14 +56,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
             "{goodput_mbps:.1f}",
             loss=loss,
         )
-    head, *rest = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|" + (head.count("|") - 1) * "---|", *rest])
-
-
-def each(function: Callable[[T], Row], cases: Iterable[T]) -> list[Row]:
-    """Return a row for each case, with a simulation on each core."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, cases))
+    return markdown(lines)
 
 
 def scenario(control: str, bdps: int, seconds: float, **link: object) -> sojourn.Scenario:

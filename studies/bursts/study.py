@@ -4,15 +4,12 @@ The scenario is the shipped `bursts`: an interface of 10 Gbit/s before the bottl
 RTT of 20 ms.
 """
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import sojourn
+from tables import each, markdown
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 MINUTES = 3
 
@@ -46,8 +43,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the median delays without and with both offloads as a table in Markdown."""
-    heads = ["queue", "control", "100 Mbit/s", "with offload", "1 Gbit/s", "with offload"]
-    lines = [heads]
+    lines = [["queue", "control", "100 Mbit/s", "with offload", "1 Gbit/s", "with offload"]]
     for queue in ("droptail, 2 ms", "codel"):
         for control in CONTROLS:
             shown = [
@@ -58,14 +54,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
             ]
             cells = [f"{row['delay_p50_ms']:.2f}" for row in shown]
             lines.append([queue, "cubic, paced" if control[1] else control[0], *cells])
-    head, *rest = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|" + (head.count("|") - 1) * "---|", *rest])
-
-
-def each(function: Callable[[T], Row], cases: Iterable[T]) -> list[Row]:
-    """Return a row for each case, with a simulation on each core."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, cases))
+    return markdown(lines)
 
 
 def simulate(

@@ -5,16 +5,13 @@ Internet" (NSDI 2018). By its section 3, each packet of the flows' 1/delta lets 
 between 0 and 2.5 packets, every five round trips; the middle is at 1.25.
 """
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import sojourn
+from tables import each, markdown
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 MINUTES = 1
 
@@ -127,14 +124,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
         names = ["middle_by_paper", "median", "max_by_paper", "p99"]
         lengths = [f"{row[f'{name}_packets']:g}" for name in names]
         lines.append([path, str(row["flows"]), str(row["delta"]), *lengths])
-    head, *rest = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|" + (head.count("|") - 1) * "---|", *rest])
-
-
-def each(function: Callable[[T], Row], cases: Iterable[T]) -> list[Row]:
-    """Return a row for each case, with a simulation on each core."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, cases))
+    return markdown(lines)
 
 
 def copa(**params: object) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import sojourn
+from tables import markdown
 
 Row = dict[str, Any]
 
@@ -147,11 +148,11 @@ def measure(small: bool) -> dict[str, list[Row]]:
 def answer(tables: dict[str, list[Row]]) -> str:
     """Count the controllers that starve, for each damage that starves any."""
     starving = [row for row in tables["damage"] if row["fate"] == "starves"]
-    lines = [["controllers that starve", *CARRIERS], ["---"] * (len(CARRIERS) + 1)]
+    lines = [["controllers that starve", *CARRIERS]]
     for damage in dict.fromkeys(row["damage"] for row in starving):
         own = [row["carrier"] for row in starving if row["damage"] == damage]
         lines.append([damage, *(str(own.count(carrier)) for carrier in CARRIERS)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def controls(media: bool) -> Mapping[str, str]:

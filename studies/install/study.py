@@ -18,6 +18,8 @@ from typing import Any
 Row = dict[str, Any]
 
 MINUTES = 5
+# No wheel is installed.
+NULL_WHEN_SMALL = ("wheel.wheel", "wheel.size_mb", "installations.time_s")
 
 WHEELS = Path(__file__).resolve().parents[2] / "target" / "wheels"
 # The part without extras comes first; the others are those of pyproject.toml for users.
@@ -181,8 +183,8 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
     """Return time, packages and size of each installation."""
     lines = ["| installation | time | packages | size |", "|---|---|---|---|"]
     for row in tables["installations"]:
-        lines.append(
-            f"| `{row['installation']}` | {row['time_s']:.0f} s | {row['packages']} "
-            f"| {row['size_mb']:.0f} MB |"
-        )
+        # The small form installs nothing.
+        time = "–" if row["time_s"] is None else f"{row['time_s']:.0f} s"
+        size = f"{row['size_mb']:.0f} MB"
+        lines.append(f"| `{row['installation']}` | {time} | {row['packages']} | {size} |")
     return "\n".join(lines)

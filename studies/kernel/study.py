@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import kernel_bpf
 import sojourn
+from tables import markdown
 
 Row = dict[str, Any]
 
@@ -183,6 +184,9 @@ def loads(small: bool) -> list[Row]:
     program = Path(__file__).with_name("kernel_loads.py")
     line = [sys.executable, str(program), "--times", "3" if small else "1000"]
     done = subprocess.run(line, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        # Something remains, or a flow failed or is stuck: the program's counts name it.
+        raise RuntimeError(f"status {done.returncode} of {program.name}: {done.stdout}")
     found = cast(Row, json.loads(done.stdout))
     return [
         {
@@ -204,10 +208,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: Mapping[str, Sequence[Row]]) -> str:
     """Return the medians of each whole run: live, and simulated with bursts."""
-    lines = [
-        "| case | utilisation: live, simulated | delay p99, ms |",
-        "|---|---|---|",
-    ]
+    lines = [["case", "utilisation: live, simulated", "delay p99, ms"]]
     rows = {(row["case"], row["run"]): row for row in tables["behaviour"]}
     for case in dict.fromkeys(row["case"] for row in tables["behaviour"]):
         if "from" in case:
@@ -217,5 +218,5 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
             f"{live[key]:.{digits}f}, {simulated[key]:.{digits}f}"
             for key, digits in (("utilisation_share", 3), ("queue_delay_p99_ms", 1))
         ]
-        lines.append(f"| {case} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append([case, *cells])
+    return markdown(lines)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tables import markdown
+
 Row = dict[str, Any]
 
 MINUTES = 1
@@ -109,8 +111,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the greatest size of each dimension, and the cost of one more item."""
-    heads = ["greatest size", "check, s", "run, s", "MB", "estimated MB", "us an item"]
-    lines = [heads, ["---"] * len(heads)]
+    lines = [["greatest size", "check, s", "run, s", "MB", "estimated MB", "us an item"]]
     by_dimension: dict[str, list[Row]] = {}
     for row in tables["sizes"]:
         by_dimension.setdefault(row["dimension"], []).append(row)
@@ -120,11 +121,21 @@ def answer(tables: dict[str, list[Row]]) -> str:
         times = (f"{last[key]:.1f}" for key in ("check_s", "run_s"))
         sizes = (f"{last[key]:,.0f}" for key in ("run_mb", "estimate_mb"))
         lines.append([f"{last['size']:,} {name}", *times, *sizes, f"{1e6 * item_s:.3g}"])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
-def command(*arguments: str) -> tuple[float, float, str]:
-    """Run `sojourn`; return its CPU seconds, greatest resident MB and standard error."""
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended: its status and errors, CPU time and greatest resident set."""
+
+    status: int
+    said: str
+    cpu_s: float
+    memory_mb: float
+
+
+def command(*arguments: str) -> Ended:
+    """Run `sojourn`."""
     errors = Path("errors.txt")
     with errors.open("w") as written:
         process = subprocess.Popen(
@@ -132,27 +143,33 @@ def command(*arguments: str) -> tuple[float, float, str]:
             stdout=subprocess.DEVNULL,
             stderr=written,
         )
-        _, _, usage = os.wait4(process.pid, 0)
-    # ru_maxrss is in kibibytes on Linux.
-    seconds = usage.ru_utime + usage.ru_stime
-    return seconds, usage.ru_maxrss * 1024 / 1e6, errors.read_text("utf-8")
+        _, status, usage = os.wait4(process.pid, 0)
+    return Ended(
+        status=os.waitstatus_to_exitcode(status),
+        said=errors.read_text("utf-8"),
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        # ru_maxrss is in kibibytes on Linux.
+        memory_mb=usage.ru_maxrss * 1024 / 1e6,
+    )
 
 
 def measured(text: str) -> Row:
     """Measure `check` and `run`."""
     file = Path("scenario.toml")
     file.write_text(text, "utf-8")
-    check_s, check_mb, said = command("check", str(file))
-    if said:
-        raise RuntimeError(said)
-    run_s, run_mb, _ = command("run", str(file), "--json", "--jobs", "1")
+    check = command("check", str(file))
+    run = command("run", str(file), "--json", "--jobs", "1")
+    for one in (check, run):
+        # A run that failed or was refused is no fast one.
+        if one.status:
+            raise RuntimeError(f"status {one.status}: {one.said}")
     asked = [sys.executable, "-c", ESTIMATE, str(file)]
     estimate = int(subprocess.run(asked, capture_output=True, check=True).stdout)
     return {
-        "check_s": round(check_s, 2),
-        "check_mb": round(check_mb, 1),
-        "run_s": round(run_s, 2),
-        "run_mb": round(run_mb, 1),
+        "check_s": round(check.cpu_s, 2),
+        "check_mb": round(check.memory_mb, 1),
+        "run_s": round(run.cpu_s, 2),
+        "run_mb": round(run.memory_mb, 1),
         "estimate_mb": round(estimate / 1e6, 1),
     }
 
@@ -162,7 +179,7 @@ def refusal(text: str) -> str:
     file = Path("scenario.toml")
     file.write_text(text, "utf-8")
     for arguments in (["check", str(file)], ["run", str(file), "--json"]):
-        _, _, said = command(*arguments)
-        if said:
-            return said.splitlines()[0]
+        ended = command(*arguments)
+        if ended.status:
+            return ended.said.splitlines()[0]
     raise RuntimeError("this size is not refused")

@@ -43,6 +43,13 @@ EXPECTED = {
     "utilisation_share": "model_utilisation",
     "delay_ms": "model_delay_ms",
 }
+# The range of the simulations, and the least distance of a run from its own expected value, which
+# is a median over the runs.
+EVIDENCE = {
+    "simulated_p5": "simulated_p5_ms",
+    "simulated_p95": "simulated_p95_ms",
+    "least_excess": "excess_min_ms",
+}
 
 
 def papers(small: bool) -> list[Row]:
@@ -83,6 +90,7 @@ def rows(summary: Mapping[str, Any], paper: str, ip: str) -> Iterator[Row]:
                             "live_greatest": one.get(greatest),
                             "simulated": one[simulated],
                             "expected": one.get(EXPECTED.get(name, "")),
+                            **{key: one.get(own) for key, own in EVIDENCE.items()},
                         }
 
 

@@ -298,7 +298,8 @@ def first_packets(small: bool) -> list[Row]:
     """Return the time from the start of a flow until its first packet is on the links."""
     # Without the random delay of the start.
     head = 'start_jitter = "0s"\n'
-    text = head + links("100Mbit", "5ms", 1) + ONE + 'start = "500ms"\n'
+    # On a busy machine, the first packet may be late by more than half a second.
+    text = head + links("100Mbit", "5ms", 3) + ONE + 'start = "500ms"\n'
     found = []
     for hosts in ("kernel",) if small else ("kernel", "udp"):
         late = sorted(first_ms(text, hosts) for _ in range(1 if small else 15))

@@ -4,17 +4,14 @@ The paper is Hock, Neumeister, Zitterbart and Bless, "TCP LoLa: Congestion Contr
 and High Throughput" (IEEE LCN 2017), section V-A.
 """
 
-import os
 import statistics
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import sojourn
+from tables import each, markdown
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 MINUTES = 5
 
@@ -72,14 +69,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
             f"{row[f'{of}_min_ms']:.2f}–{row[f'{of}_max_ms']:.2f}" for of in ("peak", "bound")
         )
         lines.setdefault(name, [name]).extend([peak, bound])
-    head, *rest = (f"| {' | '.join(line)} |" for line in lines.values())
-    return "\n".join([head, "|" + (head.count("|") - 1) * "---|", *rest])
-
-
-def each(function: Callable[[T], Row], cases: Iterable[T]) -> list[Row]:
-    """Return a row for each case, with a simulation on each core."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, cases))
+    return markdown(lines.values())
 
 
 def two_flows(case: Case) -> Row:

@@ -24,7 +24,7 @@ MINUTES = 3
 
 HERE = Path(__file__).parent
 STACK = "noq"
-FEW = ("--controls", "cubic,ideal", "--queues", "droptail,dualpi2", "--rtts", "10ms")
+FEW = ("--controls", "cubic,ideal", "--queues", "droptail,dualpi2", "--rtts", "40ms")
 # Differences of a stack's goodput from the model's that count as small, and as large.
 NEAR, FAR = 0.02, 0.05
 # Digits of the figures in the dataset.

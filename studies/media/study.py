@@ -14,6 +14,7 @@ import media_traffic
 import polars as pl
 import sojourn
 from media_traffic import SCENARIOS, Row
+from tables import markdown
 
 MINUTES = 0.5
 
@@ -150,7 +151,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the least share of the fair rate over the phases of each case under congestion."""
-    lines = [["RFC 8867", *CONTROLS], ["---"] * (len(CONTROLS) + 1)]
+    lines = [["RFC 8867", *CONTROLS]]
     for section, case in dict.fromkeys((row["section"], row["case"]) for row in tables["phases"]):
         own = [row for row in tables["phases"] if row["case"] == case]
         shares = [
@@ -159,7 +160,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
         ]
         if all(shares) and "reference" not in case:
             lines.append([f"{section} {case}", *(f"{min(one):.2f}" for one in shares)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def of_case(case: Case) -> list[tuple[Row, list[Row]]]:

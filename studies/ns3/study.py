@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 import sojourn
+from tables import markdown
 
 MINUTES = 0.1
 
@@ -176,13 +177,13 @@ SHOWN = {
 
 def answer(tables: Tables) -> str:
     """Return the figures that say the most."""
-    lines = ["| case | figure | ns-3 | here |", "|---|---|---|---|"]
+    lines = [["case", "figure", "ns-3", "here"]]
     for case, figures in SHOWN.items():
         found = {one["figure"]: one for one in tables["figures"] if one["case"] == case}
         for figure in figures:
             cells = (between(found[figure], who) for who in ("ns3", "ours"))
-            lines.append(f"| {case} | {figure} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+            lines.append([case, figure, *cells])
+    return markdown(lines)
 
 
 def between(figure: Row, who: str) -> str:

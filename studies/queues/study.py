@@ -1,13 +1,11 @@
 """Do AQMs hold their delay targets, with a few flows and with many, and in nested queues?"""
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from statistics import mean
 from typing import Any
 
 import polars as pl
 import sojourn
+from tables import each, markdown
 
 MINUTES = 1
 
@@ -32,16 +30,10 @@ def measure(small: bool) -> Tables:
         for flows in numbers
     ]
     return {
-        "coupling": in_parallel(coupled, coupling),
-        "targets": in_parallel(held, targets),
-        "nested": in_parallel(shared, [(*front, small) for front in FRONTS]),
+        "coupling": each(lambda cell: coupled(*cell), coupling),
+        "targets": each(lambda cell: held(*cell), targets),
+        "nested": each(lambda front: shared(*front, small), FRONTS),
     }
-
-
-def in_parallel(call: Callable[..., Row], cells: Iterable[tuple[Any, ...]]) -> list[Row]:
-    """Measure cells on all processors, and return their rows in order."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [done.result() for done in [pool.submit(call, *cell) for cell in cells]]
 
 
 RATE_BPS, L4S_SHARE, K = 120e6, 0.2, 2.0
@@ -193,5 +185,4 @@ def answer(tables: Tables) -> str:
             found = [means.get((queue, flows, link)) for link in links]
             cells = (f"{row['mean_delay_ms']:.1f}" if row else "–" for row in found)
             lines.append([queue, str(flows), *cells])
-    header, *rows = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([header, "|---" * (2 + len(links)) + "|", *rows])
+    return markdown(lines)

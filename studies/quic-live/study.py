@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sojourn
+from tables import markdown
 
 MINUTES = 4
 NEEDS = ("root", "gtlsclient")
@@ -21,7 +22,13 @@ STEP: Row = {"kind": "threshold", "ce_threshold": "5ms"}
 DOWN: Row = {"rate": "10Mbit", "delay": "10ms", "buffer": "20ms", "queue": STEP}
 UP: Row = {"rate": "10Mbit", "delay": "10ms"}
 NOQ: Row = {"stack": "noq", "mtu": "1440B"}
-REPAIRED: Row = {"kind": "prague", "response": "epoch", "alpha_init": 0, "max_burst_delay": "6ms"}
+REPAIRED: Row = {
+    "kind": "prague",
+    "response": "epoch",
+    "alpha_init": 0,
+    "max_burst_delay": "6ms",
+    "suspect_epoch": True,
+}
 SOJOURN = [sys.executable, "-m", "sojourn"]
 BUSY = 2
 
@@ -223,11 +230,10 @@ def busy(count: int) -> Iterator[None]:
 
 def answer(tables: Tables) -> str:
     """Return the senders over UDP and in virtual time."""
-    head = ("sender", "live", "virtual time", "with jitter of 0.2 ms", "late, p99")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines = [["sender", "live", "virtual time", "with jitter of 0.2 ms", "late, p99"]]
     for row in tables["senders"]:
         span = f"{row['least_s']:.2f} to {row['most_s']:.2f}"
         late = f"{row['late_p99_us']:.0f} us"
-        times = f"{row['live_s']:.2f} | {row['virtual_s']:.2f} | {span}"
-        lines.append(f"| {row['sender']} | {times} | {late} |")
-    return "\n".join(lines)
+        times = (f"{row[key]:.2f}" for key in ("live_s", "virtual_s"))
+        lines.append([row["sender"], *times, span, late])
+    return markdown(lines)

@@ -4,18 +4,15 @@ Rapid's fluid model is that of "Impact of Cross Traffic Burstiness on the Packet
 (UNC TR11-007), with the corrections of docs/theory/rapid.md.
 """
 
-import os
 import statistics
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 import sojourn
+from tables import each, markdown
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
 MINUTES = 3
 
@@ -83,11 +80,8 @@ def answer(tables: dict[str, list[Row]]) -> str:
     """Return utilisation and queue beside bursts, and the model's, as a table in Markdown."""
     rows = tables["bursts"]
     figures = {row["figure"]: row for row in rows}
-    heads = [
-        "estimator, filter",
-        *(f"figure {name}: {row['rtt_ms']} ms" for name, row in figures.items()),
-    ]
-    lines = [heads]
+    heads = (f"figure {name}: {row['rtt_ms']} ms" for name, row in figures.items())
+    lines = [["estimator, filter", *heads]]
 
     def cell(row: Row, prefix: str = "") -> str:
         return f"{row[f'{prefix}utilisation']:.3f}, {row[f'{prefix}delay_max_ms']:.1f} ms"
@@ -96,14 +90,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
         cells = [cell(row) for row in rows if (row["estimator"], row["filter"]) == kind]
         lines.append([", ".join(kind), *cells])
     lines.append(["the model", *(cell(row, "model_") for row in figures.values())])
-    head, *rest = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|" + (head.count("|") - 1) * "---|", *rest])
-
-
-def each(function: Callable[[T], Row], cases: Iterable[T]) -> list[Row]:
-    """Return a row for each case, with a simulation on each core."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, cases))
+    return markdown(lines)
 
 
 def simulate(

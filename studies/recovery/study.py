@@ -1,18 +1,17 @@
 """How much throughput do reordering and outages cost each controller, over TCP and over QUIC?"""
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import sojourn
+from tables import each
 
 MINUTES = 1
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
-Cell = Callable[[], Row]
 
 RATE_MBPS = 50
 REORDERING_RTT_MS, REORDERING_S = 40, 30
@@ -39,8 +38,8 @@ def measure(small: bool) -> Tables:
     reordering = [(1, 0.5)] if small else REORDERING
     interruptions = [(40, 0.2)] if small else [(rtt, s) for rtt in RTTS_MS for s in OUTAGES_S]
     return {
-        "reordering": in_parallel(reordered(*who, *how) for who in senders for how in reordering),
-        "outages": in_parallel(interrupted(*who, *how) for who in senders for how in interruptions),
+        "reordering": each(lambda of: reordered(*of[0], *of[1]), product(senders, reordering)),
+        "outages": each(lambda of: interrupted(*of[0], *of[1]), product(senders, interruptions)),
     }
 
 
@@ -54,33 +53,17 @@ def all_senders() -> Iterable[tuple[str, str]]:
     yield from ((one["name"], "rtp") for one in listed if one["needs"]["media"])
 
 
-def in_parallel(cells: Iterable[Cell]) -> list[Row]:
-    """Run cells on all processors, in their order."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [done.result() for done in [pool.submit(cell) for cell in cells]]
-
-
-def reordered(control: str, transport: str, percent: int, late: float) -> Cell:
+def reordered(control: str, transport: str, percent: int, late: float) -> Row:
     """Send for half a minute while some packets are late."""
     late_us = round(late * REORDERING_RTT_MS * 1000)
     wire = {"reorder": {"probability": percent / 100, "late": f"{late_us}us"}} if percent else {}
-
-    def cell() -> Row:
-        link = {"rate": f"{RATE_MBPS}Mbit", **wire}
-        flow = run(control, transport, REORDERING_RTT_MS, link, REORDERING_S)
-        goodput = share(flow, transport, 1.0)
-        of = {
-            "control": control,
-            "transport": transport,
-            "late_percent": percent,
-            "late_rtts": late,
-        }
-        return {**of, **figures(flow, transport, goodput)}
-
-    return cell
+    link = {"rate": f"{RATE_MBPS}Mbit", **wire}
+    flow = run(control, transport, REORDERING_RTT_MS, link, REORDERING_S)
+    of = {"control": control, "transport": transport, "late_percent": percent, "late_rtts": late}
+    return {**of, **figures(flow, transport, share(flow, transport, 1.0))}
 
 
-def interrupted(control: str, transport: str, rtt_ms: int, outage_s: float) -> Cell:
+def interrupted(control: str, transport: str, rtt_ms: int, outage_s: float) -> Row:
     """Stop the link after ten seconds, and measure from then on to ten seconds after its end."""
     # Whole seconds: the remainder of the last one is measured, and counts as available.
     measured_s = -(-round(1000 * outage_s) // 1000) + AFTER_S
@@ -88,17 +71,11 @@ def interrupted(control: str, transport: str, rtt_ms: int, outage_s: float) -> C
         {"at": f"{BEFORE_S}s", "rate": "0bit"},
         {"at": f"{round(1000 * (BEFORE_S + outage_s))}ms", "rate": f"{RATE_MBPS}Mbit"},
     ]
-
-    def cell() -> Row:
-        link = {"rate": {"start": f"{RATE_MBPS}Mbit", "steps": steps}}
-        flow = run(control, transport, rtt_ms, link, BEFORE_S + measured_s, BEFORE_S)
-        goodput = share(flow, transport, (measured_s - outage_s) / measured_s)
-        how = {"rtt_ms": rtt_ms, "outage_s": outage_s}
-        return {"control": control, "transport": transport, **how} | figures(
-            flow, transport, goodput
-        )
-
-    return cell
+    link = {"rate": {"start": f"{RATE_MBPS}Mbit", "steps": steps}}
+    flow = run(control, transport, rtt_ms, link, BEFORE_S + measured_s, BEFORE_S)
+    goodput = share(flow, transport, (measured_s - outage_s) / measured_s)
+    of = {"control": control, "transport": transport, "rtt_ms": rtt_ms, "outage_s": outage_s}
+    return {**of, **figures(flow, transport, goodput)}
 
 
 def run(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sojourn
+from tables import markdown
 
 Row = dict[str, Any]
 
@@ -169,10 +170,7 @@ ABOUT = {
 def answer(tables: Mapping[str, Sequence[Row]]) -> str:
     """Return the speed of the cases, beside the bare loop and other simulators."""
     others = {row["case"]: row for row in tables["simulators"]}
-    lines = [
-        "| case | Mpackets/s | of the bare loop | with samples | htsim, ns-2, ns-3 |",
-        "|---|---|---|---|---|",
-    ]
+    lines = [["case", "Mpackets/s", "of the bare loop", "with samples", "htsim, ns-2, ns-3"]]
     for row in tables["cases"]:
         other = others.get(row["case"])
         cells = [
@@ -182,5 +180,5 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
             f"{row['sampled_ratio']:.2f}",
             f"{other['htsim_mpps']}, {other['ns2_mpps']}, {other['ns3_mpps']}" if other else "",
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return markdown(lines)

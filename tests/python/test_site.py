@@ -32,7 +32,11 @@ def test_links_lead_somewhere(file: Path) -> None:
         path, _, part = link.partition("#")
         goal = (file.parent / path).resolve() if path else file
         assert goal.exists(), f"{link} leads nowhere"
-        if part and goal.suffix == ".md":
+        if part.startswith("write:"):
+            scenario = ROOT / "scenarios" / f"{part.removeprefix('write:')}.toml"
+            assert goal.name == "page.md"
+            assert scenario.is_file(), f"{link} names no shipped scenario"
+        elif part and goal.suffix == ".md":
             known = {one.replace("--", "-") for one in slugs(goal.read_text("utf-8"))}
             assert part.replace("--", "-") in known, f"{link} names no part of {goal.name}"
 
@@ -72,6 +76,35 @@ def test_the_simulator_replaces_the_ways_to_it(tmp_path: Path) -> None:
     assert ways not in embedded
 
 
+def test_links_to_a_scenario_open_it_in_the_simulator(tmp_path: Path) -> None:
+    file = tmp_path / "tutorials" / "x.md"
+    file.parent.mkdir()
+    text = "[open](../guide/page.md#write:rmcat/long-tcp) [page](../guide/page.md#open-the-page)"
+    file.write_text(text, "utf-8")
+    build._embed(tmp_path)
+    document = "[open](../guide/page.md) [page](../guide/page.md#open-the-page)"
+    assert file.read_text("utf-8") == document, "a site without the page"
+    file.write_text(text, "utf-8")
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "page.html").touch()
+    build._embed(tmp_path)
+    opened = "[open](../assets/page.html#write:rmcat/long-tcp)"
+    assert file.read_text("utf-8") == f"{opened} [page](../guide/page.md#open-the-page)"
+
+
+def test_the_gallery_has_every_scenario_and_paper() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text("utf-8")
+    scenarios = ROOT / "scenarios"
+    for file in scenarios.rglob("*.toml"):
+        name = file.relative_to(scenarios).with_suffix("").as_posix()
+        assert f"`sojourn run {name}` · [open](guide/page.md#write:{name})" in text
+        assert f"(pictures/{name.replace('/', '-')}.svg)" in text
+    for file in (ROOT / "papers").glob("*/paper.py"):
+        name = file.parent.name.replace("_", "-")
+        assert f"`sojourn paper run {name}`" in text
+        assert f"(pictures/paper-{name}.svg)" in text
+
+
 def test_every_guide_is_a_click_from_the_start() -> None:
     start = ROOT / "docs" / "index.md"
     links = _LINK.findall(start.read_text("utf-8"))
@@ -79,7 +112,7 @@ def test_every_guide_is_a_click_from_the_start() -> None:
     assert sorted({*(ROOT / "docs").rglob("*.md")} - linked - {start}) == []
 
 
-@pytest.mark.parametrize("name", ["commands", "columns"])
+@pytest.mark.parametrize("name", ["commands", "columns", "python"])
 def test_the_reference_is_that_of_the_code(name: str) -> None:
     written = (references.REFERENCE / f"{name}.md").read_text("utf-8")
     assert references.tracked()[name] == written, "write it anew: make reference"

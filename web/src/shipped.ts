@@ -8,6 +8,11 @@ export const scenarios: Record<string, string> = shipped.scenarios;
 /** The texts of the files that they name. */
 export const files: Record<string, string> = shipped.files;
 
+/** The path of a scenario with this name or path, such as `rmcat/long-tcp`; undefined if there is none. */
+export function pathOf(name: string): string | undefined {
+  return [name, `${name}.toml`].find((path) => Object.hasOwn(scenarios, path));
+}
+
 /** The title of a scenario, from its text. */
 export function titleOf(path: string): string {
   const line = /^title\s*=\s*"(.*)"$/m.exec(scenarios[path] ?? "");

@@ -8,7 +8,7 @@ import type { Scenario } from "./messages.ts";
 import { fragmentOf, scenarioOf } from "./permalink.ts";
 import { Fault, type Pool } from "./pool.ts";
 import { Results } from "./results.ts";
-import { files as shippedFiles, scenarios, titleOf } from "./shipped.ts";
+import { files as shippedFiles, pathOf, scenarios, titleOf } from "./shipped.ts";
 import type { View } from "./view.ts";
 
 const FIRST = "capacity-drop.toml";
@@ -76,7 +76,8 @@ export class Write implements View {
     const own = this.latest;
     if (fragment === "" && this.opened !== "") return this.run();
     this.opened = fragment || FIRST;
-    if (Object.hasOwn(scenarios, this.opened)) return this.edit(scenarios[this.opened] ?? "");
+    const path = pathOf(this.opened);
+    if (path !== undefined) return this.edit(scenarios[path] ?? "");
     const scenario = await scenarioOf(fragment);
     if (own !== this.latest) return;
     if (!scenario) {

@@ -288,6 +288,19 @@ test("Write shows errors at their place, and its link holds the scenario", { ski
   await again.tab.close();
 });
 
+test("an address names a shipped scenario", { skip }, async () => {
+  for (const name of ["cellular", "rmcat/long-tcp", "web.toml"]) {
+    const { tab, faults } = await open(browser, `${server.address}#write:${name}`);
+    await tab.waitForSelector(".editor");
+    await drawn(tab);
+    const title = /^title\s*=\s*"(.*)"$/m.exec(scenarios[`${name.replace(".toml", "")}.toml`])[1];
+    assert.ok((await tab.$eval(".editor", (one) => one.shadowRoot.textContent)).includes(title), name);
+    assert.ok(tab.url().endsWith(`#write:${name}`));
+    assert.deepEqual(faults, []);
+    await tab.close();
+  }
+});
+
 test("Write compares two scenarios", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#write`);
   await drawn(tab);

@@ -52,6 +52,7 @@ fn feedback(packets: u64, number: u64, is_loss: bool) -> Feedback<'static> {
         spurious: false,
         after_timeout: false,
         rtt: Some(RTT),
+        ack_delay: Duration::ZERO,
         srtt: RTT,
         min_rtt: RTT,
         rate: None,

@@ -2,8 +2,11 @@
 //! to half of the window that an earlier connection used on the same path.
 //!
 //! The phase Reconnaissance lasts until the path has confirmed the saved round-trip time. Normal is
-//! the controller without this state. The scenario gives the parameters that the earlier
-//! connection saved, and ensures their lifetime and their use by one connection at a time.
+//! the controller without this state.
+//!
+//! Deviation (RFC 9959 sections 3.1 and 3.2): connections do not observe the path. The scenario
+//! gives the saved parameters, and ensures their lifetime, the endpoint's identity and the use by
+//! one connection at a time.
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -133,7 +136,8 @@ impl<C: Resumable> Controller for Resumed<C> {
         self.controller.on_timeout(now, in_flight);
     }
 
-    /// The transport lowers an unused window (RFC 7661), which ends a jump that is not used.
+    /// Deviation (RFC 9959): a window that the transport lowers since it is not used (RFC 7661)
+    /// ends a jump; the RFC does not mention it.
     fn on_validation(&mut self, now: Instant, cwnd: Bytes, ends_recovery: bool) {
         self.controller.on_validation(now, cwnd, ends_recovery);
         self.resume =
@@ -192,8 +196,10 @@ enum Phase {
 pub(crate) enum Step {
     /// It processes the feedback by its own rules.
     Normal,
-    /// The same, and looks for the end of slow start anew: the paced jump makes trains of
-    /// acknowledgements by itself.
+    /// The same, and looks for the end of slow start anew.
+    ///
+    /// Deviation (RFC 9959): HyStart and SEARCH start again after the jump, whose paced packets
+    /// make trains of acknowledgements by themselves; the RFC does not mention them.
     Anew,
     /// It looks for the end of slow start anew, and ignores the feedback: Careful Resume has set the
     /// window.
@@ -242,6 +248,8 @@ impl Resume {
         let flight = sent.in_flight_before + sent.bytes;
         match self.phase {
             Phase::Reconnaissance | Phase::Normal => {}
+            // Deviation (RFC 9959): a restart after an idle period of a retransmission timeout ends
+            // a jump; the RFC does not mention it.
             _ if Window::restarts(sent) => self.phase = Phase::Normal,
             Phase::Unvalidated { since, rtt, .. } => {
                 // A window with less than a packet of room is used up.
@@ -283,10 +291,13 @@ impl Resume {
                 }
                 Step::Anew
             }
+            // Deviation (RFC 9959 section 3.5): a further loss in Safe Retreat has no effect, and a
+            // spurious loss does not undo the retreat; the section has neither.
             Phase::SafeRetreat { last } => {
                 if feedback.largest_acked >= last {
-                    // The figure of appendix, "Example with Loss detected in the Validating Phase":
-                    // here without the flight at the jump. Section 3.5 allows less than PipeSize.
+                    // Deviation (RFC 9959, appendix, "Example with Loss detected in the Validating
+                    // Phase"): PipeSize is the unvalidated data alone, without the flight at the
+                    // jump. Section 3.5 allows less than PipeSize.
                     window.ssthresh = self.validated.mul_f64(beta).max(window.mss * LEAST);
                     self.phase = Phase::Normal;
                 }
@@ -296,7 +307,11 @@ impl Resume {
         }
     }
 
-    /// Section 3.2. The jump is deferred until the window limits the sender, as the section permits.
+    /// Section 3.2. The jump is deferred until the window limits the sender, as the section
+    /// permits.
+    ///
+    /// Deviation (RFC 9959 section 4.2.1): the end of slow start by HyStart counts as congestion
+    /// before the jump; the section leaves this open.
     fn reconnoitre(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) -> Step {
         let is_congested = feedback.loss_event || feedback.ecn_event || feedback.in_recovery;
         let rtt = feedback.rtt.unwrap_or(feedback.srtt);
@@ -316,9 +331,11 @@ impl Resume {
         Step::Hold
     }
 
-    /// PipeSize: the flight at the jump, and the data that acknowledgements validated since. The data of
-    /// that flight do not count twice (definition of "unvalidated packet"; appendix, "Example with Loss
-    /// detected in the Validating Phase").
+    /// PipeSize: the flight at the jump, and the data that acknowledgements validated since.
+    ///
+    /// Deviation (RFC 9959 section 3.3): the data in flight at the jump do not count twice in
+    /// PipeSize, as in the appendix's "Example with Loss detected in the Validating Phase" (63 = 29
+    /// + 34 packets). The section can also be read otherwise.
     fn pipe(&self) -> Bytes {
         self.flight + self.validated
     }

@@ -155,8 +155,15 @@ pub struct Feedback<'a> {
     pub after_timeout: bool,
 
     /// Round-trip time of the newest acknowledged packet; `None` if only ambiguous packets
-    /// were acknowledged (Karn's algorithm).
+    /// were acknowledged (Karn's algorithm). It contains `ack_delay`, up to 40 ms with Linux's
+    /// receiver, so that a queue must be estimated from [`Feedback::adjusted_rtt`].
     pub rtt: Option<Duration>,
+    /// Longest time for which the receiver may have delayed this acknowledgement; zero if it left at
+    /// once, and without [`Needs::ack_delay`]. QUIC's acknowledgement reports the time (RFC 9000
+    /// section 13.2.5). Over TCP, a receiver waits up to `ack_delay` for as many packets as it
+    /// acknowledges together (RFC 5681 section 4.2), so that the last packets of a small window
+    /// wait.
+    pub ack_delay: Duration,
     /// Smoothed round-trip time (RFC 6298); zero before the first sample.
     pub srtt: Duration,
     /// Minimum round-trip time of the connection; [`Duration::MAX`] before the first
@@ -194,6 +201,18 @@ pub struct Feedback<'a> {
     /// Receive times of the newly acknowledged packets, in order of packet
     /// number. Empty unless [`Needs::receive_times`].
     pub received: &'a [Received],
+}
+
+impl Feedback<'_> {
+    /// `adjusted_rtt` of RFC 9002 section 5.3: the round-trip time without the delay of the
+    /// acknowledgement, but not below `base`, the least round-trip time that the controller knows
+    /// ([`Duration::MAX`] if it knows none).
+    ///
+    /// Deviation (RFC 9002 section 5.3): a sample that is above `base` by less than the delay counts
+    /// as `base`; the section keeps the delay in it, and a controller would take it for a queue.
+    pub fn adjusted_rtt(&self, base: Duration) -> Option<Duration> {
+        self.rtt.map(|rtt| rtt.saturating_sub(self.ack_delay).max(base.min(rtt)))
+    }
 }
 
 /// Send and receive times of a packet.
@@ -303,6 +322,8 @@ pub struct Needs {
     pub receive_times: bool,
     /// Delivery-rate samples, for which the transport records more per packet.
     pub rate_samples: bool,
+    /// [`Feedback::ack_delay`], for controllers that estimate a queue from single round-trip times.
+    pub ack_delay: bool,
     /// Calls for every packet sent and numbers of every lost packet, for controllers that
     /// pace or count by them. Otherwise only the first packet after an idle period is
     /// reported, and the number of losses.
@@ -327,6 +348,7 @@ impl Needs {
         ecn: EcnUse::None,
         receive_times: false,
         rate_samples: false,
+        ack_delay: false,
         every_packet: false,
         signal: false,
         media: false,

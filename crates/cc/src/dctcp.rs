@@ -27,6 +27,10 @@ pub struct Dctcp {
     g: f64,
     arithmetic: Arithmetic,
     /// Whether the observation window ends as in Linux.
+    ///
+    /// Deviation (Linux `dctcp_update_alpha`): by default, an observation window ends when a packet
+    /// sent after its start is acknowledged (RFC 8257 section 3.3, step 4). Linux ends it one
+    /// packet earlier, so that the first round trip has two windows.
     ends_with_flight: bool,
     undo: Undo<Saved>,
 }
@@ -36,6 +40,9 @@ pub struct Dctcp {
 enum Arithmetic {
     /// Floats: alpha decays towards zero without sticking, as RFC 8257 section 4.2
     /// requires.
+    ///
+    /// Deviation (Linux `dctcp_update_alpha`): alpha is exact by default; Linux rounds it to
+    /// 1/1024.
     Exact,
     /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole 1/1024, the
     /// share of marks rounded down to a multiple of g/1024, the reduction in whole packets.
@@ -102,8 +109,11 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257 section 3.3, steps 1 to 8, in packets and not in bytes, and with selective
-    /// acknowledgements, as Linux counts (`tp->delivered_ce`).
+    /// RFC 8257 section 3.3, steps 1 to 8.
+    ///
+    /// Deviation (RFC 8257 section 3.3): the marked fraction counts packets, selectively
+    /// acknowledged ones included, as in Linux (`tp->delivered_ce`); the RFC counts bytes,
+    /// cumulatively.
     fn observe(&mut self, feedback: &Feedback<'_>) {
         self.acked += feedback.acked_packets;
         self.marked += feedback.ce_packets;

@@ -51,6 +51,9 @@ impl Delays {
     }
 
     /// RFC 6817 section 2.4.2: `update_base_delay`, `update_current_delay`.
+    ///
+    /// Deviation (RFC 6817 section 2.4.2): a minute of the base delay's history begins with its
+    /// first sample, and not with the clock's minute.
     pub(crate) fn sample(&mut self, now: Instant, delay: i128) {
         if self.current.len() == self.current_filter {
             self.current.pop_front();

@@ -133,8 +133,10 @@ impl Detection {
 }
 
 /// HyStart as in Linux since 5.16 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
-/// the elephants", 2008. One difference: `delay_min` is the connection's minimum RTT, which
-/// Linux resets at a timeout.
+/// the elephants", 2008.
+///
+/// Deviation (Linux `hystart_update`): `delay_min` is the connection's minimum round-trip time.
+/// Linux forgets its own at a timeout, and ignores samples for a second after recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hystart {
     detection: Detection,

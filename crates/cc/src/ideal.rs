@@ -1,6 +1,7 @@
 //! The optimal controller of the paper on the lower bound of latency spikes (section II and
 //! figure 1c). It is an oracle: the bottleneck signals the flow's share, and the flow sends at
-//! exactly that rate. The delay of that signal causes any queue that remains.
+//! exactly that rate. The delay of that signal causes any queue that remains. As the paper's, it
+//! never drains that queue: after several changes the queue is not a lower bound, but `bound_s` is.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant, Rate};
@@ -33,7 +34,8 @@ impl Ideal {
             source: "A lower bound on latency spikes, figure 1",
         }],
         ordered: &[],
-        // ECN-capable only so that an AQM marks and does not drop; the controller ignores both.
+        // Deviation (A lower bound on latency spikes, section II): packets are ECN-capable, so that
+        // an AQM marks and does not drop them; the controller ignores marks and losses.
         needs: Needs { ecn: EcnUse::Classic, signal: true, prr: false, ..Needs::BASE },
         random: false,
     };

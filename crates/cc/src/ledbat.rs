@@ -6,8 +6,9 @@
 //! Reno's congestion avoidance. A later flow may take the standing queue of an earlier one for the
 //! base delay, and starve it (section 4.4).
 //!
-//! Choices within the RFC: FILTER is the minimum. The congestion timeout (CTO) is the transport's
-//! retransmission timeout, which has the same formula (RFC 6298).
+//! Deviation (RFC 6817 section 2.4.2): FILTER, which the RFC leaves open, is the minimum of the
+//! last four delays (CURRENT_FILTER) of a round trip. The congestion timeout (CTO) is the
+//! transport's retransmission timeout, which has the same formula (RFC 6298).
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -35,6 +36,8 @@ pub struct Ledbat {
 
 const ONE_WAY: &str = "one-way";
 
+/// Deviation (RFC 6817 section 2.4.1): with `delay = "round-trip"`, round-trip times replace
+/// one-way delays, as in LEDBAT++.
 const DELAY: Param = Param {
     name: "delay",
     kind: Kind::Choice(ONE_WAY, &[ONE_WAY, "round-trip"]),
@@ -131,7 +134,8 @@ impl Ledbat {
             .map_or(0.0, |queueing| 1.0 - queueing.0 as f64 / self.target.0 as f64);
         let share = feedback.acked.as_f64() / cwnd.as_f64();
         let delta = self.gain * off_target * share * mss.as_f64();
-        // The transport forbids growth in recovery, and by duplicates if its settings say so.
+        // Deviation (RFC 6817 section 2.4.2): the window does not grow in a recovery, nor by
+        // duplicates if the transport's settings say so.
         let must_hold = feedback.in_recovery || feedback.is_duplicate;
         let delta = if must_hold { delta.min(0.0) } else { delta };
         let most = feedback.in_flight_before.as_f64() + (mss * self.allowed_increase).as_f64();

@@ -2,7 +2,9 @@
 //! queueing delay below `target` and yields to all other traffic. LEDBAT's rules (RFC 6817)
 //! apply unless the draft differs.
 //!
-//! Section numbers refer to version 01.
+//! Deviation (draft-irtf-iccrg-ledbat-plus-plus, later versions): this is version 01, to which
+//! section numbers refer. Version 06 (2026) still has its four mechanisms; other details were not
+//! compared.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -93,7 +95,7 @@ impl LedbatPlusPlus {
             delays::BASE_HISTORY,
         ],
         ordered: &[],
-        needs: Needs { ecn: EcnUse::Classic, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, ack_delay: true, ..Needs::BASE },
         random: false,
     };
 
@@ -138,6 +140,10 @@ impl LedbatPlusPlus {
 
     /// Section 4.1: slow start times the gain, up to ssthresh. Returns whether slow start
     /// is over.
+    ///
+    /// Deviation (draft-irtf-iccrg-ledbat-plus-plus-01 section 4.4): the ramp after a slowdown
+    /// grows by the gain of section 4.2 too, where the draft says "slow start" only. On a short
+    /// path a slowdown lasts longer, and the next one comes proportionally later.
     fn slow_start(&mut self, acked: Bytes) -> bool {
         self.change(acked.as_f64() * self.gain());
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
@@ -197,7 +203,9 @@ impl LedbatPlusPlus {
     fn on_congestion(&mut self, now: Instant, srtt: Duration) {
         let least = self.least();
         match self.state {
-            // The lost packets were sent under the window that the ramp-up restores.
+            // Deviation (draft-irtf-iccrg-ledbat-plus-plus-01 section 4.4): a loss during a
+            // slowdown or its ramp halves the window that the ramp restores, under which the lost
+            // packets were sent.
             State::Slowdown { .. } | State::RampUp { .. } => {
                 self.window.ssthresh = (self.window.ssthresh / 2).max(least);
                 self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
@@ -231,7 +239,10 @@ impl LedbatPlusPlus {
 impl Controller for LedbatPlusPlus {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if sent.idle > sent.rto && !sent.retransmission {
-            // RFC 5681 section 4.1, with this controller's initial window.
+            // Deviation (draft-irtf-iccrg-ledbat-plus-plus-01): idleness of a retransmission
+            // timeout ends in a ramp (RFC 5681 section 4.1), and so does a timeout (RFC 6817
+            // section 2.4.2). The next slowdown follows after nine times the length of such a ramp,
+            // as after a slowdown.
             self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 3 / 4);
             self.window.cwnd = self.window.cwnd.min(self.least());
             self.fraction = 0.0;
@@ -242,7 +253,8 @@ impl Controller for LedbatPlusPlus {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        let base = self.delays.base().map_or(Duration::MAX, |base| Duration(base as u64));
+        if let Some(rtt) = feedback.adjusted_rtt(base) {
             self.delays.sample(now, i128::from(rtt.0));
         }
         if let Some((window, state)) = self.undo.on_feedback(feedback) {

@@ -5,6 +5,9 @@ use sojourn_units::{Duration, Instant};
 use crate::contract::Received;
 
 /// Base delays of the last minutes (RFC 6817 section 2.5: BASE_HISTORY of ten minutes).
+///
+/// Deviation (RFC 8698 section 5.1.1): NADA's base delay is the least of ten minutes, and not of
+/// tens of minutes.
 const BASE_HISTORY: usize = 10;
 /// RFC 6817 section 2.4.2: one base delay for each minute.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -33,8 +36,12 @@ impl OneWay {
                 self.base.push(delay);
             }
         }
-        let base = self.base.iter().copied().min().unwrap_or(delay);
-        (delay - base) as f64 / 1e9
+        (delay - self.base().unwrap_or(delay)) as f64 / 1e9
+    }
+
+    /// The base delay in nanoseconds, with the offset of the clocks; `None` before the first packet.
+    pub(crate) fn base(&self) -> Option<i128> {
+        self.base.iter().copied().min()
     }
 
     /// Forgets all base delays.

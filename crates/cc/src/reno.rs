@@ -105,8 +105,10 @@ impl Controller for Reno {
             self.undo.on_loss(self.window.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
-            // Linux halves the window, RFC 5681 equation 4 the flight size. The two differ
-            // only while the application limits the sender.
+            // Deviation (RFC 5681 equation 4): a congestion event reduces the window, as in Linux,
+            // and not the flight size. The two differ only while the application limits the sender,
+            // whose window keeps what it used before, and is up to twice the flight after TCP's slow
+            // start.
             let beta = if feedback.loss_event { self.beta } else { self.beta_ecn };
             self.window.reduce_to(self.reduced(beta));
             return;
@@ -116,7 +118,7 @@ impl Controller for Reno {
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
         self.undo.on_timeout(self.window.saved());
-        // Linux takes the window here too (`tcp_reno_ssthresh`), RFC 5681 equation 4 the flight size.
+        // Linux takes the window here too (`tcp_reno_ssthresh`).
         let ssthresh =
             if self.is_whole { self.reduced(self.beta) } else { in_flight.mul_f64(self.beta) };
         self.window.on_timeout(ssthresh);

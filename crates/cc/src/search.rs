@@ -1,7 +1,10 @@
 //! SEARCH (slow start exit at the right chokepoint): ends slow start when deliveries stop doubling
-//! (draft-chung-ccwg-search; Linux "tcp_cubic: add SEARCH", as published for review). This is SEARCH
-//! 3.1 of the authors' repository (maryam-ataei/TCP_SS_SEARCH_ALG): bins of all bytes delivered so far.
-//! Later work also counts the bytes sent, with a threshold of 0.26.
+//! (draft-chung-ccwg-search; Linux "tcp_cubic: add SEARCH", as published for review).
+//!
+//! Deviation (draft-chung-ccwg-search, later versions): this is version 3.1 of the authors'
+//! repository (maryam-ataei/TCP_SS_SEARCH_ALG), which compares deliveries with those of a round
+//! trip ago. Later versions compare them with the bytes sent a round trip earlier, with a threshold
+//! of 0.26.
 //!
 //! In slow start, each round trip delivers twice as much as the one before, until the path is full.
 //! SEARCH compares the bytes delivered in a window of 3.5 initial round trips with those of the
@@ -53,6 +56,8 @@ pub(crate) struct Search {
 }
 
 /// Bytes acknowledged by the end of each bin, the newest at `index`.
+///
+/// Deviation (SEARCH's Linux patch): bins count bytes in 64 bits; the patch scales them to 16 bits.
 #[derive(Clone, Debug)]
 struct Bins {
     initial_rtt: Duration,
@@ -155,6 +160,9 @@ impl Bins {
     }
 
     /// Bytes delivered in the last two initial round trips, in which the window was too large.
+    ///
+    /// Deviation (SEARCH's Linux patch, `cwnd_rollback`): a part of a bin counts in proportion; the
+    /// patch counts whole bins, 1.75 round trips.
     fn overshoot(&self) -> u64 {
         let back = 2.0 * self.initial_rtt.0 as f64 / self.duration as f64;
         (self.delivered(0.0) - self.delivered(back)) as u64

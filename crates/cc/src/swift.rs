@@ -7,15 +7,9 @@
 //! share a queue that grows with the square root of their number. A window below one packet is
 //! paced.
 //!
-//! Differences from the paper:
-//!
-//! - The second window, for the delay of the receiving host (section 3.3, `ecwnd`), is absent: hosts
-//!   of the model have no processing delay to separate.
-//! - Algorithm 1 sets the time of the last decrease if `cwnd <= cwnd_prev`. Read literally, a delay
-//!   above the target would forbid all later decreases, so only a decrease sets it here.
-//! - The round-trip time of algorithm 1 is the latest sample; the paper does not name a filter.
-//! - `base_target` is absolute in the paper. Its default of zero is a quarter above the least
-//!   round-trip time: 25 us for the 20 us of the paper's fabric.
+//! Deviation (Kumar et al. 2020, section 3.3): the second window, for the delay of the receiving
+//! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `host_noise`
+//! counts as delay of the fabric.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -23,8 +17,11 @@ use sojourn_units::{Bytes, Duration, Instant};
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
 use crate::undo::Undo;
 
-/// Greatest gap of a paced window: a packet a second, so that feedback continues after a stall. The
-/// paper's round-trip times are microseconds.
+/// Greatest gap of a paced window.
+///
+/// Deviation (Kumar et al. 2020, section 3.4): a window below one packet lets a packet leave every
+/// second at least, so that feedback continues after a stall. The paper's round-trip times are
+/// microseconds.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
 const PAPER: &str = "Kumar et al. 2020, algorithm 1";
@@ -45,12 +42,18 @@ pub struct Swift {
     /// Timeouts since the last acknowledgement.
     timeouts: u64,
     decreased_at: Option<Instant>,
-    /// The latest round-trip time.
+    /// Deviation (Kumar et al. 2020, algorithm 1): "rtt", for the pacing of a window below one
+    /// packet and for the time between two decreases, is the latest sample. The paper does not name
+    /// a filter; htsim takes the smoothed one.
     rtt: Duration,
     undo: Undo<f64>,
 }
 
 /// The target delay's parameters.
+///
+/// Deviation (Kumar et al. 2020, section 3.5): `base_target`, absolute in the paper, is 1.25 times
+/// the least round-trip time by default (25 us for the 20 us of the paper's fabric), and `fs_range`
+/// counts in base targets. The controller does not learn the number of hops: `hops` gives it.
 struct Target {
     /// Zero for a quarter above the least round-trip time.
     base: Duration,
@@ -157,7 +160,7 @@ impl Swift {
             },
         ],
         ordered: &[],
-        needs: Needs { prr: false, ..Needs::BASE },
+        needs: Needs { ack_delay: true, prr: false, ..Needs::BASE },
         random: false,
     };
 
@@ -195,6 +198,9 @@ impl Swift {
         self.decreased_at.is_none_or(|at| now.since(at) >= self.rtt)
     }
 
+    /// Deviation (Kumar et al. 2020, algorithm 1): only a decrease sets the time of the last
+    /// decrease. The algorithm sets it if `cwnd <= cwnd_prev`: read literally, a delay above the
+    /// target would forbid all later decreases.
     fn decrease(&mut self, now: Instant, factor: f64) {
         if self.may_decrease(now) {
             self.set(self.cwnd * factor);
@@ -211,6 +217,8 @@ impl Swift {
         let target = self.target.delay(self.cwnd, feedback.min_rtt);
         let delay = rtt.0 as f64;
         if delay < target {
+            // Deviation (Kumar et al. 2020, algorithm 1): the window grows only while it limits the
+            // sender.
             let may_grow = feedback.cwnd_limited && !feedback.in_recovery && !feedback.is_duplicate;
             if may_grow {
                 let acked = feedback.acked.as_f64() / self.mss.as_f64();
@@ -242,7 +250,7 @@ impl Controller for Swift {
         if feedback.loss_event {
             self.undo.on_loss(self.cwnd);
             self.decrease(now, 1.0 - self.max_mdf);
-        } else if let Some(rtt) = feedback.rtt {
+        } else if let Some(rtt) = feedback.adjusted_rtt(feedback.min_rtt) {
             self.on_delay(now, rtt, feedback);
         }
     }

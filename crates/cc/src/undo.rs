@@ -1,4 +1,7 @@
 //! Undo of a window reduction after a spurious loss or timeout.
+//!
+//! Deviation (the sources of Copa, LEDBAT, LEDBAT++, LoLa, Rapid and Swift): a spurious loss
+//! restores the window or the rate. The sources do not say so.
 
 use crate::contract::Feedback;
 

@@ -4,7 +4,10 @@
 //!
 //! From the paper, this implements congestion avoidance (section III-C), as in Linux's
 //! tcp_vegas.c, and the modified slow start (section III-D), as in the paper or as in
-//! Linux. The transport performs the recovery.
+//! Linux.
+//!
+//! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
+//! paper's retransmission rules.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -46,6 +49,9 @@ enum Mode {
 }
 
 /// The round trips in which slow start doubles the window.
+///
+/// Deviation (Linux tcp_vegas.c): by default, slow start doubles the window every other round trip,
+/// as in the paper; `slow_start = "every"` is Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SlowStart {
     /// Every one (Linux).
@@ -55,7 +61,10 @@ enum SlowStart {
 }
 
 impl SlowStart {
-    /// The state before the first round trip, in which the window doubles.
+    /// The state before the first round trip.
+    ///
+    /// Deviation (Brakmo and Peterson 1995, section III-D): the window doubles in the first round
+    /// trip; the paper does not say in which it begins.
     fn new(choice: &str) -> SlowStart {
         match choice {
             "every" => SlowStart::Every,
@@ -116,7 +125,7 @@ impl Vegas {
             },
         ],
         ordered: &[("alpha", "beta")],
-        needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
+        needs: Needs { ecn: EcnUse::Classic, ack_delay: true, validation: true, ..Needs::BASE },
         random: false,
     };
 
@@ -173,7 +182,9 @@ impl Vegas {
         let in_slow_start = self.window.in_slow_start();
         let held = self.slow_start.is_holding();
         self.slow_start.end_round();
-        // One or two samples may all come from delayed acknowledgements.
+        // Deviation (Brakmo and Peterson 1995, section III-C): with two samples or fewer in a round
+        // trip, which may all come from delayed acknowledgements, nothing is compared, and the
+        // acknowledgement that ends the round trip increases the window like Reno's, as in Linux.
         let base = self.base_rtt.filter(|_| self.samples > 2);
         match base {
             Some(base) if in_slow_start => self.end_slow_start(base, held),
@@ -198,7 +209,9 @@ impl Vegas {
             return;
         }
         let w = &mut self.window;
-        // The actual rate times BaseRTT, plus one packet for the rounding of the division.
+        // Deviation (Brakmo and Peterson 1995, section III-D): slow start ends with the window that
+        // the measured rate needs, as in Linux: the actual rate times BaseRTT, and one packet for
+        // the rounding of the division.
         let fits = u128::from(w.cwnd.0) * u128::from(base.0) / u128::from(rtt.0);
         w.cwnd = w.cwnd.min(Bytes(fits as u64) + w.mss).max(w.mss * 2);
         w.ssthresh = w.ssthresh.min(w.cwnd);
@@ -213,6 +226,11 @@ impl Vegas {
     }
 
     /// Section III-C.
+    ///
+    /// Deviation (Brakmo and Peterson 1995, section III-C): the comparison takes the minimum
+    /// round-trip time of a round trip, as in Linux.
+    /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 9002
+    /// section 7.8); Linux's Vegas does not check this.
     fn avoid_congestion(&mut self, base: Duration, feedback: &Feedback<'_>) {
         let queued = self.queued(base, self.rtt);
         let [alpha, beta] = [self.alpha, self.beta].map(|packets| self.span(packets, self.rtt));
@@ -236,6 +254,9 @@ impl Vegas {
     /// Section III-C: Diff is the expected rate cwnd/BaseRTT minus the actual rate
     /// cwnd/RTT. Diff times BaseRTT is the data in the queue. This returns it times RTT,
     /// which avoids rounding.
+    ///
+    /// Deviation (Linux tcp_vegas.c): Diff is the paper's. Linux divides by BaseRTT and not by RTT,
+    /// and rounds down, so that it overestimates a long queue.
     fn queued(&self, base: Duration, rtt: Duration) -> u128 {
         u128::from(self.window.cwnd.0) * u128::from(rtt.0 - base.0)
     }
@@ -250,7 +271,8 @@ impl Controller for Vegas {
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.window.on_sent(sent);
         if sent.idle > Duration::ZERO {
-            // `tcp_vegas_cwnd_event`: restart all measurements after an idle period.
+            // Deviation (Brakmo and Peterson 1995): an idle period resets BaseRTT and all other
+            // measurements, as in Linux (`tcp_vegas_cwnd_event`).
             self.base_rtt = None;
             self.round = Round::default();
             self.slow_start.restart();
@@ -259,7 +281,7 @@ impl Controller for Vegas {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        if let Some(rtt) = feedback.adjusted_rtt(self.base_rtt.unwrap_or(Duration::MAX)) {
             self.sample(rtt);
         }
         if let Some(before) = self.undo.on_feedback(feedback) {
@@ -269,7 +291,8 @@ impl Controller for Vegas {
             self.undo.on_loss(self.window.saved());
         }
         if feedback.loss_event || feedback.ecn_event {
-            // Linux: `tcp_reno_ssthresh`.
+            // Deviation (Brakmo and Peterson 1995): losses and marks halve the window, as in Linux
+            // (`tcp_reno_ssthresh`).
             self.window.reduce_to(self.window.cwnd / 2);
         }
         self.set_mode(feedback);

@@ -49,9 +49,11 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// RFC 5681 section 3.1 with RFC 3465's byte counting (L unbounded, as in RFC 9002
-    /// section 7.3.1 and Linux): grows up to `ssthresh`, and returns the acknowledged bytes
-    /// left for congestion avoidance.
+    /// RFC 5681 section 3.1 with byte counting: grows up to `ssthresh`, and returns the
+    /// acknowledged bytes left for congestion avoidance.
+    ///
+    /// Deviation (RFC 3465 section 2.2): slow start has no limit L, as in RFC 9002 section 7.3.1
+    /// and Linux.
     pub(crate) fn slow_start(&mut self, acked: Bytes) -> Bytes {
         let grown = (self.cwnd + acked).0.min(self.ssthresh.0.max(self.cwnd.0));
         let used = Bytes(grown) - self.cwnd;
@@ -93,6 +95,10 @@ impl Window {
     /// in flight (RFC 5681 section 3.1). A second timeout without an acknowledgement in
     /// between does not change `ssthresh`, because only the retransmission is then in
     /// flight.
+    ///
+    /// Deviation (Linux): `ssthresh` follows from the data in flight without the selectively
+    /// acknowledged, as in RFC 5681 equation 4; Linux takes the window, and so do Reno and CUBIC
+    /// with `arithmetic = "linux"`.
     pub(crate) fn on_timeout(&mut self, ssthresh: Bytes) {
         if !self.timed_out {
             self.ssthresh = ssthresh.max(self.mss * 2);
@@ -133,8 +139,10 @@ impl Window {
         Saved { cwnd: self.cwnd, ssthresh: self.ssthresh }
     }
 
-    /// Undoes a reduction: the window and `ssthresh` return to at least their saved values
-    /// (Linux, `tcp_undo_cwnd_reduction`; RFC 4015 section 3.2 lets slow start do it).
+    /// Undoes a reduction: the window and `ssthresh` return to at least their saved values.
+    ///
+    /// Deviation (RFC 4015 section 3.2): the window returns at once, as in Linux
+    /// (`tcp_undo_cwnd_reduction`); the RFC restores `ssthresh` and lets slow start do the rest.
     pub(crate) fn restore(&mut self, saved: Saved) {
         self.cwnd = self.cwnd.max(saved.cwnd);
         self.ssthresh = self.ssthresh.max(saved.ssthresh);

@@ -3,14 +3,11 @@
 //! 2018, arXiv 1804.07617; tc-cake(8); Linux net/sched/sch_cake.c, whose functions are named at
 //! the code).
 //!
-//! Differences from Linux:
-//!
-//! - The limit is that of the link's buffer, in packets or bytes of packets; Linux also limits the
-//!   memory.
-//! - The ACK filter keeps every acknowledgement with selective ranges. Linux drops one whose ranges
-//!   a later one covers.
-//! - Not included: `nat` and `wash`, which change no outcome in a simulation, `autorate-ingress`,
-//!   firewall marks, and own overheads; GSO packets are always split.
+//! Deviation (Linux sch_cake.c): the limit is that of the link's buffer, in packets or bytes of
+//! packets, by default 10,240 packets. Linux limits the memory in place of it, 4 MB or more.
+//! Deviation (Linux sch_cake.c): absent are `nat` and `wash`, which change no outcome in a
+//! simulation, `autorate-ingress`, firewall marks, and bytes of overhead without a keyword. GSO
+//! packets are always split.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -171,6 +168,10 @@ pub struct Cake<P: Packet> {
     backlog: Backlog,
     limit: Limit,
     /// Codepoints and hosts by flow hash.
+    ///
+    /// Deviation (Linux sch_cake.c): the codepoint and the hosts belong to a flow (`dscp`, `from`,
+    /// `to`), and not to a packet. Without these keys, a flow has the default codepoint and hosts
+    /// of its own.
     labels: BTreeMap<u64, FlowLabels>,
     salt: u64,
     random: Random,
@@ -414,9 +415,18 @@ impl<P: Packet> Cake<P> {
     }
 }
 
-/// The acknowledgement that the newest packet makes redundant: the first of two. An aggressive filter
-/// also takes a single one that is next to the newest. The last one before the echo of ECN changes is
+/// The acknowledgement that the newest packet makes redundant: the first of two. An aggressive
+/// filter
+/// also takes a single one that is next to the newest. The last one before the echo of ECN changes
+/// is
 /// kept (`cake_ack_filter`).
+///
+/// Deviation (Linux `cake_ack_filter`): every acknowledgement with selective ranges is kept; Linux
+/// drops one whose ranges a later one covers.
+/// Deviation (Linux `cake_ack_filter`): the echo of ECN is the classic one alone (ECE). On the
+/// wire, the counter of accurate ECN is in the bits AE, CWR and ECE, and Linux keeps an
+/// acknowledgement with AE, or with another ECE and CWR than the one before. So it keeps
+/// acknowledgements of Prague and DCTCP that are dropped here.
 fn redundant<P: Packet>(packets: &VecDeque<P>, is_aggressive: bool) -> Option<usize> {
     let newest = packets.back()?;
     let older = packets.len() - 1;

@@ -8,16 +8,16 @@
 //! dequeue. With `ce_threshold`, it marks every ECN-capable packet that waited longer, in
 //! any state of the control loop.
 //!
-//! Differences from Linux, which follow the RFC:
+//! Where Linux differs from the RFC, this follows the RFC:
 //!
-//! - A drop that ends the dropping state does not add to `count`; Linux counts
-//!   it, which makes the rate at the next entry one step higher.
-//! - The dropping state may be entered at `first_above_time` itself; Linux
-//!   waits until after it.
-//! - An empty queue forgets `first_above_time`; older kernels keep it when the
-//!   queue is already empty at the dequeue.
-//! - 1/sqrt(count) is exact to the nanosecond; Linux approximates it by one
-//!   Newton step a drop, in 16 bits, and counts time in units of 1024 ns.
+//! - Deviation (Linux codel_impl.h): a drop that ends the dropping state does not add to `count`;
+//!   Linux counts it, which makes the rate at the next entry one step higher.
+//! - Deviation (Linux codel_impl.h): the dropping state may be entered at `first_above_time`
+//!   itself; Linux waits until after it.
+//! - Deviation (Linux codel_impl.h): an empty queue forgets `first_above_time`; older kernels keep
+//!   it when the queue is already empty at the dequeue.
+//! - Deviation (Linux codel_impl.h): 1/sqrt(count) is exact to the nanosecond; Linux approximates
+//!   it by one Newton step a drop, in 16 bits, and counts time in units of 1024 ns.
 
 use sojourn_units::Instant;
 

@@ -6,19 +6,15 @@
 //! leave as long as the counter covers the next one. The remainder carries over to the
 //! flow's next turn, unless the flow's queue is empty.
 //!
-//! Choices that the paper leaves open, and differences from it:
-//!
-//! - If the inner queue drops at the head, the packet that leaves may be larger than the
-//!   one inspected. If the inner queue cannot report its next packet, any packet leaves
-//!   while the counter is above zero. In both cases the counter may stay below zero until
-//!   the next turn (surplus round robin: H. Adiseshu, G. Parulkar, G. Varghese, "A Reliable
-//!   and Scalable Striping Protocol", SIGCOMM 1996). The AQM thus acts when a packet
-//!   leaves. Linux's `sch_drr` dequeues a packet to inspect it, so its AQM acts up to a
-//!   round earlier.
-//! - A full buffer drops from the longest queue (the paper's buffer stealing). The packet
-//!   is dropped at the head, where the sender detects the loss soonest.
-//! - A full buffer is relieved by the longest queue (the paper's buffer stealing), which
-//!   drops from its head, where the sender learns of it soonest.
+//! Deviation (Shreedhar and Varghese 1996): the counter may stay below zero until the next turn
+//! (surplus round robin: Adiseshu, Parulkar, Varghese, "A Reliable and Scalable Striping Protocol",
+//! SIGCOMM 1996), if the inner queue drops at the head and then sends a larger packet than the one
+//! inspected, or cannot report its next packet. The AQM thus acts when a packet leaves.
+//! Deviation (Linux sch_drr.c): Linux dequeues a packet to inspect it, so that its AQM acts up to a
+//! round earlier, and its classes have buffers of their own.
+//! Deviation (Shreedhar and Varghese 1996): a full buffer drops from the head of the longest queue
+//! (the paper's buffer stealing), where the sender detects the loss soonest; the paper leaves the
+//! position open.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,14 @@
 //! DualPI2 after the pseudocode of RFC 9332 appendix A, with the overload extension of
 //! section A.2.
 //!
-//! Details that the RFC's figures omit or leave open:
+//! The RFC's figures omit some details or leave them open:
 //!
-//! - p' is clamped to between 0 and 1; the figures omit this for clarity. p_CL is then
-//!   bounded by p_Lmax, without which the counter of `recur` would grow without limit under
-//!   overload.
-//! - The scheduler is weighted round robin by bytes, as in Linux. It bounds the L queue's
-//!   priority, as section 4.2.2 requires. The C queue's weight of 1/16 is this
-//!   implementation's choice. The time-shifted FIFO is optional.
+//! - Deviation (RFC 9332 appendix A): p' is clamped to between 0 and 1, which the figures omit for
+//!   clarity, and p_CL is at most 1, without which the counter of `recur` would grow without limit
+//!   under overload.
+//! - Deviation (RFC 9332 appendix A.1): the scheduler is weighted round robin by bytes, as in
+//!   Linux, which bounds the L queue's priority (section 4.2.2), or a time-shifted FIFO (`scheduler
+//!   = "ts-fifo"`). The C queue's weight of 1/16 is our choice.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Duration, Ecn};
@@ -59,7 +59,8 @@ pub(crate) const INFO: Info = Info {
         params::classic_protection(0.0625, "ours; RFC 9332 section 4.2.2 asks for some"),
         params::TSHIFT,
     ],
-    // Linux's limit, because the RFC's 250 ms depend on the link rate.
+    // Deviation (RFC 9332 appendix A.1): the buffer is 10,000 packets by default, as in Linux; the
+    // RFC's 250 ms depend on the link's rate.
     default_packets: 10_000,
     random: false,
     ordered: &[],

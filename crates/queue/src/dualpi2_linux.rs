@@ -1,13 +1,12 @@
 //! DualPI2 as in Linux (`net/sched/sch_dualpi2.c`, since 6.17), with its defaults.
 //!
-//! Differences from the RFC's pseudocode ([`crate::dualpi2`]): marking is random. The L
-//! queue's own AQM is a step and marks independently of the coupled probability; the RFC
-//! takes the greater of the two. The PI controller neither marks nor drops with less than
-//! two full packets behind the packet.
-//!
-//! Not implemented: dropping on arrival (`drop_enqueue`), the step in packets and its
-//! `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters, and the
-//! splitting of segmentation offloads. The probability is a float; the kernel has 32 bits.
+//! Deviation (RFC 9332 appendix A): as in Linux, marking is random, and the L queue's own AQM is a
+//! step that marks independently of the coupled probability; the pseudocode ([`crate::dualpi2`])
+//! takes the greater of the two. The PI controller neither marks nor drops with less than two full
+//! packets behind the packet.
+//! Deviation (Linux sch_dualpi2.c): absent are dropping on arrival (`drop_enqueue`), the step in
+//! packets and its `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
+//! and the splitting of segmentation offloads. The probability is a float; the kernel has 32 bits.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Ecn};

@@ -144,8 +144,9 @@ impl<P: Packet, J: Judge> DualQ<P, J> {
 }
 
 impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
-    /// `dualpi2_enqueue` of RFC 9332 appendix A.1, but the limit counts the packet's own
-    /// size, not the MTU.
+    /// `dualpi2_enqueue` of RFC 9332 appendix A.1.
+    ///
+    /// Deviation (RFC 9332 appendix A.1): the limit counts the packet's own size, and not the MTU.
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         self.update(now);

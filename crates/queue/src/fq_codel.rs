@@ -1,15 +1,15 @@
 //! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel
 //! (RFC 8290).
 //!
-//! Differences from Linux (`net/sched/sch_fq_codel.c`), which follow the RFC:
+//! Where Linux differs from the RFC, this follows the RFC:
 //!
-//! - CoDel's exemption of the last MTU counts the bytes of the flow's own queue, which
-//!   CoDel manages. Linux counts the bytes of all flows.
-//! - Overload drops half of the fattest flow's packets (up to `drop_batch`). Linux drops
-//!   half of its bytes.
-//! - Overload drops leave CoDel's `count` unchanged. Linux adds them to it.
-//! - The link's buffer limits the queue, in packets or bytes. Linux has a separate
-//!   `memory_limit` beside the packets.
+//! - Deviation (Linux sch_fq_codel.c): CoDel's exemption of the last MTU counts the bytes of the
+//!   flow's own queue, which CoDel manages. Linux counts the bytes of all flows.
+//! - Deviation (Linux sch_fq_codel.c): overload drops half of the fattest flow's packets from its
+//!   head (up to `drop_batch`), and leaves CoDel's `count` unchanged. Linux drops half of its
+//!   bytes, and adds them to `count`.
+//! - Deviation (Linux sch_fq_codel.c): the link's buffer limits the queue, in packets or bytes.
+//!   Linux has a separate `memory_limit` beside the packets.
 //!
 //! See [`crate::codel`] for CoDel itself.
 

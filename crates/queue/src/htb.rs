@@ -7,12 +7,11 @@
 //! paid. At most rate t + burst thus leaves in any interval t, plus the rest of the packet
 //! that used up the burst.
 //!
-//! Two buckets, of `burst` and of `cburst`, hold a class that has no parent to borrow from.
-//! With `ceil` = `rate` they fill at the same rate, so the smaller one decides, which is
-//! `burst` here.
-//!
-//! Linux counts tokens as nanoseconds and rounds for every packet, which at 10 Gbit/s is up
-//! to 0.1 % of the rate. Tokens are exact here.
+//! Deviation (Linux sch_htb.c): there is one class without a parent, so no borrowing. In Linux two
+//! buckets, of `burst` and of `cburst`, hold such a class. With `ceil` = `rate` they fill at the
+//! same rate, so the smaller one decides, which is `burst` here.
+//! Deviation (Linux sch_htb.c): tokens are exact. Linux counts them as nanoseconds and rounds down
+//! for every packet, which at 10 Gbit/s is up to 0.1 % of the rate.
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -25,8 +24,10 @@ use crate::slow_path::SlowPath;
 
 const RATE: Param = Param {
     name: "rate",
-    // Above the minimum, no packet's debt lasts the 60 s after which Linux forgives it. The
-    // default lies outside the range, because a shaper needs an explicit rate.
+    // Deviation (Linux sch_htb.c): the rate is at least 32 kbit/s. Below it, a large packet's debt
+    // lasts the 60 s after which Linux forgives it.
+    //
+    // The default lies outside the range, because a shaper needs an explicit rate.
     kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
     doc: "Rate of the shaper",
     source: "tc-htb(8); mbuffer in sch_htb.c",

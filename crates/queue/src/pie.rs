@@ -6,9 +6,11 @@
 //! 8033 section 4.3 allows either).
 //!
 //! Of the optional elements of section 5, this implements marking, the estimate of the
-//! dequeue rate, derandomisation and the cap on adjustments. PIE is always active. Section
-//! 5.3 turns it on at a third of the buffer, which would leave the delay of a large buffer
-//! uncontrolled; Linux omits it too.
+//! dequeue rate, derandomisation and the cap on adjustments.
+//!
+//! Deviation (RFC 8033 section 5.3): PIE is always active, as in Linux. The section, which is
+//! optional, turns it on at a third of the buffer, which would leave the delay of a large buffer
+//! uncontrolled.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -137,8 +139,9 @@ impl Latency {
         self.note_if_empty(backlog);
     }
 
-    /// Sets the delay to zero if the queue is empty, instead of the last packet's sojourn
-    /// time (Linux, pie_process_dequeue), because a later dequeue cannot correct it.
+    /// Deviation (RFC 8033 section 4.3): the delay of an empty queue is zero, as in Linux
+    /// (`pie_process_dequeue`), and not the last packet's sojourn time, which no later dequeue
+    /// corrects.
     fn note_if_empty(&mut self, backlog: Backlog) {
         if let (Latency::Timestamp(last), 0) = (self, backlog.packets) {
             *last = Duration::ZERO;
@@ -157,11 +160,15 @@ impl PiePolicy {
     /// Whether to drop or mark an arrival: `drop_early()` of RFC 8033, after the burst
     /// allowance (section 4.4).
     fn judge(&mut self, backlog: Backlog) -> bool {
+        // Deviation (RFC 8033 section 5.4): the accumulated drop probability pauses during the
+        // burst allowance, as in Linux.
         if self.control.allows_burst(self.latency.qdelay(backlog)) {
             return false;
         }
-        // Section 4.1: do not drop from a calm queue or one of two packets. Linux counts
-        // two of the MTU, the RFC two of MEAN_PKTSIZE.
+        // Section 4.1: do not drop from a calm queue or one of two packets.
+        //
+        // Deviation (RFC 8033 section 4.1): the two packets, up to which a queue drops none, are of
+        // the largest size, as in Linux; the RFC has MEAN_PKTSIZE.
         if self.control.is_calm() || backlog.bytes <= self.mtu * 2 {
             return false;
         }

@@ -6,6 +6,9 @@
 //! The priority band has no rate limit: if its packets fill the link, the other band
 //! starves (as with tc-prio(8)). Packets of one flow above and below `small` may be
 //! reordered.
+//!
+//! Deviation (tc-prio(8)): there are two bands, chosen by packet type or size, which share one
+//! buffer. Linux has up to sixteen, chosen by filters, with a buffer each.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};

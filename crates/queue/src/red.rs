@@ -113,6 +113,10 @@ struct Average {
     /// Start of the idle period: `q_time`.
     idle_since: Option<Instant>,
     /// Transmission time of a packet: `s`.
+    ///
+    /// Deviation (Floyd and Jacobson 1993, section 4): the average of an idle queue decays by
+    /// `bandwidth` and the largest packet, as in tc-red(8); the paper has a "typical transmission
+    /// time".
     s: Duration,
 }
 

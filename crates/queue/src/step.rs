@@ -2,8 +2,11 @@
 //! is waiting.
 //!
 //! This is RED with both thresholds at K and the instantaneous queue length as the average,
-//! as in the DCTCP paper. RED with these settings drops packets that are not ECN-capable;
-//! this queue drops them only at its limit.
+//! as in the DCTCP paper.
+//!
+//! Deviation (Alizadeh et al. 2010, section 3.1): packets that are not ECN-capable are dropped only
+//! at the limit of the buffer. RED with these settings (`red` with both thresholds at K and `w_q =
+//! 1`) drops them at K.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};

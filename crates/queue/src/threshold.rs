@@ -1,11 +1,10 @@
 //! A single FIFO that marks packets by sojourn time: DCTCP's step marking by delay, as in
 //! the test of "A Low Latency Internet with L4S" (Huitema, 2022).
 //!
-//! That test's link (picoquic's `sim_link.c`) knows when it will finish the packets ahead
-//! of an arrival, and marks the arrival at once if that is too late. This queue marks at
-//! the dequeue, by the measured sojourn time. A FIFO at a constant rate marks the same
-//! packets either way, because a packet waits as long as the packets ahead of it take.
-//! Marking at the dequeue needs no rate, and stays correct if the rate changes.
+//! Deviation (picoquic's sim_link.c): the queue marks at the dequeue, by the measured sojourn time.
+//! That test's link knows when it will finish the packets ahead of an arrival, and marks the
+//! arrival at once if that is too late. At a constant rate both mark the same packets. Marking at
+//! the dequeue needs no rate, and stays correct if the rate changes.
 //!
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 

@@ -2,7 +2,7 @@
 //!
 //!     cargo bench -p sojourn-quic --all-features
 //!
-//! prints the best of three runs for each stack, with TLS and without. `docs/quic.md` has the
+//! prints the best of three runs for each stack, with TLS and without. `studies/quic` has the
 //! figures.
 
 use std::time::Duration;

@@ -3,12 +3,18 @@
 use std::ops::{Range, RangeInclusive};
 
 use sojourn_transport::EcnCounts;
+use sojourn_units::Duration;
+
+/// Both stacks leave `ack_delay_exponent` at its default (RFC 9000 section 18.2), in microseconds.
+pub(crate) const ACK_DELAY_EXPONENT: u32 = 3;
 
 /// An ACK frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// The largest acknowledged packet number.
     pub(crate) largest: u64,
+    /// The time for which the peer delayed its acknowledgement.
+    pub(crate) delay: Duration,
     /// The byte of the frame's number of ranges.
     ranges: usize,
     ecn: Option<Counts>,
@@ -191,8 +197,8 @@ impl Reader<'_> {
     }
 
     fn ack(&mut self, has_counts: bool) -> Option<Frame> {
-        let largest = self.varint()?;
-        self.varint()?;
+        let (largest, delay) = (self.varint()?, self.varint()?);
+        let delay = Duration(delay.saturating_mul(1_000 << ACK_DELAY_EXPONENT));
         let ranges = self.at;
         let count = self.varint()?;
         self.varint()?;
@@ -200,7 +206,7 @@ impl Reader<'_> {
             self.varints(2)?;
         }
         let ecn = if has_counts { Some(self.counts()?) } else { None };
-        Some(Frame::Ack(Ack { largest, ranges, ecn }))
+        Some(Frame::Ack(Ack { largest, delay, ranges, ecn }))
     }
 
     fn counts(&mut self) -> Option<Counts> {
@@ -245,6 +251,14 @@ mod tests {
         assert_eq!(packet.len(), PACKET.len());
         assert_eq!(acks(&mut packet, true), [EcnCounts { ect0: 300, ect1: 1, ce: 70 }]);
         assert_eq!(packet, PACKET, "two exchanges restore the packet");
+    }
+
+    /// RFC 9000 section 19.3: 5 units of 8 us.
+    #[test]
+    fn the_delay_is_that_of_the_frame() {
+        let mut delay = None;
+        for_each_ack(&mut PACKET.to_vec(), |ack, _| delay = Some(ack.delay));
+        assert_eq!(delay, Some(Duration::from_micros(40)));
     }
 
     /// Largest 300, a range of 3 packets, a gap of 1, a range of 4.

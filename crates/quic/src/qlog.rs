@@ -3,10 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::frames::Reader;
-
-/// Both stacks leave `ack_delay_exponent` at its default (RFC 9000 section 18.2), in microseconds.
-const ACK_DELAY_EXPONENT: u32 = 3;
+use crate::frames::{ACK_DELAY_EXPONENT, Reader};
 
 /// The frames as a JSON array. A frame that is malformed or unknown ends it with the type
 /// `unknown`.

@@ -2,10 +2,11 @@
 //! for a stack that does not report them.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sojourn_transport::{EcnCounts, StackEvent};
+use sojourn_units::Duration;
 
 /// The packet number spaces, each with its own counts (RFC 9000 section 12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,8 @@ const MOST_LEAVING: usize = 256;
 pub(crate) struct Tally {
     inner: Mutex<Inner>,
     is_logging: AtomicBool,
+    /// Delay of the last ACK frame, in nanoseconds.
+    ack_delay: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -136,6 +139,16 @@ impl Tally {
     #[cfg(feature = "quinn")]
     pub(crate) fn take_leaving(&self, out: &mut Vec<Leaving>) {
         out.append(&mut self.inner().leaving);
+    }
+
+    /// The last ACK frame says that the peer has delayed it by this time.
+    pub(crate) fn delayed(&self, delay: Duration) {
+        self.ack_delay.store(delay.0, Ordering::Relaxed);
+    }
+
+    /// The delay of the last ACK frame.
+    pub(crate) fn ack_delay(&self) -> Duration {
+        Duration(self.ack_delay.load(Ordering::Relaxed))
     }
 
     /// A received packet of this space is read; its ACK frames follow.

@@ -1,6 +1,6 @@
 //! Limits on the size of a scenario.
 //!
-//! A run takes memory and time for each of these (docs/limits.md), and `check` must return within a
+//! A run takes memory and time for each of these (studies/limits), and `check` must return within a
 //! second, since no signal reaches Python while Rust runs. Each size is therefore counted before
 //! any part of the scenario is built.
 

@@ -76,7 +76,8 @@ impl Uniform {
 
 /// Uniform numbers in [0, 1), each mixed with the one before:
 /// x = (1 - correlation) u + correlation x' (Linux `get_crandom`, net/sched/sch_netem.c).
-/// The kernel does this in 32 bits.
+///
+/// Deviation (Linux sch_netem.c): correlated draws are floats; the kernel's have 32 bits.
 ///
 /// The numbers gather around the middle: with correlation, fewer than a share p of
 /// them is below a small p.

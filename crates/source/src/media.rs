@@ -1,4 +1,9 @@
 //! Media: frames of an encoder whose rate follows the congestion controller.
+//!
+//! Deviation (RFC 8593 section 5): the intervals between frames do not vary (SCALE_t is 0), and a
+//! large change of the rate causes no burst of a large frame and smaller ones (K_B, K_d).
+//! Deviation (RFC 8867 section 4.3): the frame rate and the resolution are constant; the RFC has
+//! ranges of both.
 
 use std::sync::Arc;
 
@@ -17,8 +22,8 @@ pub const UDP_IP_HEADERS: Bytes = Bytes(28);
 /// The fixed header of an RTP packet (RFC 3550 section 5.1), part of its size.
 pub const RTP_HEADER: Bytes = Bytes(12);
 
-/// Greatest share by which a frame deviates from its mean size. It bounds the tail of the
-/// distribution, which would otherwise reach sizes below zero.
+/// Deviation (RFC 8593 section 5.3): a frame deviates from its mean size by at most 90 %. The tail
+/// of the distribution would otherwise reach sizes below zero.
 const MOST_DEVIATION: f64 = 0.9;
 /// Least size of a frame.
 const LEAST_FRAME: f64 = 20.0;

@@ -2,9 +2,10 @@
 //! paradigm: the fluid model of Rapid.
 //!
 //! Source: "Impact of Cross Traffic Burstiness on the Packet-scale Paradigm", sections II
-//! to VI; case names, symbols and equation numbers are that paper's. This code follows the
-//! model itself if the paper's text is in error: `docs/theory/rapid.md` derives each such
-//! case.
+//! to VI; case names, symbols and equation numbers are that paper's.
+//!
+//! Deviation (TR11-007): the code follows the model itself where the paper's text is in error.
+//! `docs/theory/rapid.md` derives each such case.
 //!
 //! Cross traffic sends at R_on for T_on, then pauses for T_off. Rapid learns of the end of
 //! a burst after D, because that information waits in the queue that the burst built. For
@@ -116,6 +117,9 @@ pub enum Outside {
         tau: Duration,
     },
     /// The queue grows from burst to burst.
+    ///
+    /// Deviation (TR11-007): rates whose sum exceeds the capacity are rejected; the paper's text
+    /// does not exclude them.
     #[error(
         "the model's mean rate of {throughput} and the load of {load} are more than the capacity \
          of {capacity}: the model assumes that the queue of a burst drains before the next one, \

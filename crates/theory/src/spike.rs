@@ -134,9 +134,10 @@ fn room(to: Rate, q: Duration) -> u128 {
 /// A flow is its share and its loop delay. Shares are relative: both rates and fractions of
 /// one work.
 ///
-/// The result is exact for senders that match the capacity once they learn of it: the
-/// excess of all flows stays in the one queue until the last flow reacts. A near sender
-/// that paused in favour of a far one could stay below it.
+/// Deviation (A lower bound on latency spikes, section IV): the bound of several flows is exact
+/// for senders that match the capacity once they learn of it: the excess of all flows stays in
+/// the one queue until the last flow reacts. It is no bound for others: a near sender that
+/// paused in favour of a far one could stay below it.
 pub fn weighted(flows: &[(f64, Duration)], r: f64) -> Result<Duration, SpikeError> {
     if !(r.is_finite() && r > 0.0) {
         return Err(SpikeError::Ratio { r });

@@ -28,6 +28,8 @@ pub struct AckRequest {
 }
 
 /// The frames of a packet that ask for acknowledgements.
+///
+/// Deviation (draft-ietf-quic-ack-frequency): ACK_FREQUENCY and IMMEDIATE_ACK take no bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFrames {
     /// ACK_FREQUENCY.

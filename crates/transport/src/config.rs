@@ -154,6 +154,9 @@ settings! {
     };
 
     /// Initial window in packets.
+    ///
+    /// Deviation (RFC 6928 section 2): the initial window has ten packets of any size, as in Linux;
+    /// the RFC has fewer above 1460 bytes.
     initial_window: u64 = Declared {
         doc: "initial congestion window in packets",
         kind: Kind::COUNT,
@@ -161,9 +164,11 @@ settings! {
         quic: Key("10", "RFC 9002 section 7.2"),
     };
 
-    /// Receive window; `None` for no limit. The receiving application reads all data in order at
-    /// once. The window therefore never stays closed, and the sender needs no window probes. If it
-    /// is zero, the sender never sends.
+    /// Receive window; `None` for no limit.
+    ///
+    /// Deviation (RFC 9293 section 3.8.6.1): the receiving application reads all data in order at
+    /// once, so that the window never stays closed, and the sender has no window probes. If the
+    /// window is zero, the sender never sends.
     receive_window: Option<Bytes> = Declared {
         doc: "receive window",
         kind: Kind::AMOUNT,
@@ -226,6 +231,10 @@ settings! {
     };
 
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
+    ///
+    /// Deviation (Linux): immediate acknowledgements are off by default. Linux sends 16 at the
+    /// beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
+    /// "linux-6.18"`), and others after pauses and duplicates.
     quick_acks: u64 = Declared {
         doc: "number of first packets that are each acknowledged at once",
         kind: integer(0, 1_000_000_000),
@@ -239,6 +248,10 @@ settings! {
 
     /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
     /// with PSH, and the application has read all data by then; TCP only.
+    ///
+    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): `burst_acks` is off by default. If it is on,
+    /// sockets that answer each message (ping-pong mode) are no exception, and a burst that ends
+    /// for lack of data is not marked.
     burst_acks: bool = Declared {
         doc: "the last packet of each burst of several (`tso`) is acknowledged at once",
         kind: Kind::Switch(false),
@@ -291,8 +304,10 @@ settings! {
     };
 
     /// Ranges that an acknowledgement reports beyond the cumulative one. QUIC has at least one,
-    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3). TCP
-    /// without ranges relies on its timers alone.
+    /// since its acknowledgements always name the largest packet (RFC 9000 section 19.3).
+    ///
+    /// Deviation (RFC 5681 section 3.2; RFC 3042 section 2): without ranges, TCP's sender ignores
+    /// duplicate acknowledgements, and relies on its retransmission timer alone.
     sack_ranges: u64 = Declared {
         doc: "ranges that an acknowledgement reports beyond the cumulative one",
         kind: integer(0, 256),
@@ -452,6 +467,10 @@ settings! {
     };
 
     /// Whether the window grows outside recovery by acknowledgements that do not advance SND.UNA.
+    ///
+    /// Deviation (RFC 3042 section 2): by default, the window grows by duplicate acknowledgements
+    /// before a recovery; `growth_by_sack = false` follows the RFC, as Linux does
+    /// (`tcp_may_raise_cwnd`) until it has seen packets reordered by more than three.
     growth_by_sack: bool = Declared {
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),
@@ -464,6 +483,9 @@ settings! {
     };
 
     /// Time that TCP's reordering timer and tail loss probe wait beyond their due time.
+    ///
+    /// Deviation (Linux): timers expire at their time by default. Linux adds two ticks to the
+    /// reordering timer, and to the tail loss probe with more than one packet in flight.
     timer_slack: Duration = Declared {
         doc: "time that the reordering timer and the tail loss probe wait beyond their due time",
         kind: Kind::TIME,

@@ -178,9 +178,11 @@ impl EcnPath {
         }
     }
 
-    /// RFC 9000 section 13.4.2.1. The section compares the increases of one acknowledgement; this
-    /// compares totals, since an acknowledgement with few ranges may count packets that only a
-    /// later one names. RFC 9768 section 3.2.2.3 leaves tests of the counts to implementations.
+    /// RFC 9000 section 13.4.2.1. RFC 9768 section 3.2.2.3 leaves tests of the counts to
+    /// implementations.
+    ///
+    /// Deviation (RFC 9000 section 13.4.2.1): totals are compared, and not the increases of one
+    /// acknowledgement, since one with few ranges may count packets that only a later one names.
     fn damage(&mut self, feedback: &Feedback) -> Option<EcnFailure> {
         let EcnCounts { ect0, ect1, ce } = feedback.counts;
         let (own, other) = if self.codepoint == Ecn::Ect0 { (ect0, ect1) } else { (ect1, ect0) };

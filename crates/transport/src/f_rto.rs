@@ -1,5 +1,8 @@
 //! F-RTO: detection of spurious retransmission timeouts without timestamps (RFC 5682 section 3.1,
-//! the version with SACK). It differs from Linux's `tcp_process_loss` as docs/deviations.md lists.
+//! the version with SACK).
+//!
+//! Deviation (RFC 5682 section 3.1): F-RTO does not change the window, as in Linux
+//! (`tcp_process_loss`); the RFC limits it to two segments in step 2 a, and to three in step 3 a.
 
 /// The state of one timeout. After the acknowledgement of the first segment, the sender sends new
 /// data before further retransmissions. The next acknowledgement then decides.
@@ -19,7 +22,10 @@ const PROBES: u8 = 2;
 impl FRto {
     /// Whether the algorithm may still decide. Then an acknowledgement below the recovery point
     /// proves the timeout spurious if all segments that it newly covers were never retransmitted
-    /// (step 3 b; as Linux, also at step 2).
+    /// (step 3 b).
+    ///
+    /// Deviation (RFC 5682 section 3.1, step 3): the first acknowledgement after the timeout may
+    /// decide, as in Linux; by the RFC the second does.
     pub(crate) fn is_deciding(self) -> bool {
         self != FRto::Over
     }

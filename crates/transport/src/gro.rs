@@ -1,5 +1,9 @@
 //! Receive offload: the host delivers closely spaced packets together (Linux 6.12,
 //! `net/core/gro.c`).
+//!
+//! Deviation (Linux `net/core/gro.c`): each connection has its own coalescing delay, from the first
+//! packet of a batch, and two batches delivered at the same moment have one acknowledgement. Real
+//! interrupts serve all flows of a queue, and come sooner if the host polls.
 
 use sojourn_units::{Duration, Instant};
 
@@ -52,6 +56,8 @@ impl Gro {
 
     /// Adds `data`. Returns whether the batch is complete: full, or ended by a packet that is not
     /// full.
+    ///
+    /// Deviation (Linux `tcp_gro_receive`): PSH does not end a batch.
     pub(crate) fn hold(&mut self, now: Instant, data: &Data) -> bool {
         if self.held.is_empty() {
             self.due = now + self.span;

@@ -3,8 +3,13 @@
 //! The client sends its opening, the server answers, the client confirms. In TCP these are SYN,
 //! SYN-ACK and the ACK of it (RFC 9293 section 3.5); in QUIC the client's Initial, the server's
 //! flight, and the client's Finished (RFC 9001 section 4.1). An end that sent a packet once and
-//! receives the reply has a sample of the round-trip time. A repeated packet gives no sample
-//! (Karn's algorithm, RFC 6298 section 3).
+//! receives the reply has a sample of the round-trip time.
+//!
+//! Deviation (Linux; RFC 9002 section 5.1): a repeated opening or answer gives no sample of the
+//! round-trip time (Karn's algorithm, RFC 6298 section 3). Linux takes one from the timestamps;
+//! QUIC's packet numbers would give one.
+//! Deviation (RFC 9293; RFC 9001): cryptography takes no time, the server answers at once, and the
+//! client confirms with a packet of its own; a real host with data to send may combine the two.
 
 use sojourn_units::{Duration, Instant};
 
@@ -71,6 +76,10 @@ impl Exchange {
 
     /// Restarts the timer, doubled with each repetition (RFC 6298 section 5.5, RFC 9002 section
     /// 6.2.1). 2^16 times the timeout exceeds the maximum.
+    ///
+    /// Deviation (Linux 6.5 `tcp_syn_linear_timeouts`): timeouts double from the first repetition
+    /// on; there, the first four repetitions of a SYN come every second. Neither end gives up;
+    /// Linux's client does after 131 s, before 6.5 after 127 s.
     fn restart(&mut self, now: Instant, timeout: Duration) {
         self.due = now + (timeout * (1 << self.repeats.min(16))).min(MAX_RTO);
     }
@@ -106,8 +115,11 @@ impl Handshake {
     /// opening again (RFC 9293 section 3.10.7.4; RFC 9002 section 6.2.2.1).
     pub fn on_opening(&mut self, now: Instant) {
         self.server.send(now, self.first_timeout());
-        // RFC 9002 section 6.2.2.1: a server that may not send until it hears from the client (RFC
-        // 9000 section 8.1) has no timer. The client's timer repairs the loss.
+        // Deviation (RFC 9000 section 8.1): QUIC's server never has a timer for its flight, as if
+        // it might not send until it hears from the client (RFC 9002 section 6.2.2.1). If a part is
+        // lost, the client asks again after three round trips, doubled each time, and the server
+        // sends all parts again. The limit also applies to answers to 0-RTT, for which the RFC has
+        // none.
         if self.profile == Profile::Quic || self.server.is_done {
             self.server.due = Instant::MAX;
         }

@@ -26,8 +26,8 @@ pub(crate) struct Detector {
     newest: Option<u64>,
     /// RACK.rtt.
     rtt: Duration,
-    /// RACK.reordering_seen.
-    reordering_seen: bool,
+    /// The greatest distance of reordering, in segments; zero until RACK.reordering_seen.
+    reordering: u64,
     /// RACK.reo_wnd_mult.
     multiplier: u64,
     /// RACK.reo_wnd_persist, in recoveries.
@@ -42,6 +42,8 @@ pub(crate) struct Detector {
 
 /// RFC 9002 section 6.1.1.
 const PACKET_THRESHOLD: u64 = 3;
+/// RFC 5681 section 3.2; Linux `sysctl_tcp_reordering`.
+const DUPLICATE_THRESHOLD: u64 = 3;
 /// RFC 9002 section 6.1.2, kGranularity.
 const GRANULARITY: Duration = Duration::from_millis(1);
 /// RFC 8985 section 6.2 step 4: 16 recoveries.
@@ -53,7 +55,7 @@ impl Detector {
             profile,
             newest: None,
             rtt: Duration::ZERO,
-            reordering_seen: false,
+            reordering: 0,
             multiplier: 1,
             persist: PERSIST,
             dsack_round: 0,
@@ -65,7 +67,7 @@ impl Detector {
     /// Packets were delivered.
     #[inline(always)]
     pub(crate) fn on_delivered(&mut self, now: Instant, newly: &Newly, rtt: &Rtt) {
-        self.reordering_seen |= newly.reordered;
+        self.reordering = self.reordering.max(newly.reordering);
         let Some(segment) = newly.newest else { return };
         let sample = now.since(segment.sent_at);
         // RFC 8985 section 6.2 step 2: the sample is shorter than any round trip, so the
@@ -73,9 +75,14 @@ impl Detector {
         if segment.retransmitted && sample < rtt.min {
             return;
         }
+        // A segment that arrives after a later one sets RACK.rtt too.
+        //
+        // Deviation (RFC 8985 section 6.2, step 2): of the segments that are cumulatively
+        // acknowledged, the last in the order of the stream sets RACK.rtt, as in Linux
+        // (`tcp_clean_rtx_queue`); the RFC has the order of departure.
+        self.rtt = newly.last_sent_at.map_or(sample, |sent_at| now.since(sent_at));
         if self.newest.is_none_or(|number| number < segment.number) {
             self.newest = Some(segment.number);
-            self.rtt = sample;
         }
     }
 
@@ -89,10 +96,13 @@ impl Detector {
         }
     }
 
-    /// Segments deemed lost were only late (Linux, `tcp_check_sack_reordering` as a fast recovery
-    /// is undone). Step 3 sees no reordering there, because the segment was retransmitted.
+    /// Segments deemed lost were only late.
+    ///
+    /// Deviation (RFC 8985 section 6.2, step 3): an undone recovery counts as reordering, as in
+    /// Linux (`tcp_check_sack_reordering`). The RFC does not count it, because the segments were
+    /// retransmitted.
     pub(crate) fn on_spurious_recovery(&mut self) {
-        self.reordering_seen = true;
+        self.reordering = self.reordering.max(1);
     }
 
     /// A fast or RTO recovery has ended (step 4).
@@ -101,6 +111,11 @@ impl Detector {
         if self.persist == 0 {
             self.multiplier = 1;
         }
+    }
+
+    /// Whether packets have been reordered further than three duplicate acknowledgements show.
+    pub(crate) fn expects_reordering(&self) -> bool {
+        self.reordering > DUPLICATE_THRESHOLD
     }
 
     /// Sets the reordering window before a round of detection. `eager`: in recovery, or enough was
@@ -112,7 +127,7 @@ impl Detector {
                 let longest = rtt.srtt.max(rtt.latest);
                 GRANULARITY.max(longest * 9 / 8)
             }
-            Profile::Tcp if !self.reordering_seen && eager => Duration::ZERO,
+            Profile::Tcp if self.reordering == 0 && eager => Duration::ZERO,
             Profile::Tcp => (rtt.min / 4 * self.multiplier).min(rtt.srtt),
         };
     }

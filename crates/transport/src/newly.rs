@@ -27,14 +27,17 @@ pub(crate) struct Newly {
     pub(crate) newest: Option<Newest>,
     /// Its packet number and segment.
     pub(crate) newest_place: Option<(u64, u64)>,
+    /// Departure of the last cumulatively acknowledged segment that counts for RACK.rtt.
+    pub(crate) last_sent_at: Option<Instant>,
     /// The transmission that the receiver echoes, if a probe has repeated it since.
     pub(crate) echoed: Option<Superseded>,
     /// Departure of the oldest segment that was never retransmitted.
     pub(crate) oldest_sent_at: Option<Instant>,
     /// One of them was retransmitted.
     pub(crate) retransmitted: bool,
-    /// A segment was delivered after a later one, without a retransmission.
-    pub(crate) reordered: bool,
+    /// Greatest distance, in segments, at which one was delivered behind a later one without a
+    /// retransmission; zero for none.
+    pub(crate) reordering: u64,
     /// The cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
     /// The first transmission of one of them arrived after it was deemed lost.

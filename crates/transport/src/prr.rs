@@ -1,4 +1,10 @@
 //! Proportional Rate Reduction (RFC 9937).
+//!
+//! Deviation (Linux `tcp_cwnd_reduction`): by default, PRR counts bytes. Linux counts packets and
+//! rounds each one up, so that a reduction leaves up to a packet more in flight; `prr =
+//! "linux-6.18"` does so.
+//! Deviation (Linux 5.10 `tcp_cwnd_reduction`): with `prr = "linux-5.10"`, the loss of a
+//! retransmission counts like any other loss.
 
 use sojourn_units::Bytes;
 
@@ -56,8 +62,9 @@ impl Prr {
             };
             count.min(ssthresh - in_flight)
         };
-        // The fast retransmission leaves at once. The RFC's condition is SndCnt = 0; in whole
-        // packets, as Linux counts, this means less than one packet.
+        // Deviation (RFC 9937 section 6.2): the first retransmission leaves at once if less than a
+        // packet may leave, as in Linux, which counts whole packets. The RFC's condition is SndCnt
+        // = 0.
         if self.prr_out == 0 {
             count = count.max(mss);
         }

@@ -3,6 +3,12 @@
 //! Each packet may open the window (`tcp_grow_window`), and is then acknowledged at once. After each
 //! round trip, the bytes read in it size the buffer (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`). The
 //! application reads data in order at once, so that only data beyond a gap stay in the buffer.
+//!
+//! Deviation (Linux 6.18 `tcp_rcvbuf_grow`): the buffer counts payload. A packet's memory is that
+//! of one from a TUN device: headers, 64 bytes of headroom and 320 of `skb_shared_info`, rounded up
+//! to a power of two, and 256 of `sk_buff`. Drivers with pages use less.
+//! Deviation (Linux 6.18): memory pressure is absent, the window is not rounded to its scale, and
+//! immediate acknowledgements do not end while less than half of the buffer is free.
 
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -137,7 +143,11 @@ impl Buffer {
         opens
     }
 
-    /// `tcp_grow_window`: a packet opens the window by two, if the buffer has room beside `used` bytes.
+    /// `tcp_grow_window`: a packet opens the window by two, if the buffer has room beside `used`
+    /// bytes.
+    ///
+    /// Deviation (Linux 6.18 `__tcp_grow_window`): all packets from 128 bytes on open the window;
+    /// Linux also compares the memory of short ones with the window.
     fn grow(&mut self, len: u32, used: u64) -> bool {
         let room = self.size.saturating_sub(used).saturating_sub(self.window);
         if room == 0 || len < LEAST_LEN {

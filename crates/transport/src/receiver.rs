@@ -202,8 +202,11 @@ impl Receiver {
             self.note_by_options(now, data, arrival);
         }
         match arrival {
-            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once. QUIC need not acknowledge
-            // every packet beyond a gap at once, but stacks do.
+            // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once.
+            //
+            // Deviation (RFC 9000 section 13.2.1): every packet is acknowledged at once while one
+            // is missing, as in stacks, unless the sender has sent ACK_FREQUENCY; the RFC asks for
+            // this only at a new gap or a late packet.
             Arrival::OutOfOrder => self.ack_now |= !OPTIONS || self.responder.is_none(),
             Arrival::Duplicate => self.note_duplicate(data.segment),
             Arrival::InOrder => {}
@@ -211,8 +214,8 @@ impl Receiver {
         if arrival != Arrival::Duplicate {
             self.received_bytes += u64::from(data.len);
         }
-        // Counts packets, not the bytes of two full ones as RFC 5681 section 4.2 does: QUIC counts
-        // packets (RFC 9000 section 13.2.2).
+        // Deviation (RFC 5681 section 4.2): an acknowledgement leaves every `ack_every` packets, as
+        // in QUIC (RFC 9000 section 13.2.2), and not for the bytes of two full ones.
         self.unacked += 1;
         let is_burst_end = data.is_burst_end && self.burst_acks;
         if self.unacked >= self.ack_every || self.quick_acks > 0 || is_burst_end {
@@ -239,8 +242,10 @@ impl Receiver {
         }
     }
 
-    /// RFC 2883 section 4: acknowledges duplicates at once and reports their segments. One range is
-    /// reported: with several, the last.
+    /// RFC 2883 section 4: acknowledges duplicates at once and reports their segments.
+    ///
+    /// Deviation (RFC 2883 section 4): an acknowledgement reports one range of duplicates; if they
+    /// are not contiguous, the last.
     #[cold]
     fn note_duplicate(&mut self, segment: u64) {
         self.ack_now = true;
@@ -297,8 +302,13 @@ impl Receiver {
         }
         self.ece |= ce;
         self.ack_now |= match self.profile {
-            // RFC 8257 section 3.2, RFC 9768 section 3.2.2.5.1: a change of CE. The classic flag
-            // stays until CWR, so it need not be sent at once (RFC 3168 section 6.1.3).
+            // RFC 9768 section 3.2.2.5.1: a change of CE. The classic flag stays until CWR, so it
+            // need not be sent at once (RFC 3168 section 6.1.3).
+            //
+            // Deviation (RFC 8257 section 3.2): one acknowledgement with exact counts leaves. The
+            // RFC, whose receiver has only a flag, has one for the packets before the change too,
+            // and so has Linux (`ecn_acks = "linux"`), which also acknowledges a classic receiver's
+            // first mark and CWR at once.
             Profile::Tcp => self.ecn_feedback == EcnFeedback::Accurate && ce != self.last_ce,
             // RFC 9000 section 13.2.1: every CE. With a request for fewer acknowledgements, only the
             // first of several (draft-ietf-quic-ack-frequency section 6.3).

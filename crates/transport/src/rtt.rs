@@ -30,6 +30,9 @@ pub(crate) const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// assumes the worst case. Linux adds the same (`tcp_rto_min`).
 const WORST_ACK_DELAY: Duration = Duration::from_millis(200);
 /// RFC 6298 section 2.5.
+///
+/// Deviation (Linux `TCP_RTO_MAX`): the retransmission timeout is at most 60 s, the least maximum
+/// that RFC 6298 section 2.5 allows; Linux has 120 s.
 pub(crate) const MAX_RTO: Duration = Duration::from_secs(60);
 /// RFC 6298 section 5.7.
 const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
@@ -64,6 +67,9 @@ impl Rtt {
     /// Smooths in a sample. QUIC subtracts the receiver's delay if the result is at least the
     /// minimum round-trip time (RFC 9002 section 5.3). TCP does not: its timeout must exceed a
     /// delayed acknowledgement (RFC 7323 section 4.3).
+    ///
+    /// Deviation (RFC 7323 appendix G): every acknowledgement updates SRTT and RTTVAR, without the
+    /// appendix's scaling.
     #[inline(always)]
     pub(crate) fn smooth(&mut self, now: Instant, sample: Duration, ack_delay: Duration) {
         let sample = match self.profile {
@@ -83,8 +89,8 @@ impl Rtt {
         self.set_rto();
     }
 
-    /// Linux sets a floor under the variance term (`tcp_rto_min`); RFC 6298 section 2.4 sets a
-    /// floor of one second under the whole.
+    /// Deviation (RFC 6298 section 2.4): the timeout's term for the variance is at least `min_rto`,
+    /// as in Linux (`tcp_rto_min`); the RFC has a minimum of one second for the whole.
     #[inline(always)]
     fn set_rto(&mut self) {
         self.rto = (self.srtt + self.min_rto.max(self.rttvar * 4)).min(MAX_RTO);
@@ -92,6 +98,9 @@ impl Rtt {
 
     /// The retransmission timer expired before an acknowledgement with the round-trip time
     /// `sample`. Raises the timeout (RFC 4015 section 3.2, step 8).
+    ///
+    /// Deviation (Linux): a spurious timeout raises SRTT and RTTVAR, as in RFC 4015; Linux takes the
+    /// late sample like any other.
     pub(crate) fn on_spurious_timeout(&mut self, sample: Duration) {
         self.srtt = self.srtt.max(sample);
         self.rttvar = self.rttvar.max(sample / 2);
@@ -104,9 +113,10 @@ impl Rtt {
         (self.rto() * doubled(backoff)).min(MAX_RTO)
     }
 
-    /// RFC 9002 section 6.2.1: QUIC's probe timeout, doubled `backoff` times. The RFC has no
-    /// maximum because it closes idle connections. This transport does not close them, and uses
-    /// TCP's maximum.
+    /// RFC 9002 section 6.2.1: QUIC's probe timeout, doubled `backoff` times.
+    ///
+    /// Deviation (RFC 9002 section 6.2.1): the probe timeout is at most 60 s, TCP's maximum. The
+    /// RFC has none because it closes idle connections, which this transport does not.
     pub(crate) fn backed_off_pto(&self, backoff: u32, max_ack_delay: Duration) -> Duration {
         (self.pto(max_ack_delay) * doubled(backoff)).min(MAX_RTO)
     }

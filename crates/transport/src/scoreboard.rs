@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use sojourn_ring::RingBuffer;
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
 use crate::delivery::Stamp;
 use crate::loss::Detector;
@@ -78,8 +78,23 @@ struct Repairs {
     /// Whether an acknowledgement names the transmission that it answers: by timestamps (RFC 7323),
     /// or by packet numbers.
     echoes: bool,
+    /// Without echoes: the retransmissions that plausibly were delivered.
+    plausible: Plausible,
     /// Packet numbers deemed lost since an observer last took them; `None` without an observer.
     watched: Option<Vec<u64>>,
+}
+
+/// Retransmissions that an acknowledgement without echo covers. One that left at least a minimum round
+/// trip ago counts as delivered, for loss detection and delivery rates (RFC 8985 section 6.2 step 2;
+/// draft-cheng-iccrg-delivery-rate-estimation-02 section 3.3), but gives no sample of the
+/// round-trip time (RFC 6298 section 3).
+#[derive(Debug, Default)]
+struct Plausible {
+    /// The latest departure that counts; `None` with echoes, and before a sample.
+    until: Option<Instant>,
+    /// Packet number and segment of the one sent last.
+    place: Option<(u64, u64)>,
+    newest: Option<Newest>,
 }
 
 impl Repairs {
@@ -95,6 +110,9 @@ impl Repairs {
 }
 
 /// The segments from the first unacknowledged one to the last sent.
+///
+/// Deviation (RFC 2018 section 8): receivers never renege, so selective acknowledgements survive a
+/// timeout.
 #[derive(Debug, Default)]
 #[repr(C)] // In order of use: the fields that every packet accesses are in front.
 pub(crate) struct Scoreboard {
@@ -264,6 +282,20 @@ impl Scoreboard {
         newly
     }
 
+    /// Without echoes: retransmissions count as delivered by the acknowledgement at `now` if they left
+    /// at least the round trip `least` before it.
+    pub(crate) fn trust_until(&mut self, now: Instant, least: Duration) {
+        self.repairs.plausible.until = now.0.checked_sub(least.0).map(Instant);
+    }
+
+    /// Makes such a retransmission the newest of `newly`, unless a later segment was delivered.
+    pub(crate) fn add_plausible(&mut self, newly: &mut Newly) {
+        let Some(plausible) = self.repairs.plausible.newest.take() else { return };
+        if newly.newest.is_none_or(|newest| newest.number < plausible.number) {
+            newly.newest = Some(plausible);
+        }
+    }
+
     /// Slow path: applies an acknowledgement, and fills `newly`, which must be the default, with
     /// the newly delivered segments. Calls `each` for every such segment.
     #[inline(never)]
@@ -281,10 +313,15 @@ impl Scoreboard {
             self.deliver(place, ack.newest, newly, each);
         }
         if !(self.repairs.sacked.is_empty() && ack.ranges().is_empty()) {
+            let last_sent_at = newly.last_sent_at;
             self.acknowledge_ranges(ack, cumulative, newly, each);
+            newly.last_sent_at = last_sent_at;
         }
         newly.newest =
             newly.newest_place.map(|(_, place)| self.newest((place - self.base) as usize));
+        if let Some((_, place)) = self.repairs.plausible.place.take() {
+            self.repairs.plausible.newest = Some(self.newest((place - self.base) as usize));
+        }
         newly.take_echoed();
         self.forget(cumulative - self.base);
         self.has_repairs &= !self.repairs.is_over();
@@ -353,7 +390,7 @@ impl Scoreboard {
         newly.highest = newly.highest.max(place);
         newly.retransmitted |= segment.retransmitted;
         if !segment.retransmitted {
-            newly.reordered |= place < newly.highest_before;
+            newly.reordering = newly.reordering.max(newly.highest_before.saturating_sub(place));
             newly.original = true;
             if newly.oldest_sent_at.is_none() {
                 newly.oldest_sent_at = Some(segment.sent_at);
@@ -382,8 +419,13 @@ impl Scoreboard {
             newly.echoed = repairs.superseded.iter().find(is_echoed).copied().or(newly.echoed);
             repairs.superseded.retain(|s| s.place != place);
         }
-        if certain && newly.newest_place.is_none_or(|(number, _)| number < segment.number) {
-            newly.newest_place = Some((segment.number, place));
+        let sent = Some((segment.number, place));
+        if certain {
+            newly.newest_place = newly.newest_place.max(sent);
+            newly.last_sent_at = Some(segment.sent_at);
+        } else if repairs.plausible.until.is_some_and(|until| segment.sent_at <= until) {
+            repairs.plausible.place = repairs.plausible.place.max(sent);
+            newly.last_sent_at = Some(segment.sent_at);
         }
         each(segment);
     }

@@ -123,6 +123,12 @@ impl Suspicions {
         refuted
     }
 
+    /// Whether each retransmission of the latest recovery was reported as a duplicate.
+    pub(crate) fn has_only_duplicates(&self) -> bool {
+        let is_open = |s: &Suspect| s.copies > 0 && s.loss.is_some_and(|loss| loss >= self.since);
+        !self.segments.values().any(is_open)
+    }
+
     /// Whether the latest recovery may still prove spurious.
     pub(crate) fn is_undecided(&self) -> bool {
         self.undecided

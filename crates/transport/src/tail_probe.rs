@@ -25,6 +25,9 @@ pub(crate) enum Outcome {
 impl TailProbe {
     /// `TLP_process_ack` (section 7.4.2). Its case 3, a duplicate acknowledgement without SACK,
     /// cannot occur: this receiver always reports a duplicate.
+    ///
+    /// Deviation (RFC 8985 section 7.4.2): a tail loss probe treats any report of a duplicate as
+    /// its own, as in Linux.
     pub(crate) fn outcome(&self, ack: &Ack) -> Outcome {
         if ack.cumulative < self.end {
             return Outcome::Pending;

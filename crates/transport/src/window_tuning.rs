@@ -86,6 +86,14 @@ impl Tuner {
 }
 
 /// A window that grows when acknowledgements leave.
+///
+/// Deviation (Linux 6.15 `tcp_rcv_space_adjust`): TCP's window counts bytes of payload, and
+/// decisions fall when an acknowledgement leaves, with timestamps of nanoseconds. Linux counts
+/// memory, of which headers take a part.
+/// Deviation (quic-go `maybeAdjustWindowSize`): QUIC's limit is renewed by each acknowledgement,
+/// whose frames take no bytes, and each data packet gives a sample of the round-trip time. Stacks
+/// send MAX_DATA after a quarter of the window or more, and again if it is lost, and measure by
+/// acknowledgements of their own packets.
 #[derive(Debug)]
 pub(crate) struct ByAcks {
     /// The announced window, and its maximum, in bytes.
@@ -186,7 +194,8 @@ impl ByAcks {
             match &mut self.rule {
                 Rule::RightSizing(rule) => {
                     rule.probe.on_arrival(now, read, self.window, &mut self.rtt);
-                    // `tcp_grow_window`: two bytes for each that arrives.
+                    // Deviation (Linux 6.15 `tcp_grow_window`): the window grows by two bytes for
+                    // each byte in order; Linux's by two packets for each that arrives.
                     self.window = (self.window.saturating_add(2 * new)).min(rule.clamp);
                     if self.rtt.is_some_and(|rtt| now.since(epoch.0) >= rtt) {
                         rule.adjust(read - epoch.1, self.most);

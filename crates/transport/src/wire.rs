@@ -57,8 +57,14 @@ pub struct WindowUpdate {
 pub struct Ack {
     /// Every segment below this was received.
     pub cumulative: u64,
-    /// Packet number of the newest packet received. TCP's timestamp echo gives the same while no
-    /// segment is missing (RFC 7323 section 4.3); beyond a gap it gives less.
+    /// Packet number of the newest packet received.
+    ///
+    /// Deviation (RFC 7323 section 4.3): an acknowledgement names the newest packet received. TCP's
+    /// timestamp echo shows the same while no segment is missing, and less beyond a gap.
+    /// Deviation (RFC 9000 section 19.3): QUIC's acknowledgements carry segments and the newest
+    /// packet's number. One below that of the first retransmission shows that the original arrived
+    /// (Eifel, RFC 3522); with a greater one the sender assumes that the retransmission arrived,
+    /// where real packet numbers would decide.
     pub newest: u64,
     /// Delay of this acknowledgement at the receiver.
     pub delay: Duration,

@@ -23,7 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn send`."""
     parser.description = (
         "Send data over UDP to a machine that runs `sojourn serve`, with any of Sojourn's "
-        "controllers except `ideal`, and show what the path did to it."
+        "controllers except `ideal` and those of media, and show what the path did to it."
     )
     add = parser.add_argument
     add(

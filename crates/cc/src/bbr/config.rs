@@ -89,6 +89,8 @@ pub(super) struct Config {
     /// In packets (`TCP_INIT_CWND`).
     pub(super) initial_window: u64,
     pub(super) high_gain: Gain,
+    /// Deviation (Linux `bbr_drain_gain`): the gain of Drain is 1/`high_gain`, and follows when
+    /// `high_gain` varies; the kernel has a constant, which is the same for its own `high_gain`.
     pub(super) drain_gain: Gain,
     pub(super) cwnd_gain: Gain,
     pub(super) min_rtt_win: Duration,

@@ -5,9 +5,10 @@
 //! follow the sending rate (pacing) and the data in flight (window). Neither loss nor delay
 //! alone is a congestion signal.
 //!
-//! Packets are multiples of the MSS, like the kernel's segments. Bandwidth is in bits of
-//! payload per second and time in nanoseconds; the kernel uses fixed-point packets per
-//! microsecond, milliseconds and jiffies.
+//! Packets are multiples of the MSS, like the kernel's segments.
+//!
+//! Deviation (Linux tcp_bbr.c): bandwidth is in bits of payload per second and time in nanoseconds;
+//! the kernel uses fixed-point packets per microsecond, milliseconds and jiffies.
 //!
 //! The first pacing rate follows from the handshake's round-trip time. Without a handshake
 //! it follows from the nominal 1 ms, which the first acknowledgement corrects

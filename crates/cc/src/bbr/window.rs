@@ -24,9 +24,12 @@ pub(super) struct Window {
     state: CaState,
     /// The state at the last acknowledgement (`prev_ca_state`).
     prev_state: CaState,
-    /// End of an extended recovery, as a packet number; each loss extends it (Google's
-    /// `BbrSender`, `UpdateRecoveryState`). Used if the transport's recovery lasts one
-    /// round trip only; `None` if the transport's own recovery applies.
+    /// End of an extended recovery, as a packet number; `None` if the transport's own recovery
+    /// applies.
+    ///
+    /// Deviation (Linux tcp_bbr.c): over QUIC, whose recovery lasts one round trip, each loss
+    /// extends BBR's recovery, as in Google's `BbrSender` (`UpdateRecoveryState`). Linux's BBR runs
+    /// over TCP only.
     extended_to: Option<u64>,
 }
 
@@ -61,9 +64,10 @@ impl Window {
         self.state = CaState::Recovery;
     }
 
-    /// `tcp_enter_loss`: saves the window, unless recovery has done so, and sets it to the
-    /// packets in flight plus one. No packets are in flight, since the timer declared all
-    /// of them lost.
+    /// `tcp_enter_loss`: saves the window, unless recovery has done so.
+    ///
+    /// Deviation (Linux `tcp_enter_loss`): the window after a timeout is one packet; the kernel
+    /// adds the packets still in flight.
     pub(super) fn on_timeout(&mut self, in_probe_rtt: bool) {
         if self.state == CaState::Open {
             self.save(in_probe_rtt);

@@ -27,7 +27,7 @@ impl Aggregation {
     /// Restarts the interval after an idle period, which is not aggregation (section
     /// 5.4.1).
     pub(super) fn restart(&mut self, now: Instant) {
-        // Deviation (draft-ietf-ccwg-bbr-06 5.4.1): forgets the deliveries of the interval too, as
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.4.1): forgets the deliveries of the interval too, as
         // Linux does (`bbr_cwnd_event`). They would count as excess in every later interval, up to
         // the window, which grows by the excess.
         (self.delivered, self.interval_start) = (Bytes::ZERO, now);
@@ -35,7 +35,7 @@ impl Aggregation {
 
     /// The excess that the window carries, at the bandwidth `bw`.
     pub(super) fn allowance(&self, bw: Rate) -> Bytes {
-        // Deviation (draft-ietf-ccwg-bbr-06 5.5.9): at most 100 ms of the bandwidth, as in Linux
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.5.9): at most 100 ms of the bandwidth, as in Linux
         // (`bbr_extra_acked_max_us`).
         self.extra_acked.min(bw.bytes_in(MAX_SPAN))
     }

@@ -40,8 +40,10 @@ impl Bbr3 {
         let known = &mut self.bandwidth;
         let rate = rs.delivery_rate;
         if rate > Rate::ZERO && (rate >= known.max_bw || !rs.loss.is_app_limited) {
-            // `UpdateWindowedMaxFilter`, but exact; the draft suggests Kathleen Nichols'
-            // three samples. The filter length includes this cycle.
+            // `UpdateWindowedMaxFilter`; the filter length includes this cycle.
+            //
+            // Deviation (draft-ietf-ccwg-bbr-06 section 5.5.5): the filters of bandwidth and
+            // aggregation are exact; the draft suggests Kathleen Nichols' three samples.
             let before = self.config.max_bw_filter_len - 1;
             known.max_bw = Rate(known.filter.update(known.cycle_count, rate.0, before));
         }

@@ -112,8 +112,11 @@ impl Bbr3 {
     }
 
     /// `IsRenoCoexistenceProbeTime`: the round trips that Reno would take to grow by this
-    /// flow's data in flight. The draft counts packets here. The number is rounded up to at
-    /// least one, or a flow on a tiny path would probe without pause.
+    /// flow's data in flight. The draft counts packets here.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.3.3.8.3): Reno's number of round trips is
+    /// rounded up to at least one, or a flow on a path of less than a packet would probe without
+    /// pause.
     fn is_reno_coexistence_probe_time(&self) -> bool {
         let reno_rounds = self.target_inflight().0.div_ceil(self.config.smss.0);
         self.cycle.rounds_since_probe_up >= reno_rounds.clamp(1, MOST_ROUNDS)
@@ -125,9 +128,11 @@ impl Bbr3 {
             && rs.in_flight <= self.inflight(self.bandwidth.max_bw, Factor::ONE)
     }
 
-    /// `IsTimeToGoDown`. The data in flight reach their bound just before an
-    /// acknowledgement, when another full packet would exceed it. After the acknowledgement
-    /// they are always below the bound, because the window limits them.
+    /// `IsTimeToGoDown`.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.3.3): the bytes in flight that reach
+    /// `inflight_longterm` are those before the acknowledgement, and a packet. After it, the window
+    /// keeps them below the bound, and precautionary probing would never stop early.
     fn is_time_to_go_down(&mut self, rs: &Sample) -> bool {
         let reached = rs.in_flight_before + self.config.smss > self.inflight_longterm;
         if self.probing.prev_probe_too_high && reached {

@@ -5,6 +5,9 @@
 //! Marks must come from a shallow threshold, as DCTCP's, and the path must be short. The fraction
 //! of marked packets then lowers the short-term bound on data in flight, ends Startup, and ends
 //! probes that overfill the queue.
+//!
+//! Deviation (Google's BBR v3): load balancing (PLB) is absent, and fractions are millionths; there
+//! they have 8 bits.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration};

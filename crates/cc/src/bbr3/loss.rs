@@ -19,8 +19,11 @@ pub(super) struct LossRound {
     pub(super) start: bool,
     /// `BBR.is_loss_in_round`.
     pub(super) is_loss_in_round: bool,
-    /// Whether the transport is in loss recovery, or was until this acknowledgement: QUIC's
-    /// recovery lasts exactly one round trip.
+    /// Whether the transport is in loss recovery, or was until this acknowledgement.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.3.1.3): high loss in Startup counts as within
+    /// recovery if recovery ends with the same acknowledgement, because QUIC's recovery lasts
+    /// exactly one round trip.
     pub(super) in_recovery: bool,
     /// Discontiguous ranges of packets lost in this round trip.
     ranges: u64,
@@ -61,10 +64,12 @@ impl Bbr3 {
         }
     }
 
-    /// `NoteLoss`. The draft saves the state here in any round trip. Within a recovery that
-    /// would overwrite the state saved at its start, at the latest with the second packet
-    /// of the loss that ends ProbeBW_UP. This code therefore saves at the start of
-    /// recovery, as sections 2.15 and 5.5.11 and Linux do.
+    /// `NoteLoss`.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.10.2): the state for a later undo is saved
+    /// when a recovery begins, as in sections 2.15 and 5.5.11 and in Linux. The pseudocode saves it
+    /// at the first loss of each round trip: the second packet of the loss that ends ProbeBW_UP
+    /// would overwrite it.
     fn note_loss(&mut self) {
         if !self.loss_round.is_loss_in_round {
             self.loss_round.delivered = self.delivered;
@@ -75,8 +80,10 @@ impl Bbr3 {
         self.loss_round.is_loss_in_round = true;
     }
 
-    /// `HandleLostPacket`, after `NoteLoss`. It uses a separate sample and leaves the
-    /// acknowledgement's sample unchanged (Linux, `bbr_skb_marked_lost`).
+    /// `HandleLostPacket`, after `NoteLoss`.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.10.2): losses have a sample of their own, as
+    /// in Linux (`bbr_skb_marked_lost`). The pseudocode overwrites that of the acknowledgement.
     fn handle_lost_packet(&mut self, now: Instant, packet: &Packet) {
         if !self.probing.is_bw_probe_sample {
             return;
@@ -114,8 +121,11 @@ impl Bbr3 {
 }
 
 /// `InflightAtLoss`: the data in flight when the losses crossed `thresh`, within the packet
-/// of `size`. If they had crossed it before, the draft's prefix would be negative; it is
-/// zero here, as in Linux (`bbr_inflight_hi_from_lost_skb`).
+/// of `size`.
+///
+/// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.10.2): the part of a lost packet that counts is at
+/// least zero, as in Linux (`bbr_inflight_hi_from_lost_skb`). If the losses had crossed the
+/// threshold before, the draft's would be negative.
 pub(super) fn inflight_at_loss(thresh: Factor, sample: &LossSample, size: Bytes) -> Bytes {
     let inflight_prev = sample.tx_in_flight.saturating_sub(size);
     let lost_prev = sample.lost.saturating_sub(size);

@@ -11,9 +11,10 @@
 //! ([`packets::Packet`]). Volumes are in bytes, as the draft recommends (section 2), and
 //! rates in bits of payload per second.
 //!
-//! Two choices that the draft leaves to the transport: BBR requests no other frequency of
-//! acknowledgements (section 4.1.3.3), and packets are Not-ECT, since the draft has no
-//! response to CE (section 3.7). With `ecn`, they are ECT(0), and [`ecn`] responds.
+//! Deviation (draft-ietf-ccwg-bbr-06 section 4.1.3.3): the sender requests no other frequency of
+//! acknowledgements.
+//! Deviation (draft-ietf-ccwg-bbr-06 section 3.7): packets are Not-ECT, since the draft has no
+//! response to CE. With `ecn = true` they are ECT(0), and the response is that of Google's BBR v3.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -315,12 +316,16 @@ impl Controller for Bbr3 {
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         self.save_state_upon_loss();
         self.window.in_loss_recovery = true;
-        // The draft adds the data still in flight, which the controller learns only with
-        // the next acknowledgement. Besides, the timer declares lost all packets that were
-        // sent at least a round-trip time ago (RFC 8985 section 6.3).
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.6.4.4): the window after a timeout is one
+        // packet. The draft adds the data still in flight, which the controller learns, like the
+        // losses, only with the next acknowledgement. Besides, the timer declares lost all packets
+        // that were sent at least a round-trip time ago (RFC 8985 section 6.3).
         self.window.cwnd = self.config.smss;
     }
 
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.6.3): packets leave one by one, unless `offload`
+    /// or the transport's `tso` says otherwise. The window's budget includes the send quantum in
+    /// any case.
     fn limits(&self) -> Limits {
         let burst = if self.config.offload { self.pacer.send_quantum } else { self.config.smss };
         Limits { cwnd: self.window.cwnd, pacing: Pacing::Rate(self.pacer.rate), burst }

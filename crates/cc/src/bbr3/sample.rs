@@ -18,8 +18,11 @@ pub(super) struct Sample {
     pub(super) delivery_rate: Rate,
     /// `RS.delivered`.
     pub(super) delivered: Bytes,
-    /// `RS.prior_delivered`; `None` without a sample, so that no round ends. The draft sets
-    /// it even then, Linux does not (`bbr_update_congestion_signals`).
+    /// `RS.prior_delivered`; `None` without a sample.
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.1): an acknowledgement without a delivery-rate
+    /// sample does not end a round trip, as in Linux (`bbr_update_congestion_signals`). The draft
+    /// sets the value even then.
     pub(super) prior_delivered: Option<Bytes>,
     /// Data in flight and losses since the sampled packet was sent.
     pub(super) loss: LossSample,

@@ -82,7 +82,8 @@ impl Bbr3 {
             self.undo.probed = Some(Probed::Startup);
         }
         self.full_bw.reached = true;
-        // Appendix A.2 sets both; section 5.3.1.3 names only `full_bw_reached`.
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.3.1.3): high loss in Startup sets
+        // `full_bw_now` too, as in appendix A.2; the section names `full_bw_reached` only.
         self.full_bw.now = true;
         self.inflight_longterm = self.bdp().max(self.short_term.inflight_latest);
     }

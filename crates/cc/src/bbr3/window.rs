@@ -89,8 +89,10 @@ impl Bbr3 {
         self.window.cwnd = cwnd.min(self.bound_for_model());
     }
 
-    /// `BoundCwndForModel` (section 5.6.4.7). In the table of section 5.6.1
-    /// `inflight_longterm` bounds Drain too; in the pseudocode and in Linux it does not.
+    /// `BoundCwndForModel` (section 5.6.4.7).
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.6.1): `inflight_longterm` does not bound Drain,
+    /// as in the pseudocode and in Linux; in the table of the section it does.
     fn bound_for_model(&self) -> Bytes {
         let cap = match self.state {
             State::ProbeBw(Phase::Cruise) | State::ProbeRtt(_) => self.inflight_with_headroom(),

@@ -98,9 +98,11 @@ impl Arithmetic {
         }
     }
 
-    /// The change of the window for `acked` packets: at most one packet per acknowledged packet,
-    /// at any velocity. The window then at most doubles per round trip (genericCC bounds the
-    /// velocity too).
+    /// The change of the window for `acked` packets.
+    ///
+    /// Deviation (Arun and Balakrishnan 2018, section 2.1): one acknowledged packet changes the
+    /// window by at most a packet, at any velocity, so that it at most doubles in a round trip.
+    /// genericCC bounds the velocity too.
     pub(super) fn change(self, acked: u64, velocity: f64, per_delta: f64, cwnd: f64) -> f64 {
         match self {
             Arithmetic::Exact => acked as f64 * (velocity * per_delta / cwnd).min(1.0),

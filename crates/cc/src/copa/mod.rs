@@ -7,10 +7,10 @@
 //! trips (section 3). If the queue is not nearly empty within five round trips, other flows
 //! fill it, and delta follows losses instead (section 2.2).
 //!
-//! The paper does not bound the window. If the buffer is smaller than the oscillation, the
-//! full queue becomes the minimum round-trip time, and every sample looks like an empty
-//! queue. The ceiling is that of genericCC, the authors' implementation: a window that
-//! loses more than `loss_limit` shrinks to `loss_beta`.
+//! Deviation (Arun and Balakrishnan 2018): a window that loses more than 30 % (`loss_limit`) in two
+//! round trips shrinks to 0.7 (`loss_beta`), in either mode, as in genericCC, the authors'
+//! implementation. The paper has no ceiling: if the buffer is smaller than the oscillation, the
+//! full queue becomes the minimum round-trip time, and every sample looks like an empty queue.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -24,7 +24,10 @@ mod arithmetic;
 
 use arithmetic::Arithmetic;
 
-/// Minimum window in packets (genericCC, the authors' implementation).
+/// Minimum window in packets.
+///
+/// Deviation (Arun and Balakrishnan 2018): the window is two packets at least, as in genericCC; the
+/// paper gives no minimum.
 const LEAST: f64 = 2.0;
 /// Maximum window in packets, more than any path holds. Without queueing delay the target
 /// is infinite.
@@ -43,7 +46,10 @@ const CYCLE: u64 = 5;
 const LOSS_SPAN: u64 = 2;
 const LOSS_PACKETS: u64 = 20;
 /// Maximum samples in a window of round-trip times, so that ten seconds of acknowledgements
-/// need little memory. The window may be one part too short.
+/// need little memory.
+///
+/// Deviation (Arun and Balakrishnan 2018, section 2.1): a window of round-trip times is kept in 64
+/// parts, and forgets at most one part too early.
 const PARTS: u64 = 64;
 
 /// The Copa controller.
@@ -254,8 +260,10 @@ impl Copa {
 
     /// Section 2.2: a queue of Copa flows alone is nearly empty once in five round trips.
     fn choose_mode(&mut self, now: Instant, srtt: Duration, d_q: Duration, swing: Duration) {
-        // The paper's inequality is strict. On a path without any queue, whose round-trip
-        // time is constant, it would never hold, and 1/delta would grow forever.
+        // Deviation (Arun and Balakrishnan 2018, section 2.2): an empty queue is nearly empty even
+        // if the round-trip time has not changed at all. The paper's inequality is strict: on a
+        // path that is never full it would never hold, and 1/delta would grow forever.
+        // Deviation (Arun and Balakrishnan 2018, section 2.2): slow start does not switch modes.
         let nearly_empty = d_q == Duration::ZERO || d_q * NEARLY < swing;
         if nearly_empty || self.slow_start {
             self.nearly_empty_at = now;
@@ -303,9 +311,12 @@ impl Copa {
         }
     }
 
-    /// Section 2.1, step 4. The direction of a window is that of two thirds of its
-    /// acknowledgements, as in genericCC. The paper compares `cwnd` at both ends of the
-    /// window; a window that turned half-way would then continue at full speed.
+    /// Section 2.1, step 4.
+    ///
+    /// Deviation (Arun and Balakrishnan 2018, section 2.1): the direction of a window is that of
+    /// two thirds of its acknowledgements, as in genericCC. The paper compares `cwnd` at both ends:
+    /// a window that turns half-way would keep its velocity, and Copa alone at 50 Mbit/s and 40 ms
+    /// would use a third of the capacity.
     fn end_round(&mut self) {
         let [down, up] = self.votes;
         let direction = match 2 * (up + down) {
@@ -335,15 +346,19 @@ impl Copa {
 
     /// Whether the window limits the sender, or may lead it in slow start.
     fn is_used(&self, feedback: &Feedback<'_>) -> bool {
-        // Deviation (Arun and Balakrishnan 2018 2.1): an unused window does not grow (RFC 9002 section
-        // 7.8).
+        // Deviation (Arun and Balakrishnan 2018, section 2.1): a window that does not limit the sender
+        // does not grow (RFC 9002 section 7.8), except in slow start up to twice the flight, as in
+        // Linux.
         let leads = || self.slow_start && self.mss.mul_f64(self.cwnd) < feedback.slow_start_to;
         feedback.cwnd_limited || leads()
     }
 
     /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
-    /// misleading. The direction is now down, so the velocity restarts (section 2.1, step
-    /// 4); genericCC keeps the velocity.
+    /// misleading.
+    ///
+    /// Deviation (genericCC): after a reduction for too many losses the velocity restarts, since
+    /// the direction is now down (section 2.1, step 4), and slow start is over; genericCC keeps
+    /// both.
     fn keep_below_ceiling(&mut self, now: Instant, rtt: Duration) {
         if self.ceiling.is_passed(now, rtt) {
             self.cwnd = self.arithmetic.shrunk(self.cwnd, self.ceiling.beta).max(LEAST);
@@ -394,8 +409,9 @@ impl Controller for Copa {
         self.keep_below_ceiling(now, rtt);
     }
 
-    /// The paper does not cover timeouts. The window falls to its minimum and slow start
-    /// begins, as in RFC 9002 section 7.6.2 for persistent congestion.
+    /// Deviation (Arun and Balakrishnan 2018): after a timeout, which the paper does not cover, the
+    /// window falls to its minimum and slow start begins, as in RFC 9002 section 7.6.2 for
+    /// persistent congestion.
     fn on_timeout(&mut self, _now: Instant, _in_flight: Bytes) {
         self.undo.on_timeout(self.saved());
         self.cwnd = LEAST;

@@ -1,9 +1,9 @@
 //! CUBIC in whole packets and ticks, as Linux 6.18 computes it (`net/ipv4/tcp_cubic.c`).
 //!
-//! Beyond the rounding, it differs from RFC 9438 in two points. Reno's estimate keeps its slope of
-//! 3 (1 - beta) / (1 + beta) above the window before the reduction, to which section 4.3 gives the
-//! slope 1. The growth is computed at most once in a tick, and not again for 28 ms while the window
-//! stays the same.
+//! Deviation (RFC 9438 section 4.3): with `arithmetic = "linux"`, Reno's estimate keeps its slope
+//! of 3 (1 - beta) / (1 + beta) above the window before the reduction, where the section has 1.
+//! Deviation (RFC 9438 section 4.2): with `arithmetic = "linux"`, the growth is computed at most
+//! once in a tick, and not again for 28 ms while the window stays the same.
 
 use sojourn_units::{Duration, Instant};
 
@@ -110,7 +110,10 @@ impl Linux {
         grown
     }
 
-    /// `bictcp_update`; `rtt` is the least round-trip time.
+    /// `bictcp_update`.
+    ///
+    /// Deviation (Linux `bictcp_update`): `rtt` is the least round-trip time of the connection.
+    /// Linux forgets its own (`delay_min`) at a timeout.
     fn compute(&mut self, now: u64, cwnd: u64, acked: u64, rtt: Duration) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked);
@@ -197,7 +200,9 @@ fn ticks(span: Duration) -> u64 {
     span.0 / TICK.0
 }
 
-/// The cube root, rounded down. Linux's own is within 0.2 % of it.
+/// The cube root, rounded down.
+///
+/// Deviation (Linux `cubic_root`): the cube root is exact; Linux's is within 0.2 %.
 fn cube_root(cubed: u64) -> u64 {
     libm::cbrt(cubed as f64) as u64
 }

@@ -198,9 +198,12 @@ impl Cubic {
         (float(self.window.cwnd.0) + self.fraction) * self.per_byte
     }
 
-    /// Sections 4.6 and 4.7. The reduction starts from the window, as in Linux, not from
-    /// the data in flight. Section 4.6 allows this if, as here, the window grows only while
-    /// it limits the sender.
+    /// Sections 4.6 and 4.7.
+    ///
+    /// Deviation (RFC 9438 section 4.6): the reduction starts from the window, as in Linux, and not
+    /// from the data in flight. The section allows this if the window does not grow while the
+    /// application limits the sender. Here, as in Linux, only TCP's slow start lets it grow then, up
+    /// to twice the flight.
     fn on_congestion(&mut self, ecn_only: bool) {
         let beta = if ecn_only { self.beta_ecn } else { self.beta };
         let packets = self.window.packets();
@@ -209,6 +212,8 @@ impl Cubic {
             return;
         }
         let cwnd = self.cwnd();
+        // Deviation (RFC 8511): fast convergence and the Reno-friendly region use `beta` after a
+        // mark too; the RFC does not mention them.
         let shrinking = self.w_max.is_some_and(|w_max| cwnd < w_max);
         let keep = if shrinking && self.fast_convergence { (1.0 + self.beta) / 2.0 } else { 1.0 };
         self.w_max = Some(cwnd * keep);
@@ -216,8 +221,8 @@ impl Cubic {
         let reduced = self.window.cwnd.mul_f64(beta);
         self.window.reduce_to(reduced);
         if ecn_only {
-            // Figure 5: a mark reduces the window to no less than one segment, a loss to no
-            // less than two. Linux has a minimum of two for both.
+            // Deviation (Linux): a mark leaves one segment at least, as in RFC 9438 figure 5; Linux
+            // leaves two.
             self.window.cwnd = reduced.max(self.window.mss);
         }
     }
@@ -293,10 +298,11 @@ impl Cubic {
         if w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
     }
 
-    /// Minimum growth in segments per acknowledged segment. Linux grows by at least 5 % per
-    /// round trip until a congestion event sets `w_max` (`bictcp_update`), since HyStart
-    /// often leaves slow start early. RFC 9438 does not have this, so it applies only with
-    /// Linux's HyStart.
+    /// Minimum growth in segments per acknowledged segment.
+    ///
+    /// Deviation (RFC 9438 section 4.2): with HyStart, the window grows by at least 5 % a round
+    /// trip until the first congestion event, and after a timeout until the next one, as in Linux
+    /// (`bictcp_update`), since HyStart often leaves slow start early.
     fn least_growth(&self) -> f64 {
         match (self.w_max, &self.slow_start) {
             (None, SlowStart::Hystart(_)) => 0.05,
@@ -304,9 +310,10 @@ impl Cubic {
         }
     }
 
-    /// Raises the window to `segments`, but never lowers it. The window aims one RTT ahead,
-    /// so it may exceed `w_est`, to which section 4.3 would reduce it; section 4.2 does
-    /// not.
+    /// Raises the window to `segments`, but never lowers it.
+    ///
+    /// Deviation (RFC 9438 section 4.3): `w_est` never reduces the window, which aims one round
+    /// trip ahead and may exceed it. Read literally, the section would; section 4.2 does not.
     fn grow_to(&mut self, segments: f64) {
         let bytes = segments * float(self.window.mss.0);
         self.window.cwnd = self.window.cwnd.max(Bytes(bytes as i64 as u64));

@@ -134,7 +134,12 @@ impl Filter {
         self.e = (1.0 - k) * spread;
     }
 
-    /// The estimate that the detector compares: the delay that up to `max_num_deltas` groups add.
+    /// The estimate that the detector compares.
+    ///
+    /// Deviation (draft-ietf-rmcat-gcc-02 section 5.4): the detector compares the delay that up to
+    /// 60 groups add (`max_num_deltas`), as in libwebrtc. The draft compares the delay variation of
+    /// one group, which exceeds the threshold of 6 ms or more only at a rate far above the
+    /// capacity; `max_num_deltas = 1` is its text.
     pub(super) fn trend(&self, config: &Config) -> f64 {
         self.m * self.groups.min(config.max_num_deltas) as f64
     }

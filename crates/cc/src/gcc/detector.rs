@@ -16,8 +16,10 @@ pub(super) enum Signal {
 const MOST_EXCESS: f64 = 15.0;
 /// Section 5.4: the range of the threshold.
 const RANGE: (f64, f64) = (6.0, 600.0);
-/// Greatest time between two updates in ms, so that a pause has no effect (libwebrtc,
-/// kMaxTimeDeltaMs).
+/// Greatest time between two updates in ms, so that a pause has no effect.
+///
+/// Deviation (draft-ietf-rmcat-gcc-02 section 5.4): the threshold follows for at most 100 ms a
+/// group, as in libwebrtc (kMaxTimeDeltaMs).
 const MOST_DELTA: f64 = 100.0;
 
 /// The detector, with its adaptive threshold.
@@ -46,9 +48,15 @@ impl Detector {
     pub(super) fn add(&mut self, at: Instant, m: f64, config: &Config) {
         self.signal = if m > self.del_var_th {
             let since = *self.over_since.get_or_insert(at);
-            // One group above the threshold is not enough to signal over-use.
+            // Deviation (libwebrtc): the time of over-use begins at the arrival of the first group
+            // above the threshold, so that the second one signals it if groups arrive every 10 ms
+            // or more (draft-ietf-rmcat-gcc-02 section 5.4). libwebrtc counts the time between
+            // departures, begins with half of the interval before the first group, and wants two
+            // groups and more than 10 ms.
             let is_long = at.since(since) >= config.overuse_time_th;
-            // A falling estimate makes no new signal; an old one stays, as in libwebrtc.
+            // Deviation (draft-ietf-rmcat-gcc-02 section 5.4): over-use, once signalled, stays
+            // until the estimate falls below the threshold, as in libwebrtc. A falling estimate
+            // makes no new signal.
             let is_old = self.signal == Signal::Overuse;
             if is_old || is_long && m >= self.last_m { Signal::Overuse } else { Signal::Normal }
         } else {

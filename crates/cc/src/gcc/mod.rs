@@ -22,7 +22,11 @@ use rate::{DelayRate, Incoming, State};
 const LOSSES: (f64, f64) = (0.02, 0.10);
 /// Section 6: growth of the loss-based estimate.
 const GROWTH: f64 = 1.05;
-/// Time between two updates of the loss-based estimate: RTCP's, one second (section 6).
+/// Time between two updates of the loss-based estimate.
+///
+/// Deviation (draft-ietf-rmcat-gcc-02 section 6): the loss-based controller runs once a second, as
+/// with RTCP receiver reports. The section wants a run for each report, which here comes with each
+/// frame and would multiply the growth of 5 %.
 const LOSS_INTERVAL: Duration = Duration::from_secs(1);
 /// Greatest rate in bit/s: faster than every link.
 const MOST: f64 = 1e15;
@@ -58,7 +62,9 @@ impl Gcc {
             detector: Detector::new(&config),
             incoming: Incoming::default(),
             delay_rate: DelayRate::new(config.start_rate),
-            // The draft gives no first value: without losses, the delay-based estimate counts.
+            // Deviation (draft-ietf-rmcat-gcc-02 section 6): the loss-based estimate begins at the
+            // encoder's greatest rate, so that without losses the delay-based one counts; the draft
+            // gives no first value.
             as_hat: MOST,
             received: 0,
             lost: 0,
@@ -71,6 +77,10 @@ impl Gcc {
     }
 
     /// Section 6, once in an RTCP interval.
+    ///
+    /// Deviation (libwebrtc): the loss-based controller is the draft's: above 10 % of losses the
+    /// estimate falls by half of their share, and below 2 % it grows by 5 %. libwebrtc has since
+    /// replaced it by an estimator of bandwidth and inherent loss (`LossBasedBweV2`).
     fn update_losses(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.received = self.received.saturating_add(feedback.acked_packets);
         self.lost = self.lost.saturating_add(feedback.lost_packets);
@@ -80,7 +90,8 @@ impl Gcc {
             return;
         }
         let p = self.lost as f64 / all as f64;
-        // The estimate starts from the rate in use.
+        // Deviation (draft-ietf-rmcat-gcc-02 section 6): the estimate falls from the rate in use.
+        // Else one far above that rate would ignore losses.
         if p > LOSSES.1 {
             self.as_hat = self.rate() * (1.0 - 0.5 * p);
         } else if p < LOSSES.0 {
@@ -127,8 +138,8 @@ impl Controller for Gcc {
         self.limit();
     }
 
-    /// The draft has no timeout: no report for a second counts as a loss of all packets (section
-    /// 6 with p = 1).
+    /// Deviation (draft-ietf-rmcat-gcc-02): a second without a report counts as a loss of all
+    /// packets (section 6 with p = 1); the draft has no timeout.
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
         self.as_hat = self.rate() * 0.5;
         self.delay_rate.a_hat = self.as_hat;
@@ -137,6 +148,9 @@ impl Controller for Gcc {
     }
 
     fn limits(&self) -> Limits {
+        // Deviation (draft-ietf-rmcat-gcc-02 section 4): the pacing rate is 2.5 times the media
+        // rate (`pacing_factor`), as in libwebrtc. The section has the media rate itself, which has
+        // no room for headers.
         let pacing = (self.rate() * self.config.pacing_factor).clamp(8.0, MOST);
         Limits {
             // A rate alone limits the sender.

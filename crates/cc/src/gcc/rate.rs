@@ -132,7 +132,8 @@ impl DelayRate {
                 if before != State::Decrease {
                     self.max.add(rate);
                 }
-                // A decrease never raises the estimate.
+                // Deviation (draft-ietf-rmcat-gcc-02 section 5.5): a decrease never raises the
+                // estimate.
                 self.a_hat = self.a_hat.min(config.beta * rate);
             }
         }
@@ -146,8 +147,9 @@ impl DelayRate {
             let bits_per_frame = self.a_hat / 30.0;
             let packets_per_frame = (bits_per_frame / (1200.0 * 8.0)).ceil().max(1.0);
             let expected_packet_size_bits = bits_per_frame / packets_per_frame;
-            // At least 1 kbit/s in a response time: in each update, as the draft has it, growth would
-            // depend on the number of reports.
+            // Deviation (draft-ietf-rmcat-gcc-02 section 5.5): the growth is at least 1 kbit/s in a
+            // response time. The draft has that in each update, so that growth would depend on the
+            // number of reports.
             let least = 1000.0 * (since_ms / response_time_ms).min(1.0);
             self.a_hat += least.max(alpha * expected_packet_size_bits);
         } else {

@@ -19,11 +19,11 @@ pub(super) struct Cubic {
 }
 
 impl Cubic {
-    /// The curve of a window that was `cwnd_max` and is `cwnd` at `now`. K follows equation
-    /// 3, whose subtrahend is the window after a tailored decrease. This code uses the
-    /// actual window, so that the curve also begins there after a loss, or if `cwnd_min`
-    /// limited the decrease. A window that was not reduced (at the end of slow start)
-    /// begins at its plateau, as in RFC 9438 section 4.10.
+    /// The curve of a window that was `cwnd_max` and is `cwnd` at `now`.
+    ///
+    /// Deviation (Hock et al. 2017, equation 3): K follows from the window that remains, also after
+    /// a loss, or if `cwnd_min` limited the decrease; the equation has the window after a tailored
+    /// decrease. After a slow start the curve begins at its plateau, as in RFC 9438 section 4.10.
     pub(super) fn new(now: Instant, cwnd_max: f64, cwnd: f64, config: &Config) -> Cubic {
         let k = config.arithmetic.k(cwnd_max - cwnd, config.mss);
         Cubic { begin: now, updated: now, cwnd_max: cwnd_max.max(cwnd), k }

@@ -22,6 +22,10 @@ impl Queue {
     }
 
     /// Adds a sample. Equation 4: the minimum of a sliding window.
+    ///
+    /// Deviation (TCP LoLa's Linux module 1.5): the window of `t_measure` slides with every sample,
+    /// as in equation 4. The module's windows follow one another, each with 20 samples or more, and
+    /// it decides only at their ends.
     pub(super) fn sample(&mut self, now: Instant, rtt: Duration, config: &Config) {
         let (span, spacing) = (config.t_measure.0, config.arithmetic.spacing(config.t_measure));
         let rtt_now =
@@ -29,6 +33,8 @@ impl Queue {
         // Equation 5.
         let rtt_min = self.rtt_min.map_or(rtt_now, |least| least.min(rtt_now));
         self.rtt_min = Some(rtt_min);
+        // Deviation (Hock et al. 2017, section IV): a delay is near RTT_min within 100 us, the
+        // module's `base_delay_epsilon`; the paper gives no figure.
         if rtt_now - rtt_min <= config.base_delay_epsilon {
             self.decreases = 0;
         }
@@ -48,9 +54,14 @@ impl Queue {
         self.recent.get().map_or(Duration::ZERO, Duration)
     }
 
+    /// Equation 5; [`Duration::MAX`] while unknown.
+    pub(super) fn rtt_min(&self) -> Duration {
+        self.rtt_min.unwrap_or(Duration::MAX)
+    }
+
     /// Equation 6; zero while RTT_min is unknown.
     pub(super) fn delay(&self) -> Duration {
-        self.rtt_now().saturating_sub(self.rtt_min.unwrap_or(Duration::MAX))
+        self.rtt_now().saturating_sub(self.rtt_min())
     }
 
     /// Equation 7: the part of `cwnd` in the queue.

@@ -2,8 +2,14 @@
 //! Latencies and High Throughput", IEEE LCN 2017. It keeps a small standing queue of the
 //! same length for any number of flows, with an equal share for each flow.
 //!
-//! For gaps in the paper, this follows the authors' Linux module (version 1.5) and says so
-//! in a comment. The module itself differs from the paper in several defaults.
+//! For gaps in the paper, this follows the authors' Linux module (version 1.5; "the module" here)
+//! and says so in a comment.
+//!
+//! Deviation (TCP LoLa's Linux module 1.5): the defaults are the paper's. The module has gamma
+//! 927/1024, phi 75 with X in packets, Q_low 0.5 ms, and 10 decreases in place of 100 until the
+//! minimum round-trip time is reset.
+//! Deviation (TCP LoLa's Linux module 1.5): absent, as in the paper, are its Reno-friendly region,
+//! a decrease at the end of slow start, and another one at a new minimum round-trip time.
 
 mod added;
 mod arithmetic;
@@ -68,7 +74,7 @@ impl Lola {
         params: config::PARAMS,
         ordered: &[("q_low", "q_target")],
         // Section VII: a response to ECN is future work.
-        needs: Needs::BASE,
+        needs: Needs { ack_delay: true, ..Needs::BASE },
         random: false,
     };
 
@@ -128,12 +134,14 @@ impl Lola {
         let cwnd_max = self.on_curve();
         let (config, w) = (&self.config, &mut self.window);
         let emptied = w.cwnd - self.queue.data(w.cwnd, config);
-        // The paper has no minimum window after a decrease; `cwnd_min` is the module's.
+        // Deviation (Hock et al. 2017, section III-E): a decrease leaves `cwnd_min` packets, the
+        // module's value, or the window before if that was smaller.
         w.cwnd = config.arithmetic.decreased(emptied).max(config.cwnd_min).min(w.cwnd);
         w.ssthresh = w.ssthresh.min(w.cwnd);
-        // The paper does not say when Q_delay counts again. Packets acknowledged in the
-        // next round trip were sent before the decrease, and would cause another one. Like
-        // the module, wait for two round trips.
+        // Deviation (Hock et al. 2017, section III-E): for two round trips after a reduction, no
+        // delay changes the state, as in the module. Packets acknowledged in the next round trip
+        // were sent before it, and would cause another decrease; the paper does not say when
+        // Q_delay counts again.
         let blind = self.queue.rtt_now() * 2;
         self.queue.on_tailored_decrease(config);
         self.begin_cubic_increase(now, cwnd_max, blind);
@@ -145,8 +153,9 @@ impl Lola {
         self.state = State::CubicIncrease { curve, blind_until: now + blind };
     }
 
-    /// The paper's only response to loss is slow start after a timeout. Like the module,
-    /// this responds as CUBIC (RFC 9438 sections 4.6 and 4.7).
+    /// Deviation (Hock et al. 2017, section III-A): a loss reduces the window as in CUBIC (RFC 9438
+    /// sections 4.6 and 4.7), as in the module. The paper's only response is slow start after a
+    /// timeout.
     fn on_loss(&mut self, now: Instant) {
         let (cwnd, arithmetic) = (self.on_curve(), &self.config.arithmetic);
         let kept = if cwnd < self.cwnd_max { arithmetic.converging(cwnd) } else { cwnd };
@@ -154,8 +163,8 @@ impl Lola {
         self.begin_cubic_increase(now, kept, self.queue.rtt_now() * 2);
     }
 
-    /// Restores the window after a spurious loss, with slow start or with the curve from
-    /// its plateau. Times measured before the loss are obsolete.
+    /// Deviation (Hock et al. 2017): after a spurious loss the window returns, in slow start or
+    /// with the curve from its plateau. Times measured before the loss are obsolete.
     fn restore(&mut self, now: Instant, (window, cwnd_max): (Saved, f64)) {
         self.window.restore(window);
         if self.window.in_slow_start() {
@@ -177,7 +186,8 @@ impl Lola {
             }
             State::CubicIncrease { curve, .. } => {
                 let target = curve.at(now, &self.config);
-                // RFC 9438 section 4.2: at most half a window per round trip.
+                // Deviation (Hock et al. 2017, equation 1): the window grows by half a window in a
+                // round trip at most (RFC 9438 section 4.2).
                 let most = self.window.cwnd + acked / 2;
                 self.window.cwnd = self.window.cwnd.max(target.min(most));
             }
@@ -186,19 +196,21 @@ impl Lola {
         }
     }
 
-    /// Figure 2. The paper does not say when an addition to the window counts in Q_data,
-    /// which shows it a round trip and the filter's `t_measure` later. This code includes
-    /// recent additions in Q_data, so that they are not added twice, and takes X at the
-    /// time when the new addition will show. The measured data then follows X(t) at any
-    /// round-trip time.
+    /// Figure 2.
+    ///
+    /// Deviation (Hock et al. 2017, figure 2): Q_data includes the bytes added in the last round
+    /// trip and `t_measure`, which it shows only after these, and X is its value at the end of that
+    /// time. The measured queue then follows X(t) at any round-trip time. The module adds X -
+    /// Q_data again every `t_measure`, spread over packets, and caps each addition.
     fn balance(&mut self, now: Instant, acked: Bytes) {
         let State::FairFlowBalancing { since } = self.state else { return };
         let shows_after = self.queue.rtt_now() + self.config.t_measure;
         self.added.expire(now, shows_after);
         let x = self.config.arithmetic.x(now.since(since) + shows_after);
         let q_data = self.queue.data(self.window.cwnd, &self.config) + self.added.bytes();
-        // Never faster than slow start: X(t) ignores the capacity, and keeps growing even
-        // if the queue cannot grow.
+        // Deviation (Hock et al. 2017, equation 2): X(t) never adds more bytes than were
+        // acknowledged. It ignores the capacity, and would grow without end if the queue cannot, as
+        // after another flow has ended. The module has its own caps.
         let growth = x.saturating_sub(q_data).min(acked);
         self.window.cwnd += growth;
         self.added.push(now, growth, shows_after);
@@ -237,7 +249,10 @@ impl Controller for Lola {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.rtt {
+        // Deviation (Hock et al. 2017, section IV): without the delay of an acknowledgement, which is
+        // no queue. The module needs 20 samples for a decision, of which one is not delayed.
+        let rtt = feedback.adjusted_rtt(self.queue.rtt_min());
+        if let Some(rtt) = rtt {
             self.queue.sample(now, rtt, &self.config);
         }
         if let Some(before) = self.undo.on_feedback(feedback) {
@@ -247,7 +262,7 @@ impl Controller for Lola {
             self.undo.on_loss((self.window.saved(), self.cwnd_max));
             self.on_loss(now);
         } else {
-            self.advance(now, feedback.rtt);
+            self.advance(now, rtt);
         }
         if self.window.may_grow(feedback) {
             self.grow(now, feedback.acked);

@@ -6,8 +6,11 @@ use std::collections::VecDeque;
 /// RFC 5348 section 5.4: the weights of the last intervals, the latest first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// Intervals between loss events. The open interval since the last event has no weight: with it, the
-/// mean would grow so fast that the last loss never expires (seven means of it exceed any interval).
+/// Intervals between loss events.
+///
+/// Deviation (RFC 5348 section 5.4): the mean has no open interval since the last event. With it,
+/// the mean would grow so fast that the last loss never expires, since seven means exceed any
+/// interval.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// Packets between two loss events, the latest first.

@@ -13,7 +13,7 @@ use sojourn_params::Params;
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{
-    Controller, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, Sent, Setup,
+    Controller, Feedback, Frame, Info, Limits, Needs, Pacing, Probe, Received, Sent, Setup,
 };
 use crate::one_way::OneWay;
 use config::Config;
@@ -25,9 +25,13 @@ const TAPS: usize = 15;
 const MOST_CHANGE: f64 = 0.05;
 /// Greatest rate in bit/s: faster than every link.
 const MOST: f64 = 1e15;
-/// Greatest congestion signal in seconds, against the rebound of equation 7 after heavy losses. RFC 8698
-/// has no bound, and its authors' module (cisco/ns3-rmcat, NADA_PARAM_XMAX) one of 500 ms.
-const MOST_SIGNAL: f64 = 10.0;
+/// Greatest congestion signal in seconds.
+///
+/// Deviation (RFC 8698 section 4.2): the signal is at most 500 ms, as in the authors' module
+/// (cisco/ns3-rmcat, NADA_PARAM_XMAX); the RFC has no bound. Equation 7 raises the rate as the signal
+/// falls. After the loss of all packets the signal would be 100 s and fall by a fifth in 100 ms, which
+/// would multiply the rate by 23.
+const MOST_SIGNAL: f64 = 0.5;
 
 /// Packets of one feedback, as the observation window keeps them.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +39,14 @@ struct Seen {
     at: Instant,
     bytes: u64,
     received: u64,
+    /// Deviation (RFC 8698 section 5.1.2): a packet counts as lost after the sender's reordering
+    /// window; the RFC counts each gap at once.
     lost: u64,
     /// Packets up to the newest arrival, with those that no report covers.
     passed: u64,
     marked: u64,
-    /// Greatest filtered queueing delay.
-    delay: f64,
+    /// Greatest one-way delay of a packet, unfiltered, in nanoseconds; `None` without a packet.
+    d_fwd: Option<i128>,
 }
 
 /// The NADA controller.
@@ -109,18 +115,15 @@ impl Nada {
         }
     }
 
-    /// Section 5.1.1: the filtered queueing delay of these packets, and the greatest of them.
-    fn delays(&mut self, now: Instant, feedback: &Feedback<'_>) -> f64 {
-        let mut greatest = 0.0_f64;
+    /// Section 5.1.1: filters the queueing delays of these packets.
+    fn filter(&mut self, now: Instant, feedback: &Feedback<'_>) {
         for packet in feedback.received {
             if self.taps.len() == TAPS {
                 self.taps.pop_front();
             }
             self.taps.push_back(self.one_way.queueing(now, packet));
             self.d_queue = self.taps.iter().copied().fold(f64::MAX, f64::min);
-            greatest = greatest.max(self.d_queue);
         }
-        greatest
     }
 
     /// Equation 1: large delays count less, so that NADA holds its own beside loss-based flows.
@@ -152,8 +155,11 @@ impl Nada {
         signal.min(MOST_SIGNAL)
     }
 
-    /// Section 5.1.4: the receiving rate in the observation window. The packets of lost reports count
-    /// like the others, as the receiver would count them (RFC 8888 section 5).
+    /// Section 5.1.4: the receiving rate in the observation window.
+    ///
+    /// Deviation (RFC 8698 section 5.1.4): the sender estimates the receiving rate from the
+    /// reports. Packets that no report covers count like the others, as the receiver would count
+    /// them; else the ramp-up ends if a quarter of the packets have no report.
     fn r_recv(&self, now: Instant) -> f64 {
         let Some(first) = self.window.front() else { return 0.0 };
         let span = now.since(first.at).as_secs_f64().max(self.config.delta);
@@ -172,9 +178,12 @@ impl Nada {
         end.saturating_sub(before)
     }
 
-    /// Section 4.2: no loss and no queue in the observation window.
+    /// Section 4.2: no loss in the observation window, and `d_fwd - d_base` below QEPS for all its
+    /// samples, without the filter of section 5.1.1, as in the authors' module (`getRampUpMode`).
     fn may_ramp(&self) -> bool {
-        self.window.iter().all(|seen| seen.lost == 0 && seen.delay < self.config.qeps)
+        let d_base = self.one_way.base().unwrap_or(0);
+        let queued = |d_fwd: i128| (d_fwd - d_base) as f64 / 1e9 >= self.config.qeps;
+        self.window.iter().all(|seen| seen.lost == 0 && !seen.d_fwd.is_some_and(queued))
     }
 
     /// Section 4.3, `delta` seconds after the last update.
@@ -239,7 +248,7 @@ impl Controller for Nada {
         if feedback.srtt.0 > 0 {
             self.rtt = feedback.srtt.as_secs_f64();
         }
-        let delay = self.delays(now, feedback);
+        self.filter(now, feedback);
         let packets = feedback.acked_packets.saturating_add(feedback.lost_packets);
         self.losses.add(packets, feedback.loss_event);
         let passed = self.passed(feedback);
@@ -250,7 +259,7 @@ impl Controller for Nada {
             lost: feedback.lost_packets,
             passed,
             marked: feedback.ce_packets,
-            delay,
+            d_fwd: feedback.received.iter().map(Received::one_way_delay).max(),
         });
         while self.window.front().is_some_and(|seen| now.since(seen.at) > self.config.logwin) {
             self.window.pop_front();
@@ -262,8 +271,8 @@ impl Controller for Nada {
         }
     }
 
-    /// The RFC has no timeout: no report for a second halves the rate, as loss of all packets does
-    /// in RFC 8085 section 3.1.
+    /// Deviation (RFC 8698): a second without a report halves the rate, as the loss of all packets
+    /// does in RFC 8085 section 3.1; RFC 8698 has no timeout.
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
         self.r_ref = (self.r_ref / 2.0).max(self.rmin);
         self.updated_at = Some(now);

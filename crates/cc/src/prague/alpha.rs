@@ -31,8 +31,7 @@ impl Period {
 
 /// Fraction of marks in an epoch above which congestion began suddenly.
 const ONSET: f64 = 0.5;
-/// The fraction that a suspect epoch counts as: its packets probably met a queue from their
-/// own burst.
+/// Alpha after a suspect epoch: its packets probably met a queue from their own burst.
 const SUSPECT: f64 = 0.125;
 
 /// Time of the response to marks.
@@ -61,6 +60,8 @@ pub(super) enum Verdict {
 pub(super) struct Alpha {
     g: f64,
     arithmetic: Arithmetic,
+    // `response = "epoch"` and the suspect epoch are from Huitema, "A Low Latency Internet with L4S"
+    // (2022). The draft, L4STeam's `tcp_prague.c` and its `udp_prague` have neither.
     pub(super) response: Response,
     suspect_epoch: bool,
     alpha: f64,
@@ -71,7 +72,10 @@ pub(super) struct Alpha {
     epochs: u64,
 }
 
-/// Counts since the last update of alpha, in packets, as QUIC counts.
+/// Counts since the last update of alpha.
+///
+/// Deviation (draft-briscoe-iccrg-prague-congestion-control-04 section 2.3.2): the marked fraction
+/// and the window's growth count packets, as QUIC reports marks; the draft counts bytes.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     period: Period,
@@ -167,10 +171,11 @@ impl Alpha {
         let suspect =
             sudden && self.suspect_epoch && self.alpha < SUSPECT && epoch.is_long(now, feedback);
         self.alpha = match self.response {
-            Response::Epoch if suspect => SUSPECT,
+            // At once, so that alpha is no longer below it, and the next epoch counts. A moving
+            // average towards it would never leave it, however many packets are marked.
+            _ if suspect => SUSPECT,
             // The onset gets a full response, so it must not reduce the window again.
             Response::Epoch if sudden => 0.0,
-            Response::Mark if suspect => self.smoothed(SUSPECT),
             Response::Mark | Response::Epoch => self.smoothed(frac),
         };
         if sudden && !suspect && self.response == Response::Epoch {

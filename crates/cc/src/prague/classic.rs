@@ -5,8 +5,10 @@
 //! "TCP Prague Fall-back on Detection of a Classic ECN AQM" (2019), detect such a queue passively,
 //! from the variation and the depth of the round-trip time. The draft leaves the method open
 //! (section 2.1); this is that of L4STeam's `tcp_prague.c` (`prague_classic_ecn_detection`,
-//! `prague_rtt_estimator`, `prague_update_rtt_scaling` and `prague_classic_ecn_fallback`). Linux
-//! takes logarithms in integers and carries their remainders; here they are floats.
+//! `prague_rtt_estimator`, `prague_update_rtt_scaling` and `prague_classic_ecn_fallback`).
+//!
+//! Deviation (L4STeam's Linux `prague_classic_ecn_detection`): logarithms are floats. Linux takes
+//! integer logarithms and carries their remainders.
 
 use sojourn_units::{Bytes, Duration};
 

@@ -95,10 +95,11 @@ const RESPONSE: Param = Param {
 
 const SUSPECT_EPOCH: Param = Param {
     name: "suspect_epoch",
-    kind: Kind::Switch(true),
-    doc: "count an epoch with more than half of its packets marked as 1/8 if alpha was below 1/8 \
-          and the epoch lasted longer than the smoothed round trip: packets sent after a pause \
-          met their own burst",
+    kind: Kind::Switch(false),
+    doc: "set alpha to 1/8 after an epoch with more than half of its packets marked, if alpha was \
+          below 1/8 and the epoch lasted longer than the smoothed round trip: packets sent after a \
+          pause met their own burst. The stack of that text has it, with `response = \"epoch\"`; \
+          the draft, Linux and udp_prague do not",
     source: "Huitema 2022, what was edited in; picoquic's prague.c",
 };
 

@@ -7,12 +7,15 @@
 //! capacity than others (section 2.4.4), and it paces (section 2.5.1). For choices that the
 //! draft leaves to the implementation, the reference is L4STeam's `tcp_prague.c` for Linux.
 //!
-//! Two optional parts of the draft are not implemented: windows below two packets, and
-//! ECT(0) for private networks, for which there is `dctcp`. The fallback for a suspected
-//! classic ECN queue is optional, as in Linux.
+//! Deviation (draft-briscoe-iccrg-prague-congestion-control-04): the complete text of version 04
+//! was not at hand. Section numbers are those that code after it quotes; other details are from
+//! version 01 and Linux's `tcp_prague.c`.
+//! Deviation (draft-briscoe-iccrg-prague-congestion-control-04): two optional parts are absent,
+//! windows below two packets, and ECT(0) for private networks, for which there is `dctcp`.
 //!
 //! Huitema, "A Low Latency Internet with L4S" (2022) adds the rule of the suspect epoch,
-//! and finds the moving average too slow at a sudden onset. Parameters select both.
+//! and finds the moving average too slow at a sudden onset. Parameters select both; by default
+//! neither applies.
 
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -116,6 +119,10 @@ impl Prague {
     /// Linux's `prague_enter_cwr`: a mark within a virtual round trip of the last response
     /// starts CWR without reducing the window. The controller then ignores the other marks
     /// of that round trip.
+    ///
+    /// Deviation (L4STeam's Linux `prague_enter_cwr`): by default, the first mark after a virtual
+    /// round trip reduces the window, as in section 2.4.4 of the draft; Linux may miss another
+    /// round trip (`cwr = "linux"`).
     fn is_too_soon(&mut self, now: Instant) -> bool {
         let least = self.least_period();
         let Some(at) = &mut self.linux_cwr else { return false };
@@ -190,9 +197,11 @@ impl Prague {
         self.lost_at = Some(now);
     }
 
-    /// The window to reduce from. After a mark in the same round trip, it is the window
-    /// before that mark. A mark and a loss together then halve the window, which section
-    /// 2.4.1 allows (Linux halves the reduced window).
+    /// The window to reduce from.
+    ///
+    /// Deviation (L4STeam's Linux `tcp_prague.c`): a loss after a mark in the same round trip
+    /// halves the window before that mark, as section 2.4.1 of the draft allows; Linux halves the
+    /// reduced window.
     fn before(&self) -> f64 {
         match self.state {
             State::Cwr { before, .. } => before,
@@ -202,6 +211,10 @@ impl Prague {
 
     /// With `Response::Epoch`: whether the packets of the current epoch left before the
     /// reduction.
+    ///
+    /// Deviation (picoquic's prague.c): the epoch after a reduction does not count, because its
+    /// packets left before, and the unmarked packets increase the window. picoquic counts that
+    /// epoch, and increases the window by 1 - alpha.
     fn is_deaf(&self) -> bool {
         self.alpha.response == Response::Epoch && !matches!(self.state, State::Open)
     }
@@ -214,6 +227,8 @@ impl Prague {
         matches!(self.state, State::Loss { .. }) || self.lost_at.is_some_and(lately)
     }
 
+    /// Deviation (L4STeam's Linux `tcp_prague.c`): a reduction takes effect at once; window and
+    /// pacing do not decrease stepwise.
     fn reduce_to(&mut self, bytes: f64) {
         // At least two packets, as in Linux (`MIN_CWND_RTT`).
         self.window.reduce_to(Bytes(bytes as u64));
@@ -248,8 +263,10 @@ impl Prague {
 }
 
 impl Controller for Prague {
-    /// Paces the initial window over this time, as `prague_init` of `tcp_prague.c` does if
-    /// `net.ipv4.tcp_pace_iw` is set.
+    /// Deviation (L4STeam's Linux `prague_init`): the initial window is paced over the round trip
+    /// of the handshake, as there if `net.ipv4.tcp_pace_iw` is set; else it sends ten packets at
+    /// once (`initial_burst = 10`). Without a handshake, or after a repeated opening, there is no
+    /// round-trip time to pace by, and the window leaves at once.
     fn on_handshake(&mut self, _now: Instant, rtt: Duration) {
         self.srtt = rtt;
     }
@@ -265,7 +282,8 @@ impl Controller for Prague {
             self.state = State::Open;
         }
         self.turn_round(feedback);
-        // Update alpha first, as in RFC 8257 section 3.3: see `dctcp.rs`.
+        // Deviation (L4STeam's Linux `tcp_prague.c`): alpha is updated before the reduction, as in
+        // RFC 8257 section 3.3 (see `dctcp.rs`); Linux reduces first.
         if let (Some(classic), Some(rtt)) = (&mut self.classic, feedback.rtt) {
             classic.sample(rtt);
         }

@@ -23,8 +23,11 @@ impl Stream {
     }
 }
 
-/// Streams in flight, and the delays of the one that is arriving. An incomplete stream
-/// yields no estimate.
+/// Streams in flight, and the delays of the one that is arriving.
+///
+/// Deviation (TR11-007 section II.A): a stream gives no estimate if a packet or its time is
+/// missing, or if it did not leave as planned. The receiver reports each time once, so a lost
+/// acknowledgement loses it.
 #[derive(Default)]
 pub(super) struct Collector {
     streams: VecDeque<Stream>,

@@ -19,6 +19,9 @@ pub(super) struct Rule {
 /// Fraction of the final delay growth below which the delay is at its floor or its turning
 /// point. Cross traffic raises the delay of single packets by one or two transmission
 /// times. A stream of 30 packets at the available bandwidth raises it by six.
+///
+/// Deviation (TR11-007 section II.A): a delay at its floor differs from a turning one by the time
+/// that it stays in the lowest 15 % of its height.
 const FLOOR: f64 = 0.15;
 
 impl Rule {
@@ -42,8 +45,11 @@ impl Rule {
         // A queue that is never empty shrinks while the probing rate is below the available
         // bandwidth, and then grows (TR11-007, observation 1). The trend thus begins at the
         // minimum of the delay. The delay turns slowly there, and cross traffic raises
-        // single packets by more than the stream does. An excursion from there would seem
-        // to end repeatedly, and the search would find it too late.
+        // single packets by more than the stream does.
+        //
+        // Deviation (PathChirp, Ribeiro et al. 2003, section 3): the delay is first compared with
+        // its minimum in the same stream. By the rule for excursions, one from that minimum would
+        // seem to end repeatedly, and the search would find it too late.
         delays.iter().rposition(|d| *d <= least + self.resolution)
     }
 

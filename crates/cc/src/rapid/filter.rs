@@ -35,8 +35,8 @@ impl Filter {
     /// The rate for the next stream in bit/s, if the last stream lasted `length`.
     pub(super) fn next(&mut self, rate: f64, estimate: f64, length: Duration) -> f64 {
         let way = estimate - rate;
-        // The paper swaps its two conditions. A rise towards the estimate takes tau, as its
-        // next sentence says and figures 5 to 8 show.
+        // Deviation (TR11-007 section II.A): a rise towards the estimate takes tau, and a fall eta,
+        // as the next sentence says and figures 5 to 8 show. The printed conditions are swapped.
         let span = if way > 0.0 { self.tau } else { self.eta };
         if length >= span {
             self.reset();
@@ -46,8 +46,9 @@ impl Filter {
         match &mut self.course {
             Course::Exponential => rate + way * (length / span),
             Course::Linear(slope) => {
-                // A ramp keeps its slope until it arrives, unless it must turn or become
-                // steeper to arrive in time.
+                // Deviation (TR11-007 section II.A): with `filter = "linear"`, a ramp keeps its
+                // slope until it arrives, turns, or must become steeper to last no longer than tau
+                // (eta).
                 let wanted = way / span;
                 if wanted * *slope <= 0.0 || wanted.abs() > slope.abs() {
                     *slope = wanted;

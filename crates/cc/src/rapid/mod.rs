@@ -5,6 +5,10 @@
 //! All packets are probes. They leave in streams, each packet with its own exact gap. The
 //! receive times show the highest rate at which the path's queue does not grow, and the
 //! mean rate of the streams follows that rate.
+//!
+//! Deviation (Konda and Kaur 2009): the paper was available only through quotations in TR11-007.
+//! Details that both leave open are ours.
+//! Deviation (TR11-007): packets are not ECN-capable.
 
 use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -40,6 +44,10 @@ const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// Searches for the order of magnitude.
+    ///
+    /// Deviation (TR11-007): start-up has streams with PathChirp's spread of 1.2 and a mean of
+    /// `initial_rate`, and no second stream before the first result. That is 30 packets over 14 ms,
+    /// and not RFC 6928's ten.
     Startup,
     /// Follows the estimate through the filter.
     Steady,
@@ -211,9 +219,9 @@ impl Rapid {
         if last != Some(0) {
             return (estimate, last.is_some());
         }
-        // All packets probed too fast, so the available bandwidth is below the lowest
-        // probing rate. The papers do not say how far below. The delivery rate is an upper
-        // bound.
+        // Deviation (TR11-007 section II.A): if the delays rise from the first packet on, the
+        // estimate is at most the rate at which the stream arrived. The papers do not say how far
+        // the available bandwidth is below the lowest probing rate.
         let bits = (self.mss * (delays.len() as u64 - 1)).as_f64() * 8.0;
         let grown = delays[delays.len() - 1] / 1e9;
         let span = shape.span(self.duration_of(stream.startup, stream.mean)).as_secs_f64();
@@ -303,6 +311,8 @@ impl Controller for Rapid {
                 self.estimate = None;
             }
             self.filter.reset();
+            // Deviation (TR11-007): a congestion event halves the rate, and a timeout restarts (RFC
+            // 5681).
             self.set_rate(self.rate * self.beta);
             changed = true;
         }

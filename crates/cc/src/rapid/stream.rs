@@ -17,6 +17,10 @@ pub(super) struct Shape {
 impl Shape {
     /// A shape of `packets` packets, each of which probes at `spread` times the rate of the
     /// one before.
+    ///
+    /// Deviation (PathChirp, Ribeiro et al. 2003): the spread is 1.045 by default. With 30 packets,
+    /// one of the rates is half a per cent above the mean. If no rate is near the available
+    /// bandwidth, the rate stays below it by up to the spread.
     pub(super) fn new(packets: usize, spread: f64) -> Shape {
         // In units of the first gap.
         let gaps: Vec<f64> =

@@ -149,6 +149,8 @@ const PARAMS: &[Param] = &[
 /// Values of the parameters, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
+    /// Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01): MSS is the size of the flow's packets,
+    /// 1,200 bytes by default; the draft has 1,000.
     pub(super) mss: f64,
     pub(super) is_l4s: bool,
     pub(super) qdelay_target_lo: f64,

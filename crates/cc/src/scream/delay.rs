@@ -120,8 +120,8 @@ impl Delay {
         self.round_at = now;
         let least = std::mem::replace(&mut self.least, f64::MAX);
         if config.competing_flows {
-            // Section 4.5.4 leaves the average of loss_event_rate open; this is that of the long
-            // history.
+            // Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01 section 4.5.4): `loss_event_rate`
+            // is smoothed over 200 round trips, the long history; the draft does not say how.
             let loss = if has_lost { 1.0 } else { 0.0 };
             self.loss_event_rate += (loss - self.loss_event_rate) / LONG as f64;
             self.adjust_target(config);

@@ -159,8 +159,12 @@ impl Scream {
         self.delay.qdelay_avg > self.delay.target / 4.0
     }
 
-    /// Section 4.5.2: whether a loss counts as congestion. A loss that does not is forgotten, so that
-    /// marks and delays count as without it (`setLossEvent` of EricssonResearch/scream).
+    /// Section 4.5.2: whether a loss counts as congestion.
+    ///
+    /// Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01 section 4.5.2): with `conditional_loss`, a
+    /// loss that does not count when the sender detects it has no effect later, as in
+    /// EricssonResearch/scream (`setLossEvent`) and libwebrtc. By the pseudocode, a loss counts
+    /// until the next reaction.
     fn counts_losses(&self) -> bool {
         !self.config.conditional_loss
             || self.loss_rate > marks::LOSS_RATE_THRESHOLD
@@ -303,7 +307,8 @@ impl Controller for Scream {
         self.media.update(now, self.ref_wnd, self.srtt, &self.config);
     }
 
-    /// The draft has no timeout: no report for a second is a loss of all packets.
+    /// Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01): a second without a report is a loss of
+    /// all packets, with `conditional_loss` too; the draft has no timeout.
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
         (self.loss_detected, self.lost_in_round) = (true, true);
         let scale = self.scale();

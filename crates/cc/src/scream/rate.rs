@@ -67,6 +67,10 @@ impl MediaRate {
     }
 
     /// The rate for this reference window, in bytes, and this smoothed round-trip time, in seconds.
+    ///
+    /// Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01 section 6): the encoder's rate is the
+    /// target, without a deduction of RTP's headers, 1 % of full packets. The section wants one,
+    /// and says that moderate errors compensate themselves.
     pub(super) fn update(&mut self, now: Instant, ref_wnd: f64, srtt: f64, config: &Config) {
         let ratio = (config.mss / ref_wnd).min(1.0);
         let mut scale = 1.0 - (ratio - 0.1).clamp(0.0, 0.2);

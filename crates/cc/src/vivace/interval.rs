@@ -4,9 +4,15 @@ use sojourn_units::{Duration, Instant};
 
 /// Least packets of an interval, for a slope of round-trip times (PCC-Uspace, `kMinReliableRtt`,
 /// and one more).
+///
+/// Deviation (Dong et al. 2018, section 4): an interval lasts a smoothed round-trip time, and has
+/// five packets at least.
 const LEAST_PACKETS: u64 = 5;
 /// Packets acknowledged beyond an interval after which its losses are known (RFC 9002
 /// `kPacketThreshold`).
+///
+/// Deviation (Dong et al. 2018, section 4): the outcome of an interval counts once three later
+/// packets are acknowledged. Until it is known, packets leave at the current rate.
 const BEYOND: u64 = 3;
 
 /// The role of an interval in a decision.
@@ -42,8 +48,11 @@ pub(super) struct Interval {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) role: Role,
-    /// The rate at which packets left, Mbit/s, and as a share of the planned one.
+    /// Mbit/s.
+    ///
+    /// Deviation (Dong et al. 2018, section 3): the utility uses the rate at which packets left.
     pub(super) rate_mbps: f64,
+    /// That rate as a share of the planned one.
     pub(super) used: f64,
     pub(super) utility: f64,
     /// The derivative of the utility by the rate, with this latency gradient and these losses.
@@ -141,10 +150,10 @@ impl Interval {
         (self.first..self.next).contains(&number)
     }
 
-    /// Packet `number` was acknowledged at `now`.
-    pub(super) fn acknowledge(&mut self, number: u64, now: Instant, rtt: Duration) {
+    /// Packet `number`, which left at `sent_at`, was acknowledged.
+    pub(super) fn acknowledge(&mut self, number: u64, sent_at: Instant, rtt: Duration) {
         if self.contains(number) {
-            let departed = now.saturating_sub(rtt).since(self.begun);
+            let departed = sent_at.since(self.begun);
             self.slope.add(departed.as_secs_f64(), rtt.as_secs_f64());
         }
     }

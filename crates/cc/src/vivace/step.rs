@@ -7,6 +7,9 @@ pub(super) struct Stepper {
     /// Conversion from the utility's gradient to a change of the rate (theta_0).
     pub(super) factor: f64,
     /// Initial boundary of a change, as a share of the rate (omega_0), and its increment (delta).
+    ///
+    /// Deviation (PCC-Uspace, branch NSDI-2018): the increment is the paper's, 10 %; the authors'
+    /// code has 6 %.
     pub(super) boundary: f64,
     pub(super) increment: f64,
     /// Successive steps in one direction (tau), and whether they raise the rate.

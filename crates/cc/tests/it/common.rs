@@ -60,6 +60,7 @@ pub(crate) fn no_feedback(rtt: Duration) -> Feedback<'static> {
         spurious: false,
         after_timeout: false,
         rtt: None,
+        ack_delay: Duration::ZERO,
         srtt: rtt,
         min_rtt: rtt,
         rate: None,

@@ -220,6 +220,7 @@ impl Run {
             spurious: told.spurious,
             after_timeout: false,
             rtt: told.rtt.map(Duration),
+            ack_delay: Duration::ZERO,
             srtt: Duration(told.srtt),
             min_rtt: self.min_rtt,
             rate: told.rate.map(|(delivered, interval, prior, app_limited)| RateSample {
@@ -352,4 +353,24 @@ fn duplicates_grow_no_window() {
         assert!(windows[1] < windows[0], "{name}: {windows:?}");
         assert!(windows[1] <= 10 * MSS, "{name}: {windows:?}");
     }
+}
+
+/// RFC 9002 section 5.3: the delay of the acknowledgement does not count, and the result is not below the
+/// least round-trip time. A first sample, without a least one, counts as it is.
+#[test]
+fn an_adjusted_round_trip_time_has_no_delay_of_the_acknowledgement() {
+    let ms = Duration::from_millis;
+    let adjusted = |rtt, delay, base| {
+        let feedback = Feedback {
+            rtt: Some(ms(rtt)),
+            ack_delay: ms(delay),
+            ..crate::common::no_feedback(ms(rtt))
+        };
+        feedback.adjusted_rtt(base).expect("it has a sample")
+    };
+    assert_eq!(adjusted(140, 40, ms(90)), ms(100));
+    assert_eq!(adjusted(110, 40, ms(100)), ms(100));
+    assert_eq!(adjusted(90, 40, ms(100)), ms(90));
+    assert_eq!(adjusted(140, 0, ms(100)), ms(140));
+    assert_eq!(adjusted(140, 40, Duration::MAX), ms(140));
 }

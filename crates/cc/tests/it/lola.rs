@@ -329,3 +329,30 @@ fn time_that_the_application_limits_does_not_count() {
     // A millisecond on the curve: K = 9.1 s, so that it is 0.1 segments.
     assert!(d.bytes() - before < MSS.0 / 4, "{}", d.bytes() - before);
 }
+
+/// RFC 5681 section 4.2: a receiver delays the acknowledgement of a lone packet, by 40 ms in Linux. Such a
+/// delay is no queue: slow start goes on (section III-A), and no delay above Q_low is seen (section II).
+#[test]
+fn a_delayed_acknowledgement_is_no_queue() {
+    let delayed = |f: &mut sojourn_cc::Feedback<'static>| {
+        f.rtt = Some(Duration::from_millis(60));
+        f.ack_delay = Duration::from_millis(40);
+    };
+    let mut d = lola(2);
+    for _ in 0..10 {
+        d.ack(|_| {});
+        d.ack(delayed);
+    }
+    assert_eq!(phase(&d), "slow_start");
+    let mut d = cubic_increase(100, &[]);
+    d.spacing = Some(Duration::from_millis(1));
+    (0..500).for_each(|_| d.ack(delayed));
+    assert_eq!(phase(&d), "cubic_increase");
+    // With a queue of 6 ms on top, the delay above the least round-trip time is seen.
+    let queued = |f: &mut sojourn_cc::Feedback<'static>| {
+        f.rtt = Some(Duration::from_millis(66));
+        f.ack_delay = Duration::from_millis(40);
+    };
+    (0..50).for_each(|_| d.ack(queued));
+    assert_eq!(phase(&d), "cwnd_hold");
+}

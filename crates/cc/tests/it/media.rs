@@ -13,6 +13,8 @@ struct Bench {
     rtt: Duration,
     /// Queueing delay of the next packets.
     queue: Duration,
+    /// Further delay of the last packet of each report.
+    jitter: Duration,
     number: u64,
     delivered: u64,
 }
@@ -45,6 +47,7 @@ impl Bench {
             now: Instant(1_000_000_000),
             rtt: Duration::from_millis(25),
             queue: Duration::ZERO,
+            jitter: Duration::ZERO,
             number: 0,
             delivered: 0,
         }
@@ -77,7 +80,10 @@ impl Bench {
             .map(|place| {
                 let sent_at = self.now + gap * place;
                 let number = self.number + place;
-                Received { number, sent_at, received_at: sent_at + one_way, bytes: Bytes(MSS) }
+                let is_last = place + 1 == told.packets;
+                let late = if is_last { self.jitter } else { Duration::ZERO };
+                let received_at = sent_at + one_way + late;
+                Received { number, sent_at, received_at, bytes: Bytes(MSS) }
             })
             .collect();
         self.number += told.packets + told.lost;
@@ -102,6 +108,7 @@ impl Bench {
             is_duplicate: false,
             after_timeout: false,
             rtt: Some(rtt),
+            ack_delay: Duration::ZERO,
             srtt: rtt,
             min_rtt: self.rtt,
             rate: None,
@@ -347,7 +354,7 @@ fn nada_counts_the_packets_of_lost_reports_in_the_receiving_rate() {
 /// gives half of the greatest rate.
 #[test]
 fn nada_rests_where_its_congestion_signal_is_in_balance() {
-    let bench = nada(600, Told { packets: 10, ..Told::default() }, Duration::from_millis(20));
+    let bench = nada(1200, Told { packets: 10, ..Told::default() }, Duration::from_millis(20));
     assert_eq!(bench.cc.probe().phase, "gradual_update");
     let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
     assert!((rate / 750e3 - 1.0).abs() < 0.02, "{rate}");
@@ -361,6 +368,48 @@ fn nada_counts_losses_as_delay() {
     assert_eq!(bench.cc.probe().phase, "gradual_update");
     let rate = bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
     assert!((rate / 375e3 - 1.0).abs() < 0.03, "{rate}");
+}
+
+/// RFC 8698 section 4.2: the ramp-up requires `d_fwd - d_base < QEPS` (10 ms) for all delay samples of
+/// the last LOGWIN (0.5 s), not for filtered delays. A late packet in each report ends it.
+#[test]
+fn nada_ramps_up_only_if_no_packet_was_late() {
+    for (jitter_ms, phase) in [(9, "accelerated_ramp_up"), (11, "gradual_update")] {
+        let mut bench = nada(20, Told { packets: 10, ..Told::default() }, Duration::ZERO);
+        bench.jitter = Duration::from_millis(jitter_ms);
+        (0..2).for_each(|_| {
+            bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() });
+        });
+        assert_eq!(bench.cc.probe().phase, phase, "{jitter_ms} ms");
+        // After LOGWIN it begins again.
+        bench.jitter = Duration::ZERO;
+        (0..7).for_each(|_| {
+            bench.report(Duration::from_millis(100), Told { packets: 10, ..Told::default() });
+        });
+        assert_eq!(bench.cc.probe().phase, "accelerated_ramp_up", "{jitter_ms} ms");
+    }
+}
+
+/// The congestion signal is at most 500 ms, as in the authors' module (cisco/ns3-rmcat,
+/// NADA_PARAM_XMAX). While half of the packets are lost, equations 5 and 7 then give
+/// r - 0.5 (100/500) (500 - 10 RMAX/r)/500 r = 0.9 r + 0.002 RMAX after each 100 ms. A report without
+/// losses lowers the signal only once it is below the bound, so that the rate does not leap.
+#[test]
+fn nada_bounds_its_congestion_signal() {
+    let rate = |bench: &Bench| bench.cc.probe().bandwidth.expect("it has a rate").as_f64();
+    let mut bench = nada(60, Told { packets: 60, ..Told::default() }, Duration::ZERO);
+    let half = Told { packets: 10, lost: 10, ce: 0 };
+    (0..8).for_each(|_| bench.report(Duration::from_millis(100), half));
+    for _ in 0..10 {
+        let before = rate(&bench);
+        bench.report(Duration::from_millis(100), half);
+        let expected = (0.9 * before + 3e3).max(150e3);
+        assert!((rate(&bench) - expected).abs() < 10.0, "{} {expected}", rate(&bench));
+    }
+    let before = rate(&bench);
+    let good = Told { packets: 10, ..Told::default() };
+    bench.report(Duration::from_millis(100), good);
+    assert!(rate(&bench) <= before, "{} {before}", rate(&bench));
 }
 
 /// RFC 8698 equations 11 to 14: the rate-shaping buffer lowers the encoder's rate and raises the

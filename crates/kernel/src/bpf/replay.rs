@@ -12,7 +12,7 @@ use crate::Error;
 const CHUNK: usize = 1024;
 
 /// A call of the controller (`struct event` in `bpf/event.h`).
-pub type Event = [u64; 12];
+pub type Event = [u64; 13];
 
 /// The start of a connection.
 #[derive(Clone, Copy, Debug)]

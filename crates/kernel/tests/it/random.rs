@@ -99,6 +99,7 @@ impl Calls {
             spurious: self.is_one_of(60),
             after_timeout: false,
             rtt: (!self.is_one_of(20)).then_some(rtt),
+            ack_delay: if self.is_one_of(8) { Duration::from_millis(40) } else { Duration::ZERO },
             srtt: Duration(self.srtt),
             min_rtt: Duration::from_millis(20),
             rate: (!self.is_one_of(3)).then_some(rate),

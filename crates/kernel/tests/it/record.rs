@@ -29,7 +29,7 @@ pub(crate) struct Trace {
     pub(crate) mss: u64,
     pub(crate) initial_window: u64,
     /// In the layout of `struct event`.
-    pub(crate) events: Vec<[u64; 12]>,
+    pub(crate) events: Vec<[u64; 13]>,
     /// Window, threshold, and alpha or phase of the simulator's controller after each event.
     pub(crate) results: Vec<[u64; 3]>,
 }
@@ -89,7 +89,7 @@ impl Recorder {
     }
 
     /// Records a call that has been made.
-    fn push(&mut self, event: [u64; 12]) {
+    fn push(&mut self, event: [u64; 13]) {
         let probe = self.inner.probe();
         let ssthresh = probe.ssthresh.map_or(u64::MAX, |bytes| bytes.0);
         self.trace.events.push(event);
@@ -106,7 +106,7 @@ impl Controller for Recorder {
         self.inner.on_sent(now, sent);
         if sent.idle > sent.rto {
             let flags = if sent.retransmission { RETRANSMISSION } else { 0 };
-            self.push([now.0, 2, flags, u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0]);
+            self.push([now.0, 2, flags, u64::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         }
     }
 
@@ -134,12 +134,13 @@ impl Controller for Recorder {
             feedback.next_number,
             feedback.srtt.0,
             0,
+            feedback.ack_delay.0,
         ]);
     }
 
     fn on_timeout(&mut self, now: Instant, in_flight: Bytes) {
         self.inner.on_timeout(now, in_flight);
-        self.push([now.0, 1, 0, u64::MAX, 0, 0, 0, 0, 0, 0, 0, in_flight.0]);
+        self.push([now.0, 1, 0, u64::MAX, 0, 0, 0, 0, 0, 0, 0, in_flight.0, 0]);
     }
 
     fn limits(&self) -> Limits {

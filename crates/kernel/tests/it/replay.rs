@@ -82,13 +82,13 @@ fn assert_simulations_vary(cases: &[Case]) {
     let flags = (0..FLAGS.len() as u32).filter(|bit| NEEDED & 1 << bit == 0);
     for bit in flags {
         let kind = if 1 << bit == RETRANSMISSION { 2 } else { 0 };
-        let is_set = |event: &&[u64; 12]| event[1] == kind && event[2] >> bit & 1 == 1;
+        let is_set = |event: &&[u64; 13]| event[1] == kind && event[2] >> bit & 1 == 1;
         let count = events().filter(is_set).count();
         let all = events().filter(|event| event[1] == kind).count();
         assert!(0 < count && count < all, "flag {bit} in {count} of {all} events");
     }
     for (field, name) in [(3, "RTT"), (5, "acknowledged packet")] {
-        let is_absent = |event: &[u64; 12]| event[1] == 0 && [0, u64::MAX].contains(&event[field]);
+        let is_absent = |event: &[u64; 13]| event[1] == 0 && [0, u64::MAX].contains(&event[field]);
         assert!(events().any(is_absent), "every feedback has an {name}");
     }
 }
@@ -202,14 +202,21 @@ fn assert_close(trace: &Trace, native: &[Outcome]) {
     }
 }
 
-/// Both forms of the response, and both rules for CWR. After 50 round trips, the virtual one counts.
+/// Both forms of the response, both rules for CWR, with and without the suspect epoch. After 50 round
+/// trips, the virtual one counts.
 fn check_prague(seconds: u32) {
-    let forms = [("mark", "virtual"), ("mark", "linux"), ("epoch", "virtual")];
-    let cases = forms.map(|(response, cwr)| {
+    let forms = [
+        ("mark", "virtual", false),
+        ("mark", "virtual", true),
+        ("mark", "linux", false),
+        ("epoch", "virtual", true),
+    ];
+    let cases = forms.map(|(response, cwr, suspect_epoch)| {
         let values = [
             ("arithmetic", choice("integer")),
             ("response", choice(response)),
             ("cwr", choice(cwr)),
+            ("suspect_epoch", Value::Switch(suspect_epoch)),
             ("d", Value::Integer(50)),
         ];
         Case::of_marks("prague", seconds, &values)

@@ -225,13 +225,13 @@ fn marks_and_losses(count: usize) -> Vec<Step> {
 
 /// The same steps as events of the algorithm. `found` has the windows in packets, which decide on the
 /// end of an observation window.
-fn events(steps: &[Step], found: &[Option<State>]) -> Vec<[u64; 12]> {
+fn events(steps: &[Step], found: &[Option<State>]) -> Vec<[u64; 13]> {
     let mut acked = 0;
     let before = found.iter().flatten().map(|state| state.snd_cwnd);
     let event = |(step, cwnd): (&Step, u64)| {
         acked += step.acked;
         let (bytes, flags) = (step.acked * MSS, step.flags & !ENDS_RECOVERY);
-        [step.now_us, 0, flags, NONE, bytes, step.acked, step.ce, 0, acked, acked + cwnd, 0, 0]
+        [step.now_us, 0, flags, NONE, bytes, step.acked, step.ce, 0, acked, acked + cwnd, 0, 0, 0]
     };
     steps[1..].iter().zip(before).map(event).collect()
 }

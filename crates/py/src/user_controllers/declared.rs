@@ -62,6 +62,7 @@ impl Declaration {
             receive_times: self.receive_times,
             // Unknown in advance: the class may read any field of its feedback.
             rate_samples: true,
+            ack_delay: true,
             every_packet: self.every_packet,
             signal: false,
             media: false,

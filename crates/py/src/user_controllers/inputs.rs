@@ -130,8 +130,13 @@ pub(crate) struct Feedback {
     spurious: bool,
     /// A timeout expired, and its losses are not repaired yet.
     after_timeout: bool,
-    /// Round-trip time of the newest acknowledged packet; `None` if it is ambiguous.
+    /// Round-trip time of the newest acknowledged packet; `None` if it is ambiguous. It contains
+    /// `ack_delay_ns`: subtract that to estimate a queue.
     rtt_ns: Option<u64>,
+    /// Longest time for which the receiver may have delayed this acknowledgement, up to 40 ms with
+    /// Linux's receiver; zero if it left at once. QUIC reports the time; over TCP, the last packets of
+    /// a small window wait.
+    ack_delay_ns: u64,
     /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
     srtt_ns: Option<u64>,
     /// Least round-trip time of the connection; `None` before the first sample.
@@ -165,7 +170,7 @@ class_repr! {
     Feedback:
     acked_bytes, acked_packets, lost_bytes, lost_packets, lost_numbers, ce_packets,
     ect0_packets, ect1_packets, loss_event, ecn_event, in_recovery, is_duplicate, spurious, after_timeout,
-    rtt_ns, srtt_ns, min_rtt_ns, rate, delivered_bytes, in_flight_before_bytes, in_flight_bytes,
+    rtt_ns, ack_delay_ns, srtt_ns, min_rtt_ns, rate, delivered_bytes, in_flight_before_bytes, in_flight_bytes,
     cwnd_limited, cwnd_filled, slow_start_to_bytes, largest_acked, next_number, received,
 }
 
@@ -188,6 +193,7 @@ impl Feedback {
             spurious: feedback.spurious,
             after_timeout: feedback.after_timeout,
             rtt_ns: feedback.rtt.map(|rtt| rtt.0),
+            ack_delay_ns: feedback.ack_delay.0,
             // Before the first sample, the contract has zero and the greatest value.
             srtt_ns: Some(feedback.srtt.0).filter(|srtt| *srtt > 0),
             min_rtt_ns: known(feedback.min_rtt),

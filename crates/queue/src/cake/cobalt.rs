@@ -2,8 +2,10 @@
 //! drops packets of flows that do not.
 //!
 //! Unlike CoDel (RFC 8289), COBALT keeps `count` while the sojourn time is below target and
-//! lowers it step by step. The gaps are exact to the nanosecond; Linux approximates 1/sqrt(count)
-//! by Newton steps.
+//! lowers it step by step.
+//!
+//! Deviation (Linux `cobalt_control`): gaps are exact to the nanosecond; Linux takes 1/sqrt(count)
+//! from a table and one Newton step.
 
 use sojourn_units::{Duration, Instant};
 

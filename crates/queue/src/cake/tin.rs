@@ -275,7 +275,10 @@ impl<P: Packet> Tin<P> {
     }
 }
 
-/// The time of `bytes` at `rate`, rounded up, so that no shaper exceeds its rate.
+/// The time of `bytes` at `rate`.
+///
+/// Deviation (Linux `cake_advance_shaper`): the time of a packet is rounded up to the nanosecond,
+/// so that no shaper exceeds its rate.
 pub(super) fn time_for(rate: Rate, bytes: u64) -> Duration {
     Duration((u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(rate.0)) as u64)
 }

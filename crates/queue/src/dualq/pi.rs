@@ -8,9 +8,12 @@ use sojourn_units::{Duration, Instant};
 /// per update. The controller skips any more of them, except the last.
 pub(crate) const MOST_UPDATES: u64 = 100_000;
 
-/// The base probability, updated at every multiple of `tupdate`. Without a timer, each
-/// enqueue and dequeue first catches up on missed updates. The result is the same, because
-/// the head packet alone determines the delay between two events.
+/// The base probability.
+///
+/// Deviation (RFC 9332 appendix A.1): updates are at multiples of `tupdate` from the beginning of
+/// the run, also of an empty queue. There is no timer: the next enqueue or dequeue catches up on
+/// missed updates. The result is the same (for up to 100,000 of them, 25 minutes), because the head
+/// packet alone determines the delay between two events.
 pub(crate) struct Pi {
     target: f64,
     tupdate: Duration,

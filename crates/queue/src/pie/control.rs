@@ -17,8 +17,11 @@ const AUTO_TUNING: [(f64, f64); 6] = [
     (0.1, 2.0),
 ];
 
-/// The control loop, updated at every multiple of `tupdate`. Each enqueue and dequeue first
-/// catches up on missed updates.
+/// The control loop.
+///
+/// Deviation (RFC 8033 section 4.2): updates are at multiples of `tupdate` from the beginning of
+/// the run. The next arrival or departure catches up on missed updates, which gives the values of a
+/// timer.
 pub(super) struct Control {
     /// In seconds.
     target: f64,

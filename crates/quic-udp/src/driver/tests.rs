@@ -119,8 +119,8 @@ fn the_budget_of_the_priority_ends_within_a_step_of_many_connections() {
     let mut driver = driver(BusyClients, 20, || Busy(clock));
     let calls = Arc::new(Mutex::new(Vec::new()));
     assert!(driver.prioritise(Box::new(Noted(Arc::clone(&calls)))));
-    let until = clock.now() + Duration::from_secs(5);
-    // A shared processor needs some steps.
+    let until = clock.now() + Duration::from_secs(60);
+    // A shared processor needs some steps, and a busy one seconds.
     while calls.lock().expect("not poisoned").len() == 1 && clock.now() < until {
         driver.rouse();
         driver.step().expect("steps");

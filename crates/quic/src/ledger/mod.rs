@@ -195,7 +195,7 @@ impl Ledger {
     /// Whether only pacing keeps the sender from filling its window (RFC 9002 section 7.8).
     /// `in_flight`: bytes in flight before an acknowledgement.
     fn is_held(&self, in_flight: u64) -> bool {
-        // Deviation (RFC 9002 7.8): the stack does not report how much data waits, so at least half of
+        // Deviation (RFC 9002 section 7.8): the stack does not report how much data waits, so at least half of
         // the window must be in use, as RFC 7661 section 4.3 has it.
         self.usage.is_held(self.largest_acked) && in_flight.saturating_mul(2) >= self.limits.cwnd.0
     }

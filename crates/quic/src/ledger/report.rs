@@ -19,6 +19,8 @@ pub(super) struct Report {
     acked_packets: u64,
     /// The newest acknowledged packet.
     newest: Option<Newest>,
+    /// Delay of the ACK frame.
+    ack_delay: Duration,
     lost: u64,
     lost_packets: u64,
     /// Number of the newest lost packet.
@@ -70,7 +72,9 @@ impl Ledger {
     /// All packets of the ACK frame are reported; `in_flight` bytes are left, packets included that
     /// will be reported as lost.
     pub(crate) fn on_acks_end(&mut self, now: Instant, in_flight: u64, is_app_limited: bool) {
-        self.report(now).is_acked = true;
+        let ack_delay = self.tally.ack_delay();
+        let report = self.report(now);
+        (report.is_acked, report.ack_delay) = (true, ack_delay);
         self.in_flight = in_flight;
         self.forgotten += self.flight.limit(in_flight);
         if is_app_limited {
@@ -170,6 +174,7 @@ impl Ledger {
             // QUIC's probe timeout deems no packet lost (RFC 9002 section 6.2).
             after_timeout: false,
             rtt,
+            ack_delay: report.ack_delay,
             srtt: self.rtts.map_or(Duration::ZERO, |rtts| rtts.smoothed),
             min_rtt: self.rtts.map_or(Duration::MAX, |rtts| rtts.min),
             rate,

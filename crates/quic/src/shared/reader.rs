@@ -196,6 +196,7 @@ impl Cipher for Received {
             self.tally.begin_acks(self.space);
         }
         frames::for_each_ack(payload, |ack, payload| {
+            self.tally.delayed(ack.delay);
             if dialect::READS_NUMBERS {
                 ack.for_each_range(payload, |range| self.tally.acked(range));
             }

@@ -1,15 +1,9 @@
-//! The four downloads of Huitema, "A Low Latency Internet with L4S" (2022), carried by real stacks:
-//! the tables of `docs/quic.md`.
-//!
-//!     cargo test -p sojourn-quic --all-features downloads -- --nocapture
-//!
-//! prints it; with `UPDATE=1` it writes it into the document, for review.
+//! The four downloads of Huitema, "A Low Latency Internet with L4S" (2022), carried by real stacks
+//! and by the model of QUIC.
 
 use sojourn_sim::RunSummary;
-use sojourn_transport::StackState;
 
 use crate::common::{flow, link, run};
-use crate::table::Table;
 
 /// noq with packets of 1440 bytes, each acknowledged at once.
 pub(crate) const NOQ: &str = r#"{ stack = "noq", mtu = "1440B", ack_every = 1 }"#;
@@ -54,131 +48,76 @@ pub(crate) fn seconds(summary: &RunSummary) -> f64 {
     flow(summary).completion_s.expect("four files in twenty seconds")
 }
 
-/// A row of the table. Only a stack's controller has a count of marks beside the link's.
-fn row(table: &mut Table, name: [&str; 3], (summary, state): &(RunSummary, StackState)) {
-    let (flow, down) = (flow(summary), link(summary, "down"));
-    let heard = if name[0] == "`quic`" { String::new() } else { state.marked.to_string() };
-    table.row(&[
-        name[0].to_owned(),
-        name[1].to_owned(),
-        name[2].to_owned(),
-        format!("{:.2} s", seconds(summary)),
-        down.dropped_packets.to_string(),
-        down.marked_packets.to_string(),
-        heard,
-        format!("{:.1} ms", 1e3 * (flow.rtt_p99_s.unwrap() - flow.rtt_min_s.unwrap())),
-    ]);
+/// Each stack takes the time of the model, within 3 %: a few packets' more waiting in one of four slow
+/// starts. The controller hears of every mark of the link.
+#[track_caller]
+fn assert_as_the_model(control: &str, stacks: &[&str], text: impl Fn(&str) -> String) -> f64 {
+    let modelled = seconds(&run(&text(MODEL), 1).0);
+    let mut most: f64 = 0.0;
+    for stack in stacks {
+        let (summary, state) = run(&text(stack), 1);
+        let (marked, took) = (link(&summary, "down").marked_packets, seconds(&summary));
+        assert_eq!(state.marked, marked, "{control}, {stack}: {state:?}");
+        assert_eq!(state.closed, None, "{control}, {stack}");
+        let ratio = took / modelled;
+        assert!((ratio - 1.0).abs() < 0.03, "{control}, {stack}: {ratio} of the model's time");
+        most = most.max(took);
+    }
+    most
 }
 
-/// Published: under 3.5 s with Prague, 3.8 to 4 s with New Reno. Two targets are missed. Prague with
-/// marks at 1 ms takes 3.63 s and not 3.6 s, because each packet that waits for another is marked.
-/// New Reno takes 3.47 s and not 3.6 to 4.0 s, because the published stack could reduce its window
-/// twice for one overflow.
+const STEP: &str = r#"{ kind = "threshold", ce_threshold = "5ms" }"#;
+
+/// Published: under 3.5 s with Prague and marks at 5 ms.
 #[test]
-fn four_downloads_as_published() {
-    let of = |control, transport, mark| run(&downloads(control, transport, mark, ""), 1);
-    let over = |control, transport, queue| {
-        let step = r#"{ kind = "threshold", ce_threshold = "5ms" }"#;
-        run(&downloads(control, transport, "5ms", "").replace(step, queue), 1)
-    };
-    let mut table = Table::new(&[
-        "transport",
-        "controller",
-        "marks at",
-        "four files",
-        "losses",
-        "marked",
-        "heard",
-        "RTT over the least",
-    ]);
-    let prague = of(PRAGUE, NOQ, "5ms");
-    let modelled = of(PRAGUE, MODEL, "5ms");
-    let low = of(PRAGUE, NOQ, "1ms");
-    let low_modelled = of(PRAGUE, MODEL, "1ms");
-    let dual = over(PRAGUE, NOQ, DUALPI2);
-    let dual_modelled = over(PRAGUE, MODEL, DUALPI2);
-    let plain = of(PRAGUE, PLAIN, "5ms");
-    let reno = over(RENO, NOQ, DROPTAIL);
-    let reno_modelled = over(RENO, MODEL, DROPTAIL);
-    let quinn = [
-        of(PRAGUE, QUINN, "5ms"),
-        of(PRAGUE, QUINN_PLAIN, "5ms"),
-        of(PRAGUE, QUINN, "1ms"),
-        over(PRAGUE, QUINN, DUALPI2),
-        over(RENO, QUINN, DROPTAIL),
-    ];
-    row(&mut table, ["noq", "Prague", "5 ms"], &prague);
-    row(&mut table, ["noq without TLS", "Prague", "5 ms"], &plain);
-    row(&mut table, ["quinn", "Prague", "5 ms"], &quinn[0]);
-    row(&mut table, ["quinn without TLS", "Prague", "5 ms"], &quinn[1]);
-    row(&mut table, ["`quic`", "Prague", "5 ms"], &modelled);
-    row(&mut table, ["noq", "Prague", "1 ms"], &low);
-    row(&mut table, ["quinn", "Prague", "1 ms"], &quinn[2]);
-    row(&mut table, ["`quic`", "Prague", "1 ms"], &low_modelled);
-    row(&mut table, ["noq", "Prague", "DualPI2"], &dual);
-    row(&mut table, ["quinn", "Prague", "DualPI2"], &quinn[3]);
-    row(&mut table, ["`quic`", "Prague", "DualPI2"], &dual_modelled);
-    row(&mut table, ["noq", "New Reno", "–"], &reno);
-    row(&mut table, ["quinn", "New Reno", "–"], &quinn[4]);
-    row(&mut table, ["`quic`", "New Reno", "–"], &reno_modelled);
-    table.publish_in("quic.md");
-    for (summary, state) in [&prague, &plain, &low, &dual, &reno].into_iter().chain(&quinn) {
-        assert_eq!(state.marked, link(summary, "down").marked_packets, "{state:?}");
-        assert_eq!(state.closed, None);
-    }
-    assert!(seconds(&prague.0) < 3.5, "the published time");
-    let pairs = [
-        (&prague, &modelled),
-        (&low, &low_modelled),
-        (&dual, &dual_modelled),
-        (&reno, &reno_modelled),
-        (&quinn[0], &modelled),
-        (&quinn[1], &modelled),
-        (&quinn[2], &low_modelled),
-        (&quinn[3], &dual_modelled),
-        (&quinn[4], &reno_modelled),
-    ];
-    for ((real, _), (modelled, _)) in pairs {
-        let ratio = seconds(real) / seconds(modelled);
-        assert!((ratio - 1.0).abs() < 0.03, "{ratio} of the model's time");
-    }
-    assert!(seconds(&dual.0) < 3.6, "the stack's own pacer took 15.7 s");
-    assert_eq!(link(&reno.0, "down").marked_packets, 0, "without ECN");
+fn prague_downloads_as_published() {
+    let all = [NOQ, PLAIN, QUINN, QUINN_PLAIN];
+    let most = assert_as_the_model("Prague", &all, |by| downloads(PRAGUE, by, "5ms", ""));
+    assert!(most < 3.5, "{most} s");
 }
 
-/// Every controller that the stack can serve, beside the model: the second table.
+/// With marks at 1 ms, each packet that waits for another one is marked; over DualPI2, bursts of a
+/// pacer would be. The stack's own pacer took 15.7 s there.
+#[test]
+fn short_queues_hardly_slow_the_stacks() {
+    let stacks = [NOQ, QUINN];
+    let low = assert_as_the_model("Prague", &stacks, |by| downloads(PRAGUE, by, "1ms", ""));
+    let dual = assert_as_the_model("Prague", &stacks, |by| {
+        downloads(PRAGUE, by, "5ms", "").replace(STEP, DUALPI2)
+    });
+    // A fifth of a second more than the published time is a twentieth of four files.
+    assert!(low < 3.7 && dual < 3.7, "{low} s, {dual} s");
+}
+
+/// New Reno's packets are not ECN-capable, as in the published test. It is not slower than the
+/// published 3.8 to 4 s: RFC 9002 section 7.3.2 reduces the window once for an overflow, and the
+/// published stack could do so twice (`variants.rs`).
+#[test]
+fn new_reno_fills_the_buffer_without_marks() {
+    let text = |by: &str| downloads(RENO, by, "5ms", "").replace(STEP, DROPTAIL);
+    let most = assert_as_the_model("New Reno", &[NOQ, QUINN], text);
+    assert!(most < 3.8, "{most} s");
+    assert_eq!(link(&run(&text(NOQ), 1).0, "down").marked_packets, 0, "without ECN");
+}
+
+/// Every controller that the stack can serve takes the time of the model. LoLa alone does not: it
+/// compares with the least round-trip time, which is that of a small packet of the handshake in a
+/// stack, and that of a full packet in the model, which needs 1.15 ms on this link; its `q_low` is 1
+/// ms. The stack's greater window can only help.
 #[test]
 fn every_controller_as_in_the_model() {
-    let mut table = Table::new(&[
-        "controller",
-        "noq",
-        "quinn",
-        "`quic`",
-        "losses: noq",
-        "quinn",
-        "`quic`",
-        "marked: noq",
-        "quinn",
-        "`quic`",
-    ]);
     for info in sojourn_cc::Catalogue::shipped().infos() {
         if sojourn_quic::noq::LACKS.of(&info.needs).is_some() {
             continue;
         }
-        let control = format!("\"{}\"", info.name);
-        let runs = [NOQ, QUINN, MODEL].map(|by| run(&downloads(&control, by, "5ms", ""), 1));
-        let mut cells = vec![format!("`{}`", info.name)];
-        cells.extend(runs.iter().map(|(run, _)| format!("{:.2} s", seconds(run))));
-        let dropped = |(run, _): &(RunSummary, _)| link(run, "down").dropped_packets;
-        let marked = |(run, _): &(RunSummary, _)| link(run, "down").marked_packets;
-        cells.extend(runs.iter().map(|run| dropped(run).to_string()));
-        cells.extend(runs.iter().map(|run| marked(run).to_string()));
-        table.row(&cells);
-        for run in &runs[..2] {
-            assert_eq!(run.1.marked, marked(run), "{}: {:?}", info.name, run.1);
+        let text = |by: &str| downloads(&format!("\"{}\"", info.name), by, "5ms", "");
+        if info.name == "lola" {
+            let [stack, model] = [NOQ, MODEL].map(|by| seconds(&run(&text(by), 1).0));
+            assert!(stack < 1.03 * model, "lola: {stack} s of {model} s");
+        } else {
+            assert_as_the_model(info.name, &[NOQ], text);
         }
     }
-    table.publish_in("quic.md");
 }
 
 /// The keys of TLS differ from run to run. The recorded results are equal.

@@ -1,15 +1,11 @@
-//! Text in the repository that a test computes. The tests of other crates include this file.
+//! Text in the repository that a test computes.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Asserts that `renew` does not change the text of `file`, relative to the root of the repository.
 /// With `UPDATE=1`, writes the renewed text instead, for review.
 #[track_caller]
 pub(crate) fn generated(file: &str, renew: impl FnOnce(&str) -> String) {
-    // Tests run concurrently, and several write the same file.
-    static FILES: Mutex<()> = Mutex::new(());
-    let _guard = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
     let renewed = renew(&text);

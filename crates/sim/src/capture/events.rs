@@ -1,7 +1,8 @@
 //! The transport events of each connection as qlog, one file for each end.
 //!
-//! A TCP connection is written like a QUIC one: its transmissions have numbers, as QUIC's packets
-//! do, and its acknowledgements name them. `protocol_types` identifies it as TCP.
+//! Deviation (draft-ietf-quic-qlog-quic-events-12): qlog has no schema for TCP. A TCP connection
+//! has the events of a QUIC one: its transmissions have numbers, as QUIC's packets do, and its
+//! acknowledgements name them. `protocol_types` identifies it as TCP.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,9 @@ use crate::tap::{Carried, Passage, Wiring};
 const BELOW_QUIC: u32 = 28;
 const BELOW_TCP: u32 = 20;
 /// Greatest number of ranges in an acknowledgement, as in the QUIC profile.
+///
+/// Deviation (RFC 2018 section 3): TCP's acknowledgement in qlog names packet numbers in up to 32
+/// ranges; the simulated one names segments, in up to `sack_ranges`.
 const MOST_RANGES: usize = 32;
 /// Bytes buffered in all files together, unless the pieces would become too small.
 const MOST_WAITING: usize = 1 << 26;
@@ -149,6 +153,9 @@ impl Events {
         self.connections[id].sender.log.lost(now.0, number, trigger);
     }
 
+    /// Deviation (draft-ietf-quic-qlog-quic-events-12 section 7.2): metrics are written after the
+    /// sender has sent all that the window allows, not between an acknowledgement and the packets
+    /// that it releases.
     pub(super) fn vitals(&mut self, now: Instant, id: usize, vitals: &Vitals) {
         let log = &mut self.connections[id].sender.log;
         log.metrics(now.0, &metrics(vitals));

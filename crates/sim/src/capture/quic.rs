@@ -1,5 +1,9 @@
-//! The headers of a QUIC connection: UDP, and the short header of RFC 9000 section 17.3.1, with the
-//! packet number in the clear. The payload cannot be decrypted, since it is empty.
+//! The headers of a QUIC connection: UDP, and the short header of RFC 9000 section 17.3.1.
+//!
+//! Deviation (RFC 9001 section 5): packets are not encrypted, because the simulator has no keys.
+//! The packet number is in the clear, and zeros follow the header.
+//! Deviation (RFC 9000 section 10): a capture begins with an open connection; it has no handshake
+//! and no CONNECTION_CLOSE.
 
 use sojourn_scenario::Transport;
 use sojourn_trace::export::packet::{Captured, End, Ip, quic};

@@ -1,7 +1,9 @@
 //! The headers of a TCP connection, made from the simulator's packets.
 //!
-//! The handshake is not written: a capture begins with an open connection. Sequence numbers count
-//! from the initial one plus 1, as after a SYN.
+//! Sequence numbers count from the initial one plus 1, as after a SYN.
+//!
+//! Deviation (RFC 9293 sections 3.5 and 3.6): a capture begins with an open connection; it has no
+//! handshake and no FIN. With Fast Open, the data of the SYN are a separate packet.
 
 use std::collections::VecDeque;
 
@@ -17,6 +19,9 @@ use super::stream::{InNetwork, Stream};
 /// IPv4's header is part of the scenario's `header`.
 const IP_HEADER: usize = 20;
 /// Headers with room for timestamps: 12 bytes beside the 40 of IP and TCP.
+///
+/// Deviation (RFC 7323 section 3.2): a capture has timestamps if `header` is 52 bytes or more, for
+/// any value of `timestamps`.
 const WITH_TIMESTAMPS: usize = 52;
 /// Linux ticks once a millisecond (`TCP_TS_HZ`).
 const TICK_NS: u64 = 1_000_000;
@@ -207,6 +212,10 @@ impl TcpWire {
     }
 
     /// SACK blocks: first the duplicates (RFC 2883 section 4), then the latest changes.
+    ///
+    /// Deviation (RFC 2018 section 3): an acknowledgement in a capture has up to three SACK blocks
+    /// with timestamps and four without, for any value of `sack_ranges`, and they make it longer
+    /// than the simulated one.
     fn sack(&self, ack: &Ack) -> Vec<(u32, u32)> {
         let duplicate = ack.duplicates().map(|range| (range.start, range.end));
         let ranges = ack.ranges().iter().map(|range| (range.start, range.end));

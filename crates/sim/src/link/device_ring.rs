@@ -5,8 +5,9 @@
 //! discipline can neither drop nor mark them. Byte queue limits admit as many bytes as the ring
 //! needs to stay busy while the discipline has more, and reduce the limit by the unused part.
 //!
-//! A packet is complete here when the device begins to send it. Drivers report it later, several at
-//! a time.
+//! Deviation (Linux dynamic_queue_limits.c): a packet of a `ring` is complete when the device
+//! begins to send it. Drivers report it later, several at a time, and therefore need a higher
+//! limit.
 
 use std::collections::VecDeque;
 

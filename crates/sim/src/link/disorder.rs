@@ -47,8 +47,15 @@ impl<M: Metering> Link<M> {
         }
     }
 
-    /// A packet leaves, followed by its copy if the wire makes one. As in netem, the copy uses no
-    /// capacity, is not lost here, and has its own jitter and order.
+    /// A packet leaves, followed by its copy if the wire makes one. As in netem, the copy has its
+    /// own
+    /// jitter and order.
+    ///
+    /// Deviation (Linux sch_netem.c): reordering and copies happen on the wire, after the link's
+    /// queue and rate, so that a copy uses no capacity.
+    /// Deviation (Linux sch_netem.c): a lost packet has no copy; netem passes one copy of a packet
+    /// that it chose for both. A copy follows its original and is not lost; netem enqueues it
+    /// before the original, as another packet.
     #[inline(never)]
     pub(crate) fn put_on_wire(&mut self, at: Instant, mut packet: Packet, events: &mut EventQueue) {
         let Wire { line, copies, link, damage, .. } = &mut self.wire;

@@ -44,6 +44,10 @@ impl DelayLine {
     ///
     /// The host behind the link processes each packet later by one draw from [0, `host_noise`), in
     /// order.
+    ///
+    /// Deviation (ns-2 `overhead_`): `host_noise` belongs to the link in front of a host, also for
+    /// flows that go on to another link, and a route without links has none. In ns-2, it delays the
+    /// packets that a sender sends.
     pub(crate) fn new(
         spec: &Link,
         host_noise: Duration,
@@ -202,6 +206,11 @@ impl DelayLine {
 
     /// Arrival time of a packet that leaves now. If the delay shrinks, the packet queues behind
     /// those in flight.
+    ///
+    /// Deviation (Linux sch_netem.c): packets with jitter keep their order without `reorder`;
+    /// netem's do so only if it has a rate.
+    /// Deviation (RFC 8868 section 4.5.2): packets of all flows keep their order, not only those of
+    /// one flow.
     #[inline(always)]
     fn arrival(&mut self, now: Instant) -> Instant {
         let arrival = self.own_arrival(now);
@@ -210,6 +219,10 @@ impl DelayLine {
     }
 
     /// As above, regardless of packets in flight.
+    ///
+    /// Deviation (Linux sch_netem.c): jitter is uniform above the delay; netem's is around it.
+    /// Deviation (RFC 8868 section 4.5.3): jitter is uniform; there, it is the absolute value of a
+    /// Gaussian.
     #[inline(always)]
     fn own_arrival(&mut self, now: Instant) -> Instant {
         let mut arrival = now + self.delay;
@@ -341,6 +354,8 @@ impl Losses {
                 self.since = (self.since + 1) % every;
                 self.since == 0
             }
+            // Deviation (Linux sch_netem.c): the state changes before the draw of the loss; netem
+            // draws by the state before the change.
             Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
                 let flips = self.draws.next() < if self.bad { r } else { p };
                 self.bad ^= flips;

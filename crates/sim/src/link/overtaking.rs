@@ -24,6 +24,7 @@ pub(crate) enum Turn {
 #[derive(Debug)]
 enum Rule {
     None,
+    /// Deviation (Linux sch_netem.c): `reorder` may delay packets by `late`, which netem lacks.
     Late {
         event: RandomEvent,
         late: Duration,

@@ -113,6 +113,9 @@ impl Oracle {
     /// Passes an announcement from a link to its listeners. It takes as long as a packet that
     /// arrives there now and waits behind the queue (TR11-007 section IV: RTT + D). A direct signal
     /// does not wait.
+    ///
+    /// Deviation (TR11-007 section IV): a signal about traffic without control waits as in a FIFO,
+    /// with every kind of queue. On a trace it does not wait.
     fn pass_on<M: Metering>(
         &mut self,
         run: &Run,

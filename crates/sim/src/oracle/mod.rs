@@ -59,6 +59,9 @@ struct Input {
 
 impl Input {
     /// The flow's share of the capacity that flows without control leave, as a rate of payload.
+    ///
+    /// Deviation (A lower bound on latency spikes, section II): several flows with signals share
+    /// the bottleneck evenly; the paper has one sender.
     fn share(&self) -> Rate {
         let taken: u64 = self.cross.values().map(|rate| rate.0).fold(0, u64::saturating_add);
         let left = self.rate.0.saturating_sub(taken);

@@ -7,6 +7,9 @@ use crate::loops::Delays;
 use crate::timeline::steps;
 
 /// A trace's capacity is signalled as its mean over intervals of this length.
+///
+/// Deviation (A lower bound on latency spikes): the paper's sender knows the capacity at any time;
+/// that of a trace, which has opportunities to send, is signalled as the mean of 10 ms.
 pub(crate) const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
 /// One signal in flight.
@@ -135,7 +138,8 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
 }
 
 /// `d_signal` of "A Lower Bound on Latency Spikes": from the bottleneck's queue via the receiver to
-/// the sender. On the direct path, it equals the time that packets take to reach the queue.
+/// the sender. On the direct path, it equals the time that packets take to reach the queue, so that
+/// d is twice the delay to the bottleneck.
 pub(crate) fn signal_delay(
     delays: &Delays,
     flow: &Flow,

@@ -19,6 +19,11 @@ pub(crate) struct Bounds {
     pub(crate) full: Option<Duration>,
     /// For the rate that the link carried in the loop delay before. A sender clocked by
     /// acknowledgements keeps this rate until it can learn of the change.
+    ///
+    /// Deviation (A lower bound on latency spikes, section III): the corrected bound takes the rate
+    /// in the greatest loop delay of the flows; the paper does not say which, and its data have
+    /// that of the last second, which also covers older windows. `sojourn paper run latency-spike`
+    /// keeps the second for its comparison with the testbed.
     pub(crate) corrected: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
@@ -172,9 +177,14 @@ impl History {
         change.next_at >= change.at + delay
     }
 
-    /// The bound next to other changes, or through a ramp. It holds for one sender with the mean
-    /// loop delay that also drains its own queue, over the arrivals before the next change. Until
-    /// this change is complete, the sender sends at most at rate `most`.
+    /// The bound next to other changes, or through a ramp, over the arrivals before the next
+    /// change.
+    /// Until this change is complete, the sender sends at most at rate `most`.
+    ///
+    /// Deviation (A lower bound on latency spikes, equation 2): for changes closer to each other
+    /// than a loop and its queue, for ramps and for outages, the bound holds for one sender with
+    /// the mean loop delay that also drains its own queue. The paper's sender never drains, and its
+    /// formula would be no bound after the first change.
     fn among_others(
         &self,
         change: &CapacityChange,
@@ -201,6 +211,10 @@ impl History {
 }
 
 /// Time to drain the link's full buffer at the new capacity.
+///
+/// Deviation (A lower bound on latency spikes, equation 3): drops by an AQM are not part of the
+/// bound, as those of a full buffer are. A spike may stay below it if the AQM dropped packets
+/// instead of delaying them.
 fn held(scenario: &Scenario, change: &CapacityChange) -> Duration {
     let link = &scenario.links[change.link];
     let packets = |count: u64| {

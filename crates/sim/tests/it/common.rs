@@ -71,6 +71,13 @@ pub(crate) fn assert_near(found: f64, expected: f64, within: f64, what: &str) {
     assert!(off <= within, "{what}: {found} is not within {within} of {expected}");
 }
 
+/// Asserts that `found` differs from `expected` by at most this share of it.
+#[track_caller]
+pub(crate) fn assert_within(found: f64, expected: f64, share: f64, what: &str) {
+    let off = found / expected - 1.0;
+    assert!(off.abs() <= share, "{what}: {found} is {:+.1} % from {expected}", 100.0 * off);
+}
+
 /// Fairness index of Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (1984): 1 if all
 /// shares are equal, 1/n if one flow has everything.
 pub(crate) fn jain(shares: &[f64]) -> f64 {

@@ -180,7 +180,7 @@ fn the_shipped_scenario_shows_the_value_of_validation() {
 }
 
 /// RFC 8888 section 5 keeps lost reports apart from lost media. If half of the reports are lost, a video
-/// keeps more than half of its goodput, as docs/damage.md has it.
+/// keeps more than half of its goodput.
 #[test]
 fn lost_reports_do_not_starve_a_video() {
     let goodput = |control: &str, back: &str| {

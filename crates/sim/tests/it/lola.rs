@@ -1,10 +1,8 @@
 //! LoLa in the experiments of its paper (Hock et al. 2017, section V): queueing delay, utilisation,
-//! absence of loss, and fairness at different round-trip times. The table is in `docs/lola.md`;
-//! `UPDATE=1` rewrites it.
+//! absence of loss, and fairness at different round-trip times.
 
 use crate::common::{flow, jain, link, scenario, simulate};
 use crate::series::{flow_phases, flow_series, link_series};
-use crate::table::Table;
 use sojourn_sim::Outcome;
 
 /// The paper's values (section V-A), in milliseconds.
@@ -38,8 +36,6 @@ struct Found {
     used: f64,
     dropped: u64,
     jain: f64,
-    /// Maximum queueing delay before the second flow starts, in milliseconds.
-    start: f64,
 }
 
 impl Case {
@@ -79,8 +75,16 @@ start = "{SECOND_S}s"
         self.mbit * 1e6 / 8e3
     }
 
-    /// Bound of the queueing delay in milliseconds if the smaller flow has `share` of the rate:
-    /// derived in `docs/lola.md`.
+    /// Bound of the queueing delay in milliseconds if the smaller flow has `share` of the rate, s.
+    ///
+    /// In the worst case only the smaller flow adds to its window. Each byte that it adds raises its
+    /// Q_data by s, so that its window grows by X'(t) / s, and Q_data is behind X by
+    /// X'(t) T (1/s - 1). T is the round trip at Q_target, `t_measure`, and the time to its next
+    /// acknowledgement. The queue of capacity C exceeds Q_target when
+    /// X(t) - X'(t) T (1/s - 1) = s C Q_target, and grows by (X(t + T) - X(t)) / s until the flow
+    /// measures that. One acknowledgement releases two packets at once, so that two packets of each
+    /// flow add to this. X is that of one t: both flows begin the round together, as they do once
+    /// `t_sync` has synchronised them.
     fn bound(&self, share: f64) -> f64 {
         let rtt = self.rtts[0].max(self.rtts[1]);
         // The receiver acknowledges every second packet.
@@ -127,7 +131,6 @@ start = "{SECOND_S}s"
             used: sum(1) / sum(2),
             dropped: dropped + repeated,
             jain: jain(&goodput.each_ref().map(|flow| mean(&flow[last.clone()]))),
-            start: greatest(&delay[..second]),
         }
     }
 
@@ -148,10 +151,12 @@ start = "{SECOND_S}s"
         rounds
     }
 
-    /// Asserts the paper's claims and returns the row of the table.
-    fn row(&self) -> [String; 10] {
-        let found = self.find();
-        let Found { rounds, used, dropped, jain, start } = &found;
+    /// Asserts the paper's claims: the queue ends a round above Q_target and below the bound, no
+    /// packet is lost, and the flows share. A round ends with a reduction by 5 %. The cubic function
+    /// regains it, and a quarter of the 5 % is missing on average in that part of the round, which is
+    /// the longer the longer the round trip.
+    fn check(&self) {
+        let Found { rounds, used, dropped, jain } = &self.find();
         let what = self.name();
         assert!(rounds.len() >= 2, "{what}: {} rounds", rounds.len());
         for Round { rows, peak, bound } in rounds {
@@ -161,30 +166,7 @@ start = "{SECOND_S}s"
         let enough = if self.rtts.contains(&101.0) { 0.98 } else { 0.99 };
         assert!(*used > enough, "{what}: {used} of the capacity");
         assert_eq!(*dropped, 0, "{what}: dropped");
-        if self.rtts[0] < self.rtts[1] {
-            assert!(*jain > 0.95, "{what}: Jain's index {jain}");
-        }
-        let range = |of: fn(&Round) -> f64| {
-            let all = || rounds.iter().map(of);
-            format!("{:.2} to {:.2} ms", all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max))
-        };
-        let rtt = match self.rtts {
-            [a, b] if a == b => format!("{a} ms"),
-            [a, b] => format!("{a} and {b} ms"),
-        };
-        let rate = if self.mbit < 1e3 { "100 Mbit/s" } else { "10 Gbit/s" };
-        [
-            rate.to_owned(),
-            rtt,
-            self.seconds.to_string(),
-            rounds.len().to_string(),
-            range(|round| round.peak),
-            range(|round| round.bound),
-            format!("{used:.4}"),
-            dropped.to_string(),
-            format!("{jain:.3}"),
-            format!("{start:.1} ms"),
-        ]
+        assert!(*jain > 0.95, "{what}: Jain's index {jain}");
     }
 }
 
@@ -206,59 +188,36 @@ fn greatest(all: &[f64]) -> f64 {
     all.iter().copied().fold(0.0, f64::max)
 }
 
-/// Runs the case and compares its row with the document's.
-#[track_caller]
-fn publish(mbit: f64, rtts: [f64; 2], seconds: f64) {
-    let mut table = Table::new(&[
-        "rate", "base RTT", "seconds", "rounds", "peak", "bound", "used", "dropped", "Jain",
-        "start",
-    ]);
-    table.row(&Case { mbit, rtts, seconds }.row());
-    table.publish_rows_in("lola.md", 2);
+fn check(mbit: f64, rtts: [f64; 2], seconds: f64) {
+    Case { mbit, rtts, seconds }.check();
 }
 
-/// Figure 5, at the base round-trip times of figure 4c.
+/// Figure 5, at the least and the greatest base round-trip time of figure 4c.
 #[test]
 fn at_100_mbit() {
-    for rtt in [5.0, 21.0, 61.0, 101.0] {
-        publish(100.0, [rtt, rtt], 120.0);
-    }
+    check(100.0, [5.0, 5.0], 60.0);
+    check(100.0, [101.0, 101.0], 60.0);
 }
 
 #[test]
 fn at_100_mbit_with_different_round_trip_times() {
-    publish(100.0, [21.0, 101.0], 120.0);
+    check(100.0, [21.0, 101.0], 120.0);
 }
 
 /// Figures 4a to 4c.
 #[test]
-fn at_10_gbit_and_5_ms() {
-    publish(10_000.0, [5.0, 5.0], 25.0);
-}
-
-#[test]
-#[ignore = "37 million packets: in `make test-all`"]
-fn at_10_gbit_and_21_ms() {
-    publish(10_000.0, [21.0, 21.0], 45.0);
+#[ignore = "180 million packets: in `make test-all`"]
+fn at_10_gbit() {
+    check(10_000.0, [5.0, 5.0], 25.0);
+    check(10_000.0, [21.0, 21.0], 45.0);
+    check(10_000.0, [101.0, 101.0], 150.0);
 }
 
 /// Figure 4d.
 #[test]
 #[ignore = "40 million packets: in `make test-all`"]
 fn at_10_gbit_with_different_round_trip_times() {
-    publish(10_000.0, [21.0, 101.0], 50.0);
-}
-
-#[test]
-#[ignore = "65 million packets: for the document"]
-fn at_10_gbit_and_61_ms() {
-    publish(10_000.0, [61.0, 61.0], 80.0);
-}
-
-#[test]
-#[ignore = "125 million packets: for the document"]
-fn at_10_gbit_and_101_ms() {
-    publish(10_000.0, [101.0, 101.0], 150.0);
+    check(10_000.0, [21.0, 101.0], 50.0);
 }
 
 /// Figure 6 at a hundredth of its rate: eighteen flows, one more every four seconds. The queue
@@ -269,7 +228,7 @@ fn many_flows_keep_the_same_queue_and_share_it() {
     const FLOWS: usize = 18;
     let scenario = scenario(&format!(
         r#"
-duration = "200s"
+duration = "130s"
 start_jitter = "0s"
 host_noise = "0s"
 record = {{ interval = "100ms" }}
@@ -294,7 +253,7 @@ stagger = "4s"
     let settled = || rows.iter().filter(|[t, ..]| *t > 80.0);
     let bound = bound_of_many(FLOWS as f64);
     // Each ten seconds contain several rounds.
-    for from in (80..200).step_by(10).map(f64::from) {
+    for from in (80..130).step_by(10).map(f64::from) {
         let within = settled().filter(|[t, ..]| (from..from + 10.0).contains(t));
         let peak = greatest(&within.map(|[_, wait, _]| wait * 1e3).collect::<Vec<_>>());
         assert!(peak > Q_TARGET && peak <= bound, "from {from} s: {peak} of {bound} ms");
@@ -305,19 +264,18 @@ stagger = "4s"
     let rates: Vec<_> = (1..=FLOWS)
         .map(|flow| {
             let rows = flow_series(&outcome, &format!("f-{flow}"), ["t_s", "goodput_bps"]);
-            let late = rows.iter().filter(|[t, _]| *t > 150.0);
+            let late = rows.iter().filter(|[t, _]| *t > 100.0);
             mean(&late.map(|[_, bps]| *bps).collect::<Vec<_>>())
         })
         .collect();
     let jain = jain(&rates);
-    println!("peak bound {bound:.1} ms, used {used:.4}, Jain {jain:.4}");
     assert!(jain > 0.95, "{jain}: {rates:?}");
 }
 
-/// Queueing delay that `n` equal flows over 100 Mbit/s and 21 ms add beyond Q_target, derived in
-/// `docs/lola.md`: equal flows have no lag.
+/// Bound of the queueing delay of `n` equal flows over 100 Mbit/s and 21 ms, which have no lag
+/// ([`Case::bound`]).
 fn bound_of_many(n: f64) -> f64 {
-    let case = Case { mbit: 100.0, rtts: [21.0; 2], seconds: 200.0 };
+    let case = Case { mbit: 100.0, rtts: [21.0; 2], seconds: 130.0 };
     let pair = 2.0 * 1500.0 / case.capacity();
     let payload = case.capacity() * 1448.0 / 1500.0;
     let span = case.rtts[0] + Q_TARGET + T_MEASURE + pair * n;

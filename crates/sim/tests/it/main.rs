@@ -18,8 +18,6 @@ mod determinism;
 mod disorder;
 mod emulation;
 mod fill;
-#[path = "../../../scenario/tests/it/generated.rs"]
-mod generated;
 mod handshake;
 mod ideal;
 mod laws;
@@ -38,7 +36,7 @@ mod prague;
 mod rapid;
 mod receive_windows;
 mod recovery;
-mod recovery_matrix;
+mod recovery_cost;
 #[path = "../../../queue/tests/it/common.rs"]
 mod rig;
 mod ring;
@@ -49,9 +47,9 @@ mod segmentation;
 mod series;
 mod shipped;
 mod small_queues;
+mod small_windows;
 mod sources;
 mod spikes;
-mod table;
 mod ties;
 mod unavoidable;
 mod vivace;

@@ -1,8 +1,6 @@
 //! Nested queues before a link: a shaper, fair queueing over an AQM, acknowledgements before data.
-//! The table is in `docs/nested-queues.md`; `UPDATE=1` rewrites it.
 
 use crate::common::{assert_near, flow, link, run};
-use crate::table::Table;
 use sojourn_sim::RunSummary;
 
 /// A file of eight full packets of 1500 bytes, which the initial window sends at once.
@@ -93,17 +91,6 @@ fn a_shaper_over_fair_queueing_over_an_aqm_is_a_link_with_fq_codel() {
         let link = link(run, "bottleneck");
         [link.queue_delay_p50_s.unwrap(), link.queue_delay_p99_s.unwrap()]
     };
-    let mut table =
-        Table::new(&["in front of the link", "near", "far", "median delay", "99th percentile"]);
-    let labels = ["`fq_codel`", "`drr` over `codel`", "`htb` over `drr` over `codel`"];
-    for (found, label) in runs.iter().zip(labels) {
-        let rate = if label.contains("htb") { "1 Gbit/s" } else { "50 Mbit/s" };
-        let goodputs = ["near", "far"].map(|name| flow(found, name).goodput_bps / 1e6);
-        let goodputs = goodputs.map(|mbit| format!("{mbit:.2} Mbit/s"));
-        let delays = delays(found).map(|s| format!("{:.2} ms", s * 1e3));
-        table.row(&[vec![format!("{rate}, {label}")], goodputs.to_vec(), delays.to_vec()].concat());
-    }
-    table.publish_in("nested-queues.md");
     let [right, others @ ..] = &runs;
     for found in others {
         for name in ["near", "far"] {

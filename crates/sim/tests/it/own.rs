@@ -16,6 +16,7 @@ const NEEDS: Needs = Needs {
     ecn: EcnUse::Classic,
     receive_times: false,
     rate_samples: false,
+    ack_delay: false,
     every_packet: false,
     signal: false,
     media: false,

@@ -1,5 +1,5 @@
 //! The test cases of RFC 8867 (`scenarios/rmcat`) and the named kinds of traffic
-//! (`scenarios/traffic`). docs/media.md has the figures, which `benches/media.py` writes.
+//! (`scenarios/traffic`). `studies/media` has the figures.
 
 use crate::common::{as_written, link, run_all, shipped};
 use sojourn_sim::{FlowSummary, MediaSummary, RunSummary, Simulation};
@@ -16,16 +16,31 @@ fn case(file: &str) -> Vec<RunSummary> {
 }
 
 /// RFC 8867 section 5.1: the rate converges to the capacity after each of its three changes. The RFC
-/// has no limits; those here are regressions, at some distance from the figures of docs/media.md.
+/// has no limits. A rate that stays at the least capacity, 0.6 Mbit/s, uses 60 of the 122 Mbit of 100 s.
+/// More than 10 % of losses are congestion to GCC (draft-ietf-rmcat-gcc-02 section 6), so that a rate that
+/// follows the capacity has fewer. Most are of the 20 s at 0.6 Mbit/s, which have a fifth of the frames.
 #[test]
 fn one_video_follows_the_capacity() {
     for summary in case("variable-one") {
         let (flow, media) = videos(&summary).next().expect("there is a video");
         let used = link(&summary, "forward").utilisation.expect("it has a capacity");
-        assert!(used > 0.55, "{}: {used}", summary.control);
+        assert!(used > 60.0 / 122.0, "{}: {used}", summary.control);
         assert!(flow.dropped_packets * 10 < flow.sent_packets, "{flow:?}");
         assert!(media.complete_frames * 10 > media.frames * 8, "{media:?}");
     }
+}
+
+/// RFC 8867 section 5.1 with NADA: a loss raises its congestion signal to 500 ms at most, as in the authors'
+/// module (cisco/ns3-rmcat, NADA_PARAM_XMAX), so that equation 7 does not raise the rate many times when
+/// the losses end. The module's bound leaves 57 of 664 losses; a fall of the capacity to a fourth costs
+/// a buffer of 300 ms at least once.
+#[test]
+fn nada_loses_few_packets_as_the_capacity_varies() {
+    let runs = case("variable-one");
+    let nada = runs.iter().find(|run| run.control == "nada").expect("it is in the case");
+    let (flow, media) = videos(nada).next().expect("there is a video");
+    assert!(flow.dropped_packets < 100, "{flow:?}");
+    assert!(media.frozen_s < 1.0, "{media:?}");
 }
 
 /// RFC 8867 section 5.6: at the worst, the video falls to its least rate, 150 kbit/s.
@@ -35,13 +50,14 @@ fn a_video_keeps_its_least_rate_beside_tcp() {
         let (_, media) = videos(&summary).next().expect("there is a video");
         // 3,000 frames with a deviation of 0.21 each: 0.4 % of standard error, and four of them.
         assert!(media.media_bps > 150e3 * (1.0 - 0.016), "{}: {media:?}", summary.control);
-        // A regression: TCP's own losses hit few frames.
-        assert!(media.played_frames * 10 > media.frames * 8, "{media:?}");
+        // Reno's window of some 70 packets overflows the queue once in 35 round trips of 0.25 to 0.4 s,
+        // for one of them: at most one frame in 20 can meet a full queue. Others wait for their playout.
+        assert!(media.played_frames * 10 > media.frames * 9, "{media:?}");
     }
 }
 
 /// RFC 8867 section 5.2 and RFC 8868 section 3, item 7: the rates of equal flows differ by at most a
-/// factor of three. In section 5.4, SCReAM's differ by more (docs/media.md).
+/// factor of three. In section 5.4, SCReAM's differ by more (studies/media).
 #[test]
 fn videos_that_start_together_have_comparable_rates() {
     for summary in case("variable-many") {
@@ -54,17 +70,18 @@ fn videos_that_start_together_have_comparable_rates() {
 }
 
 /// RFC 8867 section 6.3: no video starves at either of two bottlenecks, and both are used. The RFC has no
-/// limits. Those here are regressions: the video through both has more than the encoder's least rate of
-/// 150 kbit/s, although SCReAM leaves it little (docs/media.md).
+/// limits. A starving video has the encoder's least rate, 150 kbit/s: 8,370 frames with a deviation of 0.21
+/// each have 0.23 % of standard error, and four of them are 1 %. A video that starves beside one that
+/// takes only half of the link would leave the use at 0.60 and 0.63.
 #[test]
 fn videos_share_two_bottlenecks() {
     for summary in case("bottlenecks") {
         for (flow, media) in videos(&summary) {
-            assert!(media.media_bps > 170e3, "{}: {} {media:?}", summary.control, flow.name);
+            assert!(media.media_bps > 150e3 * 1.01, "{}: {} {media:?}", summary.control, flow.name);
         }
         for name in ["near", "far"] {
             let used = link(&summary, name).utilisation.expect("it has a capacity");
-            assert!(used > 0.7, "{}: {name} {used}", summary.control);
+            assert!(used > 0.65, "{}: {name} {used}", summary.control);
         }
     }
 }
@@ -124,9 +141,10 @@ fn scream_over_dualpi2_meets_the_target_at_240_frames_a_second() {
 }
 
 /// At 60 frames a second, a frame at 80 % of the capacity takes 23.3 ms alone, so that no controller
-/// meets the target. The limits are regressions: the median is within 1 ms of the least delay, and
-/// the use of the link is below the two thirds at which pacing with 1.5 times the rate begins to fill
-/// it (docs/media.md).
+/// meets the target. The median frame waits for less than the 1 ms at which DualPI2 marks half of the
+/// packets (RFC 9332 appendix A.1). Up to two thirds of the link, packets that are paced at 1.5 times the
+/// rate (the draft's PACKET_PACING_HEADROOM) meet neither queue nor mark, so that the rate grows to there.
+/// The limit is 2 % below it, for the time after a reduction.
 #[test]
 fn scream_over_dualpi2_adds_little_delay_to_large_frames() {
     let (media, used) = over_dualpi2(60);

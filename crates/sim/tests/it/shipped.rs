@@ -184,7 +184,7 @@ fn queues_hold_what_they_aim_at() {
 fn lola_keeps_a_deep_buffer_nearly_empty() {
     let [lola, cubic] = &summaries("lola.toml")[..] else { panic!("two controllers") };
     let p99 = |run: &RunSummary| link(run, "bottleneck").queue_delay_p99_s.unwrap();
-    // Q_target is 5 ms; docs/lola.md states how far a round may exceed it.
+    // Q_target is 5 ms; `lola.rs` bounds by how much a round may exceed it.
     assert!(p99(lola) < 0.008 && p99(cubic) > 0.1, "{} {}", p99(lola), p99(cubic));
     let share = |run: &RunSummary| {
         let [near, far] = ["near", "far"].map(|name| flow(run, name).goodput_bps);

@@ -492,3 +492,28 @@ source = { kind = "ping", interval = "100ms" }
     // Counts cover the whole run.
     assert_eq!(link(&whole, "out").arrived_packets, link(&rest, "out").arrived_packets);
 }
+
+/// A fall to a quarter over DualPI2, below Prague. Every packet is then marked, so that alpha after n
+/// virtual round trips of 25 ms is 1 - (15/16)^n, and each of them reduces the window by alpha / 2
+/// (draft-briscoe-iccrg-prague-congestion-control-04 sections 2.3.2, 2.4.2 and 2.4.4). The product of the
+/// remainders is below a quarter after ten. Slower epochs would mean an alpha that lags: with at most
+/// 1/8, it would take 22 of them.
+#[test]
+fn prague_answers_a_fall_to_a_quarter_within_ten_virtual_round_trips() {
+    let tables = r#"
+[link.down]
+rate = { start = "400Mbit", steps = [{ at = "4s", rate = "100Mbit" }] }
+delay = "1ms"
+queue = "dualpi2"
+[link.back]
+delay = "1ms"
+[flow.f]
+control = { kind = "prague", d = 50 }
+path = ["down"]
+back = ["back"]
+"#;
+    let summary = run_exact("6s", tables);
+    let spike = &summary.spikes[0];
+    let lasted = spike.duration_s.expect("the queue drains");
+    assert!(lasted < 10.0 * 0.025, "{lasted} s");
+}

@@ -22,7 +22,7 @@ struct Bounds {
     pacing: f64,
 }
 
-/// What a connection has used so far.
+/// The use of a connection so far.
 #[derive(Clone, Copy, Debug)]
 struct Used {
     /// The greatest flight, the initial window and a full packet in bytes.

@@ -26,8 +26,11 @@ pub fn headroom(
 /// `ramp` and not at once.
 ///
 /// (r - 1) (d - T/2) for T up to d, (r - 1) d^2 / (2 T) beyond: the fall of capacity during
-/// the one loop in which senders do not know of it. This holds for a sender that also
-/// drains the queue that it caused. A sender that only matches the capacity gains nothing.
+/// the one loop in which senders do not know of it.
+///
+/// Deviation (A lower bound on latency spikes, section IV): the form for a ramp holds for a
+/// sender that also drains the queue that it caused. The paper's, which only matches the
+/// capacity, gains nothing from a ramp.
 pub fn gradual(
     from: Rate,
     to: Rate,

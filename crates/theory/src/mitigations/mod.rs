@@ -2,8 +2,10 @@
 //!
 //! Source: "A Lower Bound on Latency Spikes for Capacity-Seeking Network Traffic" (see
 //! [`crate::spike`]), section IV, "Sketching solutions", which lists them and says whether
-//! each acts on r or on d. `docs/theory/spike.md` derives the size of each effect from the
-//! same fluid, because the paper has no formulas for them.
+//! each acts on r or on d.
+//!
+//! Deviation (A lower bound on latency spikes, section IV): the paper has no formulas for the
+//! mitigations. `docs/theory/spike.md` derives the size of each effect from the same fluid.
 
 pub mod forms;
 

@@ -3,9 +3,10 @@
 //! This is the model of Sprout's forecasts: K. Winstein, A. Sivaraman and H. Balakrishnan,
 //! "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks"
 //! (NSDI 2013), section 3.1. The values are the authors' (`MAX_ARRIVAL_RATE`,
-//! `BROWNIAN_MOTION_RATE`, `OUTAGE_ESCAPE_RATE` and `TICK_LENGTH` of their receiver). Their
-//! packets arrive as a Poisson process of this rate. Here the rate is the capacity, because
-//! a sender could not know more.
+//! `BROWNIAN_MOTION_RATE`, `OUTAGE_ESCAPE_RATE` and `TICK_LENGTH` of their receiver).
+//!
+//! Deviation (Winstein et al. 2013, section 3.1): the rate is the capacity. There, packets
+//! arrive as a Poisson process of this rate, of which a sender cannot know more.
 
 use rand_core::RngCore;
 use sojourn_params::{Kind, Param, Params};
@@ -87,6 +88,9 @@ impl Cellular {
 
     /// Returns the next rate. A rate of zero lasts for an exponential time, then changes
     /// upwards by the usual amount. Changes stop at the ends of the range.
+    ///
+    /// Deviation (Sprout): the step that ends an outage is upwards. In the authors' code, half
+    /// of these steps would fall below zero again.
     fn next(&self, rate: f64, random: &mut impl RngCore) -> f64 {
         let is_out = rate <= 0.0;
         if is_out && uniform(random) >= self.escapes {

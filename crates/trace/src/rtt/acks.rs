@@ -4,7 +4,8 @@
 //!   one sample.
 //! - Karn's rule (RFC 6298 section 3): an acknowledgement that covers retransmitted data
 //!   gives no sample. It is ambiguous which transmission it answers, and later segments
-//!   have waited until the gap was filled. A segment captured after later ones counts as
+//!   have waited until the gap was filled.
+//! - Deviation (RFC 6298 section 3): a segment captured after later ones counts as
 //!   retransmitted: lost before the capture or reordered, it left the same gap.
 //! - An acknowledgement of data that was not captured gives no sample.
 

@@ -5,18 +5,18 @@
 //! - A TSval counts from the first segment that has it, and gives at most one sample.
 //!   Clocks tick about once per ms, so many segments have the same TSval; the first of them
 //!   is echoed first.
-//! - Only segments that are acknowledged count; pping counts all. The other end echoes the
-//!   TSval of a pure acknowledgement only when it next has data to send, however late. A
-//!   TSval that first appeared in a pure acknowledgement does not count in a later segment
-//!   either, since the first echo may answer the acknowledgement.
+//! - Deviation (pping): only segments that are acknowledged count; pping counts all. The
+//!   other end echoes the TSval of a pure acknowledgement only when it next has data to send,
+//!   however late. A TSval that first appeared in a pure acknowledgement does not count in a
+//!   later segment either, since the first echo may answer the acknowledgement.
 //! - A delayed acknowledgement echoes the earliest segment that it answers (RFC 7323
 //!   section 4.2). Its sample therefore includes the delay, as the sender's own sample
 //!   does.
 //! - A retransmission has its own TSval, which distinguishes its sample from that of the
 //!   first transmission. Karn's rule is not needed.
-//! - Echoes never decrease (RFC 7323 section 4.3). An echo therefore discards all earlier
-//!   TSvals, which remain from lost segments and from segments that share an
-//!   acknowledgement.
+//! - Deviation (pping): an echo discards all earlier TSvals, which remain from lost segments
+//!   and from segments that share an acknowledgement, since echoes never decrease (RFC 7323
+//!   section 4.3). pping forgets a TSval after 10 s.
 
 use std::collections::VecDeque;
 

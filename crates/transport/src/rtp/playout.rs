@@ -57,6 +57,8 @@ pub struct Playout {
 
 /// Smoothed delay and its variation (Ramjee, Kurose, Towsley, Schulzrinne 1994, "Adaptive Playout
 /// Mechanisms for Packetized Audio Applications in Wide-Area Networks", algorithm 1).
+///
+/// Deviation (Ramjee et al. 1994): playout adapts to each frame; there, between talkspurts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimate {
     delay: f64,

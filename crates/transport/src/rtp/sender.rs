@@ -221,6 +221,9 @@ impl RtpSender {
 
     /// The time [`RtpSender::next_at`] has come: without a report for the retransmission timeout of
     /// RFC 6298, all packets in flight count as lost.
+    ///
+    /// Deviation (RFC 8888 section 5): the section wants a fast reduction once several reports in a
+    /// row are lost. Here it comes after a second or more without a report.
     pub fn on_timer(&mut self, now: Instant) {
         if self.timeout_at() > now {
             return;
@@ -339,6 +342,7 @@ impl RtpSender {
                 is_duplicate: false,
                 after_timeout: false,
                 rtt: arrived.rtt,
+                ack_delay: Duration::ZERO,
                 srtt: self.rtt.srtt,
                 min_rtt: self.rtt.min,
                 rate: None,

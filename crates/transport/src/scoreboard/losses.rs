@@ -22,8 +22,10 @@ pub(crate) struct Lost {
 
 impl Scoreboard {
     /// Applies the detector's verdicts in the order of transmission. Also returns the time of the
-    /// next loss; [`Instant::MAX`] for never. RFC 8985 section 6.2 step 5 sets its timer for the
-    /// last loss; here, as in RFC 9002 section 6.1.2, each packet is lost at its own time.
+    /// next loss; [`Instant::MAX`] for never.
+    ///
+    /// Deviation (RFC 8985 section 6.2, step 5): each packet is lost at its own time, as in RFC
+    /// 9002 section 6.1.2; the RFC sets its timer for the last loss.
     pub(crate) fn detect(&mut self, now: Instant, detector: &Detector) -> (Lost, Instant) {
         let (mut lost, mut next) = (Lost::default(), Instant::MAX);
         while let Some((number, place)) = self.oldest_in_flight() {
@@ -150,8 +152,9 @@ impl Scoreboard {
         lost.insert(at, place);
     }
 
-    /// Queues a segment in flight for a probe's repeat. When the repeat has left, the segment
-    /// counts once in flight, not twice.
+    /// Queues a segment in flight for a probe's repeat.
+    ///
+    /// Deviation (RFC 9002 section 6.2.4): a segment that a probe repeats counts once in flight.
     pub(crate) fn repeat(&mut self, place: u64) {
         let Segment { number, sent_at, .. } = self.segments[(place - self.base) as usize];
         self.repairs_mut().superseded.push_back(Superseded { number, sent_at, place });

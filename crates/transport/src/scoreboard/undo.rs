@@ -21,6 +21,11 @@ impl Scoreboard {
         self.repairs.suspicions.is_refuted()
     }
 
+    /// Whether each retransmission of the latest recovery was reported as a duplicate.
+    pub(crate) fn has_only_duplicates(&self) -> bool {
+        self.repairs.suspicions.has_only_duplicates()
+    }
+
     /// Whether the latest recovery may still prove spurious.
     pub(crate) fn may_undo(&self) -> bool {
         self.repairs.suspicions.is_undecided()

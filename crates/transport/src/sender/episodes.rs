@@ -43,6 +43,9 @@ impl<C: Controller> Sender<C> {
     /// Returns whether an episode of loss begins and the window must shrink for it. It need not
     /// after a mark in the same round trip (Linux: CWR turns into recovery without a second
     /// reduction).
+    ///
+    /// Deviation (RFC 5681 section 4.3): a lost retransmission does not reduce the window again, as
+    /// in Linux.
     pub(super) fn begin_loss_episode(&mut self, lost: &Lost) -> bool {
         let (profile, until) = (self.config.profile, self.horizon());
         if lost.packets == 0 && !self.has_losses_left() {
@@ -83,6 +86,9 @@ impl<C: Controller> Sender<C> {
     /// Whether the controller makes a small reduction for the marks of almost every round trip. A
     /// loss is a stronger signal than these marks, so the sender reacts to it as Reno does (RFC
     /// 8257 section 3.5, RFC 9331 section 4.3; Linux, `set_state` of tcp_dctcp.c and tcp_prague.c).
+    ///
+    /// Deviation (RFC 9002 section 7.3.2): with DCTCP or Prague, a loss in the round trip of a mark
+    /// reduces the window again; the RFC has one reduction for both.
     fn is_scalable(&self) -> bool {
         matches!(self.needs.ecn, EcnUse::Counts | EcnUse::L4s)
     }

@@ -73,6 +73,7 @@ impl<C: Controller> Sender<C> {
             ect0_packets: ecn.ect0,
             ect1_packets: ecn.ect1,
             rtt,
+            ack_delay: self.ack_delay(now, ack, &newly),
             rate,
             in_flight_before,
             cwnd_limited,
@@ -90,8 +91,13 @@ impl<C: Controller> Sender<C> {
     fn on_ack_slow_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let before = self.flight_snapshot();
         let newly = &mut Newly::default();
+        if !self.config.has_echoes() {
+            // RFC 8985 section 6.2 step 2: one that left later cannot have been answered yet.
+            self.scoreboard.trust_until(now, self.rtt.min);
+        }
         self.acknowledge(ack, newly);
         let rtt = self.measure(now, ack, newly);
+        self.scoreboard.add_plausible(newly);
         let rate = self.deliver(now, newly);
         let ecn = self.count_ecn(ack);
         let ecn = self.validate_ecn(ecn);
@@ -102,8 +108,10 @@ impl<C: Controller> Sender<C> {
         }
         let is_explained = self.count_duplicates(ack);
         let repaired = self.end_tail_probe(ack, is_explained);
-        let spurious = self.undo_if_spurious(now, ack, newly);
+        let spurious = self.undo_if_spurious(now, ack, newly, is_explained);
         self.advance_f_rto(ack, newly);
+        // Deviation (RFC 9002 section 7.3.2): all bytes of the acknowledgement that ends a recovery
+        // increase the window.
         let ended = self.end_episode(newly);
         // Loss detection runs only after a delivery. The reordering timer calls it separately.
         let lost = if newly.packets > 0 { self.detect(now) } else { Lost::default() };
@@ -131,9 +139,10 @@ impl<C: Controller> Sender<C> {
             ect1_packets: ecn.ect1,
             loss_event: starts || repaired.is_some(),
             ecn_event,
-            is_duplicate: !newly.advanced && !self.config.growth_by_sack,
+            is_duplicate: self.is_duplicate(newly),
             spurious,
             rtt,
+            ack_delay: self.ack_delay(now, ack, newly),
             rate,
             in_flight_before: Bytes(before.in_flight),
             cwnd_limited,
@@ -170,6 +179,12 @@ impl<C: Controller> Sender<C> {
             self.validate_timeout();
             self.controller.on_timeout(now, Bytes(before.in_flight));
             // RFC 9002 appendix B.8: persistent congestion ends the recovery period.
+            //
+            // Deviation (RFC 9002 section 7.6.2): the window after persistent congestion is one
+            // packet, by the controllers' response to a timeout; Copa's is two, as the section
+            // requires, and Rapid's rate falls.
+            // Deviation (RFC 9002 section 5.2): persistent congestion keeps the minimum round-trip
+            // time; the section takes the newest sample.
             self.episode = Episode::None;
             self.reduced.forget();
         }
@@ -188,6 +203,16 @@ impl<C: Controller> Sender<C> {
         announced.on_ack(&update, self.next_number, self.largest_acked);
         let known = self.config.receive_window.unwrap_or(Bytes::ZERO);
         self.config.receive_window = Some(known.max(update.window));
+    }
+
+    /// Whether the window must not grow because the acknowledgement does not advance SND.UNA.
+    ///
+    /// Deviation (RFC 3042 section 2): after packets were reordered by more than three, the window
+    /// grows by duplicate acknowledgements with `growth_by_sack = false` too, as in Linux
+    /// (`tcp_may_raise_cwnd`).
+    fn is_duplicate(&self, newly: &Newly) -> bool {
+        let by_sack = self.config.growth_by_sack || self.detector.expects_reordering();
+        !(newly.advanced || by_sack)
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
@@ -273,6 +298,32 @@ impl<C: Controller> Sender<C> {
     }
 
     #[inline(always)]
+    fn ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+        if self.needs.ack_delay { self.longest_ack_delay(now, ack, newly) } else { Duration::ZERO }
+    }
+
+    /// The longest time for which the receiver may have held `ack`. QUIC's says it (RFC 9002 section
+    /// 5.3). TCP's receiver sends one at once for `ack_every` packets, and beyond a gap (RFC 5681
+    /// section 4.2). Otherwise its timer may have sent it, unless the next packet followed before
+    /// the timer, which starts with the first packet, could expire.
+    #[inline(never)]
+    fn longest_ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+        let most = self.config.ack_delay;
+        if self.config.profile == Profile::Quic {
+            return ack.delay.min(most);
+        }
+        let (Some(newest), Some(oldest_at)) = (newly.newest, newly.oldest_sent_at) else {
+            return Duration::ZERO;
+        };
+        let next_at = self.scoreboard.base_sent_at().unwrap_or(now);
+        let is_full = newly.packets >= self.config.ack_every;
+        if is_full || !ack.ranges().is_empty() || next_at.since(oldest_at) < most {
+            return Duration::ZERO;
+        }
+        most.saturating_sub(newest.sent_at.since(oldest_at))
+    }
+
+    #[inline(always)]
     fn deliver(&mut self, now: Instant, newly: &Newly) -> Option<RateSample> {
         if newly.packets == 0 {
             return None;
@@ -284,9 +335,11 @@ impl<C: Controller> Sender<C> {
         self.delivery.sample(&newest, self.rtt.min)
     }
 
-    /// RFC 8985 section 7.4. Also passes a duplicate to the loss detector (section 6.2 step 4),
-    /// unless the probe (Linux, `FLAG_DSACK_TLP`) or the network caused the duplicate.
+    /// RFC 8985 section 7.4. Also passes a duplicate to the loss detector (section 6.2 step 4).
     /// `is_explained`: a retransmission explains the duplicate.
+    ///
+    /// Deviation (RFC 8985 section 6.2, step 4): a duplicate that a tail loss probe (as in Linux,
+    /// `FLAG_DSACK_TLP`) or the network caused does not widen the reordering window.
     fn end_tail_probe(&mut self, ack: &Ack, is_explained: bool) -> Outcome {
         let outcome = self.tail_probe.map_or(Outcome::Pending, |probe| probe.outcome(ack));
         if is_explained && outcome != Outcome::Redundant {
@@ -437,6 +490,7 @@ impl<C: Controller> Sender<C> {
             spurious: false,
             after_timeout: matches!(self.episode, Episode::Timeout(_)),
             rtt: None,
+            ack_delay: Duration::ZERO,
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,
             rate: None,

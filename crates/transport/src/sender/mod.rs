@@ -4,7 +4,7 @@ use sojourn_cc::{Controller, Limits, Needs, Pacing, Received, Signal};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::ack_frequency::{AckFrames, Requester};
-use crate::config::Config;
+use crate::config::{Config, Profile};
 use crate::delivery::Delivery;
 use crate::ecn_path::{EcnFailure, EcnPath};
 use crate::loss::Detector;
@@ -117,6 +117,8 @@ pub struct Sender<C> {
     /// Time of the last event. No timer is due before it.
     touched_at: Instant,
     backoff: u32,
+    /// Whether it sends tail loss probes: TCP with SACK does (RFC 8985 section 4).
+    has_tail_probes: bool,
     /// The tail loss probe in flight.
     tail_probe: Option<TailProbe>,
     /// Requests for acknowledgements; `None` for none.
@@ -187,6 +189,7 @@ impl<C: Controller> Sender<C> {
             sent_at: Instant::ZERO,
             touched_at: Instant::ZERO,
             backoff: 0,
+            has_tail_probes: config.profile == Profile::Tcp && config.sack_ranges > 0,
             tail_probe: None,
             requester,
             announced,

@@ -41,6 +41,9 @@ impl<C: Controller> Sender<C> {
 
     /// Establishes this end. `rtt`: the first sample of the round-trip time (RFC 6298 section 2.2,
     /// RFC 9002 section 5.2); `None` if the packet was repeated.
+    ///
+    /// Deviation (RFC 5681 section 3.1): the window after a lost SYN is the initial window. The RFC
+    /// has one segment; Linux has one from the second loss on.
     pub fn on_established(&mut self, now: Instant, rtt: Option<Duration>) {
         self.touched_at = now;
         let is_repeated = self.waiting.is_some() && self.delivery.delivered == 0;

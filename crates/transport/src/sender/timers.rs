@@ -43,9 +43,10 @@ impl<C: Controller> Sender<C> {
 
     /// Departure of the tail loss probe, no later than the RTO that it replaces (RFC 8985 section
     /// 7.2). A probe leaves only outside recovery, without selective acknowledgements, and one at a
-    /// time.
+    /// time; and only if the receiver could send them (section 4).
+    #[inline(always)]
     fn tail_probe_at(&self) -> Option<Instant> {
-        let open = self.config.profile == Profile::Tcp
+        let open = self.has_tail_probes
             && !self.episode.is_recovery()
             && self.scoreboard.sacked_segments() == 0
             && self.tail_probe.is_none();
@@ -158,10 +159,16 @@ impl<C: Controller> Sender<C> {
         self.probes = 1;
     }
 
-    /// The recovery that a timeout begins. F-RTO runs only without timestamps, and starts outside a
-    /// recovery (RFC 5682 section 3.1, step 1). A second timeout of the same first segment restarts
-    /// it (Linux, `tcp_enter_loss`), unless new data left after the earlier one: an
-    /// acknowledgement of such data does not concern the segments of before.
+    /// The recovery that a timeout begins. F-RTO starts outside a recovery (RFC 5682 section 3.1,
+    /// step 1).
+    ///
+    /// Deviation (Linux): F-RTO is for senders without timestamps; with them, the echo alone
+    /// decides (Eifel). Linux runs both, and sends two new packets before it repairs a true
+    /// timeout.
+    /// Deviation (RFC 5682 section 3.1, step 1; Linux `tcp_enter_loss`): a further timeout of the
+    /// same first segment uses F-RTO too if no new data left since the earlier one, and if that one
+    /// used it. Linux has neither condition; the RFC leaves every timeout below the earlier
+    /// recovery point to conventional recovery.
     fn new_timeout(&self, now: Instant) -> Timeout {
         let (until, head) = (self.horizon(), self.scoreboard.base());
         let new = Timeout {

@@ -1,4 +1,6 @@
 //! Transmission of packets.
+//!
+//! Deviation (RFC 9293 section 3.7.4): the sender does not implement the Nagle algorithm.
 
 use sojourn_cc::{Controller, EcnUse, Pacing, Sent};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
@@ -105,9 +107,11 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether the window `cwnd` has no room for `len` bytes; if so, records that it limits the
-    /// sender. One packet may always be in flight: a sender with a window of less than one packet
-    /// would otherwise wait for ever (RFC 5681 section 3.1 has no such window). Only a window of zero
-    /// forbids it.
+    /// sender.
+    ///
+    /// Deviation (RFC 5681 section 3.1): one packet may always be in flight, unless the window is
+    /// zero. A sender with a window of less than one packet, which the RFC does not have, would
+    /// otherwise wait for ever.
     #[inline(always)]
     fn is_blocked_by_window(&mut self, cwnd: Bytes, len: u64) -> bool {
         let in_flight = self.scoreboard.in_flight;
@@ -222,7 +226,7 @@ impl<C: Controller> Sender<C> {
                 retransmission: lost.is_some(),
                 app_limited: stamp.is_some_and(|stamp| stamp.app_limited > 0),
                 idle,
-                rto: if idle > Duration::ZERO { self.rtt.rto() } else { Duration::MAX },
+                rto: if idle > Duration::ZERO { self.idle_timeout() } else { Duration::MAX },
             };
             self.report_sent(now, &sent);
         }
@@ -233,6 +237,16 @@ impl<C: Controller> Sender<C> {
         self.cwr &= !cwr;
         let ecn = self.codepoint(lost);
         Data { number, segment, len: len as u32, ecn, cwr, is_burst_end: false }
+    }
+
+    /// The timeout whose expiry makes a sender idle (RFC 5681 section 4.1). QUIC's allows for a delayed
+    /// acknowledgement (RFC 9002 section 6.2.1): its smoothed round-trip time has no such delay, and a
+    /// sender with one packet in flight would be idle at each acknowledgement.
+    fn idle_timeout(&self) -> Duration {
+        match self.config.profile {
+            Profile::Tcp => self.rtt.rto(),
+            Profile::Quic => self.rtt.pto(self.config.ack_delay),
+        }
     }
 
     #[inline(never)]
@@ -260,6 +274,9 @@ impl<C: Controller> Sender<C> {
             return;
         }
         // RFC 9002 section 7.7: bursts of at most the initial window.
+        //
+        // Deviation (Linux): after a pause, a paced sender with `tso` may catch up by as much as
+        // without it, rounded up to whole bursts; Linux by half a burst.
         let burst = match self.limits.pacing {
             Pacing::Gap(gap) => return self.pacer.sent_with_gap(now, gap),
             Pacing::Rate(_) => self.limits.burst,

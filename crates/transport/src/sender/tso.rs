@@ -96,6 +96,9 @@ impl<C: Controller> Sender<C> {
 
     /// Target size of a burst in packets (`tcp_tso_segs`). A QUIC stack fills its batch at any
     /// rate. A controller that sets a gap for each packet has no bursts.
+    ///
+    /// Deviation (Linux 6.12 `tcp_tso_segs`): every controller that sets a rate sends single
+    /// packets below 1.2 Mbit/s; in Linux only BBR does.
     fn burst_goal(&self) -> u64 {
         let mss = self.config.mss.0;
         let greatest = (self.tso.greatest.0 / mss).max(1);
@@ -135,8 +138,14 @@ impl<C: Controller> Sender<C> {
 
     /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
     /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
-    /// leave while at most one is outstanding. Retransmissions, which leave before new data, have twice
+    /// leave while at most one is outstanding. Retransmissions, which leave before new data, have
+    /// twice
     /// the limit (`tcp_xmit_retransmit_queue`).
+    ///
+    /// Deviation (Linux `tcp_small_queue_check`): there is no limit unless `small_queues` is set.
+    /// It counts IP packets with the link's overhead in the first link of the path, its ring and
+    /// the packet in transmission included; Linux counts memory. A held flow sends again when a
+    /// packet leaves the interface; Linux's tasklet may run later.
     pub fn may_queue(&self, queued: Bytes) -> bool {
         let Some(most) = self.config.small_queues else { return true };
         let header = self.config.header * self.tso.packets.max(1);
@@ -171,6 +180,11 @@ impl<C: Controller> Sender<C> {
 
     /// Whether to wait for an acknowledgement that lets a whole burst go (`tcp_tso_should_defer`).
     /// Waiting is useless if all unsent data already fits.
+    ///
+    /// Deviation (Linux `tcp_tso_should_defer`): a partial burst does not wait if the sender has no
+    /// other data, and a burst may hold new data behind retransmitted data. By default the
+    /// acknowledgement must be due within half a round trip; releases since October 2025 also want
+    /// it within 1 ms (`tso_defer = "linux-6.18"`).
     fn should_defer(&self, now: Instant, goal: u64) -> bool {
         let last = self.sent_at.max(self.pacer.next());
         let mends = self.episode.is_recovery() || self.scoreboard.lost_bytes() > 0;

@@ -35,9 +35,12 @@ impl Validation {
     }
 }
 
-/// RFC 7661: pipeACK, the volume of data that a round trip has recently acknowledged. A window that fills
-/// up in the non-validated phase does not grow until pipeACK validates it, as section 4.4 permits. That
-/// section's control of bursts (4.4.2, recommended) is the setting `pacing`.
+/// RFC 7661: pipeACK, the volume of data that a round trip has recently acknowledged. A window that
+/// fills
+/// up in the non-validated phase does not grow until pipeACK validates it, as section 4.4 permits.
+///
+/// Deviation (RFC 7661 section 4.4.2): bursts are limited by the setting `pacing` alone; the
+/// section recommends a limit.
 #[derive(Debug)]
 pub(super) struct PipeAck {
     initial: u64,
@@ -134,8 +137,12 @@ impl PipeAck {
     }
 
     /// Section 4.4.1: a loss or a mark in the non-validated phase ends it. Returns the data that the path
-    /// carried, to which the controller's reduction applies. `flight`: FlightSize; `recovers`: whether a
+    /// carried, to which the controller's reduction applies. `flight`: FlightSize; `recovers`:
+    /// whether a
     /// recovery begins.
+    ///
+    /// Deviation (RFC 7661 section 4.4.1): until the end of the recovery, the controller's own
+    /// factor applies to the data that the path carried; the section halves them.
     fn on_congestion(
         &mut self,
         now: Instant,
@@ -206,6 +213,9 @@ impl Decay {
 
     /// `tcp_cwnd_validate` after a packet has left: a sender that has not filled its window for a
     /// timeout loses half of the unused part, if `is_open`.
+    ///
+    /// Deviation (Linux `tcp_cwnd_validate`): the use of the window is checked after each packet;
+    /// in Linux, after each batch.
     fn validated(
         &mut self,
         now: Instant,

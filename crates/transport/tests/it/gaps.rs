@@ -39,6 +39,7 @@ fn sender(profile: Profile) -> Sender<Gaps> {
         ecn: EcnUse::None,
         receive_times: true,
         rate_samples: false,
+        ack_delay: false,
         every_packet: true,
         signal: false,
         media: false,

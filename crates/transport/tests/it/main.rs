@@ -5,6 +5,7 @@ mod ack_frequency;
 mod bbr3;
 mod bursts;
 mod common;
+mod drill;
 mod gaps;
 mod gro;
 mod handshake;

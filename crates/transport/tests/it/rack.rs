@@ -58,6 +58,19 @@ fn duplicates_forbid_growth_by_choice() {
     }
 }
 
+/// Linux lets the window grow by them again once packets were reordered by more than three
+/// (`tcp_may_raise_cwnd`, `tcp_check_sack_reordering`).
+#[test]
+fn reordering_permits_growth_by_duplicates() {
+    for (late, is_duplicate) in [(5, true), (4, false)] {
+        let mut desk = sending_with(Config { growth_by_sack: false, ..config(Profile::Tcp) }, 8);
+        desk.ack(at(207), 1, &[(7, 8)], 7);
+        assert!(desk.cc().last.is_duplicate);
+        desk.ack(at(208), 1, &[(late, late + 1), (7, 8)], 7);
+        assert_eq!(desk.cc().last.is_duplicate, is_duplicate);
+    }
+}
+
 /// Step 4: with three segments delivered beyond a gap and no reordering seen, the reordering window
 /// is zero, as with three duplicate acknowledgements.
 #[test]
@@ -89,6 +102,17 @@ fn reordering_within_the_window_is_no_loss() {
     assert_eq!(desk.cc().loss_events, 0);
     // Sent at 300 ms, and the newest took 100 ms.
     assert_eq!(desk.timer(), at(425));
+}
+
+/// Step 2: RACK.rtt is that of the last segment delivered, though RACK.segment was sent later. Segment 2
+/// left at 101 ms, so segment 1 may take 119 ms too, and a quarter of the minimum round trip.
+#[test]
+fn a_late_segment_lengthens_the_wait() {
+    let mut desk = sending(4);
+    desk.ack(at(203), 1, &[(4, 5)], 4);
+    assert_eq!(desk.timer(), at(100 + 100 + 25));
+    desk.ack(at(220), 1, &[(2, 3), (4, 5)], 4);
+    assert_eq!(desk.timer(), at(100 + 119 + 25));
 }
 
 /// Ranges come newest first, which is not the order of arrival: two ranges in one acknowledgement,
@@ -148,6 +172,44 @@ fn a_spurious_retransmission_does_not_mislead() {
     desk.ack(at(232), 5, &[], 4);
     assert_eq!(desk.sender.stats().lost, 1);
     assert!(desk.sender.is_done());
+}
+
+/// Step 2: a retransmission that was selectively acknowledged advances RACK.xmit_ts if it is at
+/// least a minimum round trip old, with and without timestamps. So an earlier retransmission is lost.
+/// After 45 ms the original has arrived, and nothing follows from it.
+#[test]
+fn a_delivered_retransmission_advances_rack() {
+    for timestamps in [true, false] {
+        for (after, lost) in [(100, 3), (45, 2)] {
+            let mut desk = sending_with(Config { timestamps, ..config(Profile::Tcp) }, 8);
+            desk.ack(at(208), 1, &[(4, 9), (2, 3)], 8);
+            assert_eq!(desk.segments(at(208)), [1, 3], "packets 9 and 10");
+            let echo = if after < 100 { 3 } else { 10 };
+            desk.ack(at(208 + after), 1, &[(2, 9)], echo);
+            assert_eq!(desk.sender.stats().lost, lost, "{after} ms, timestamps {timestamps}");
+            assert_eq!(desk.segments(at(208 + after)), [1][..lost as usize - 2]);
+            // Without an echo, the round trip is no sample (RFC 6298 section 3).
+            let latest = desk.sender.vitals().latest_rtt;
+            assert_eq!(latest, Some(ms(if timestamps && after == 100 { 100 } else { 101 })));
+        }
+    }
+}
+
+/// Step 2: the newest of several retransmissions that were delivered counts, not one that is too
+/// young.
+#[test]
+fn each_delivered_retransmission_is_judged_alone() {
+    let mut desk = sending_with(Config { timestamps: false, ..config(Profile::Tcp) }, 12);
+    desk.ack(at(212), 1, &[(5, 13)], 12);
+    assert_eq!(desk.segments(at(212)), [1, 2, 3, 4]);
+    desk.ack(at(312), 2, &[(5, 13)], 0);
+    assert_eq!(desk.sender.stats().lost, 4);
+    // Segment 2 is lost again, and 3 was delivered at least 100 ms ago.
+    desk.ack(at(320), 2, &[(3, 4), (5, 13)], 0);
+    assert_eq!(desk.segments(at(320)), [2]);
+    // The retransmission of 2 left 30 ms ago; the one of 4 is not followed by a delivered one.
+    desk.ack(at(350), 4, &[(5, 13)], 0);
+    assert_eq!(desk.sender.stats().lost, 5);
 }
 
 /// Lost retransmissions leave before later losses of the stream.

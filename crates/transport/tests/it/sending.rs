@@ -103,6 +103,80 @@ fn idleness_is_told() {
     assert_eq!(desk.cc().idle, Duration::from_millis(800));
 }
 
+/// RFC 9002 section 6.2.1: QUIC's timeout allows for an acknowledgement that the peer delays by up to
+/// `max_ack_delay`, 25 ms. A sender of one packet whose acknowledgements are delayed is not idle at
+/// each of them, although its smoothed round-trip time does not contain the delay.
+#[test]
+fn a_delayed_acknowledgement_leaves_no_idle_sender_over_quic() {
+    let mut desk = Desk::with_needs(config(Profile::Quic), 1, every_packet());
+    desk.sender.on_established(at(0), Some(Duration::from_millis(20)));
+    desk.write(100);
+    for number in 0..40 {
+        desk.send(at(number * 45));
+        if number > 0 {
+            assert_eq!(desk.cc().idle, Duration::from_millis(45));
+            assert!(desk.cc().rto >= desk.cc().idle, "{number}: {:?}", desk.cc().rto);
+        }
+        desk.ack.delay = Duration::from_millis(25);
+        desk.ack(at(number * 45 + 45), number + 1, &[], number);
+    }
+}
+
+/// `Feedback::ack_delay` at a round trip of 100 ms: packets of a window of three, as receivers of TCP
+/// acknowledge them (RFC 5681 section 4.2: every second packet, or after a timer, Linux's 40 ms).
+#[test]
+fn a_lone_packet_may_be_acknowledged_late() {
+    let late = |desk: &Desk| desk.cc().last.ack_delay.as_secs_f64() * 1e3;
+    let needs = Needs { ack_delay: true, ..needs(EcnUse::None) };
+    let mut desk = Desk::with_needs(tcp(), 3, needs);
+    desk.write(100);
+    assert_eq!(desk.segments(at(0)), [0, 1, 2]);
+    desk.ack(at(100), 2, &[], 1);
+    assert_eq!(late(&desk), 0.0, "two packets are acknowledged at once");
+    assert_eq!(desk.segments(at(100)), [3, 4]);
+    desk.ack(at(140), 3, &[], 2);
+    assert_eq!(late(&desk), 40.0, "the next packet left 100 ms later");
+    desk.segments(at(140));
+    desk.ack(at(200), 4, &[], 3);
+    assert_eq!(late(&desk), 0.0, "the next packet left with it, so that it was waiting for none");
+    desk.ack(at(241), 4, &[(5, 6)], 5);
+    assert_eq!(late(&desk), 0.0, "beyond a gap, at once");
+    // Without the need, nothing is computed.
+    let mut desk = Desk::new(tcp(), 1);
+    desk.write(2);
+    desk.send(at(0));
+    desk.ack(at(140), 1, &[], 0);
+    assert_eq!(late(&desk), 0.0);
+}
+
+/// A timer starts with the first packet that it acknowledges. A receiver that acknowledges eight
+/// packets together holds the last of four, sent within 12 ms, for 28 ms.
+#[test]
+fn the_timer_of_an_acknowledgement_starts_with_its_first_packet() {
+    let needs = Needs { ack_delay: true, ..needs(EcnUse::None) };
+    let mut desk = Desk::with_needs(Config { ack_every: 8, ..tcp() }, 4, needs);
+    desk.write(2);
+    desk.send(at(0));
+    desk.write(2);
+    desk.send(at(12));
+    desk.ack(at(140), 4, &[], 3);
+    assert_eq!(desk.cc().last.ack_delay, Duration::from_millis(28));
+}
+
+/// RFC 9002 section 5.3: QUIC's acknowledgement says its delay, at most `max_ack_delay`.
+#[test]
+fn quic_reports_the_delay_of_an_acknowledgement() {
+    let needs = Needs { ack_delay: true, ..needs(EcnUse::None) };
+    for (reported, counted) in [(0, 0), (20, 20), (30, 25)] {
+        let mut desk = Desk::with_needs(config(Profile::Quic), 1, needs);
+        desk.write(1);
+        desk.send(at(0));
+        desk.ack.delay = Duration::from_millis(reported);
+        desk.ack(at(100), 1, &[], 0);
+        assert_eq!(desk.cc().last.ack_delay, Duration::from_millis(counted));
+    }
+}
+
 /// The receive window counts from the cumulative acknowledgement.
 #[test]
 fn the_receive_window_bounds_what_is_out() {

@@ -99,6 +99,27 @@ fn f_rto_finds_a_spurious_timeout() {
     assert_eq!(desk.sender.in_flight(), Bytes((6 + 2) * MSS));
 }
 
+/// RFC 3708 section 3, Linux's `undo_retrans`: the retransmissions of the probe and of the timeout
+/// were reported as duplicates, before the other losses were repeated. Nothing is lost, with or without
+/// timestamps.
+#[test]
+fn duplicates_show_a_spurious_timeout() {
+    for config in [tcp(), without_echo()] {
+        let mut desk = sending(config);
+        let (when, number) = timed_out(&mut desk);
+        for (segment, cumulative, undone) in [(8, 1, 0), (1, 2, 1)] {
+            desk.ack.duplicate = true;
+            (desk.ack.cumulative, desk.ack.newest) = (cumulative, number);
+            let twice = SegmentRange { start: segment, end: segment + 1 };
+            desk.ack.add_details().duplicates = Some(twice);
+            desk.sender.on_ack(when + ms(50), &desk.ack);
+            assert_eq!(desk.sender.stats().undone_reductions, undone);
+        }
+        assert_eq!(desk.cc().spurious, 1);
+        assert_eq!(desk.sender.in_flight(), Bytes(7 * MSS));
+    }
+}
+
 /// F-RTO in step 3, with new data as segments 9 and 10. Returns the time.
 fn probing(desk: &mut Desk) -> Instant {
     let (when, number) = timed_out(desk);

@@ -77,19 +77,19 @@ fn only_cumulative_progress_restarts_the_rto() {
     let mut desk = after_a_round_trip(tcp(), 4);
     desk.write(4);
     assert_eq!(desk.segments(at(100)), [1, 2, 3, 4]);
-    // Segment 4 arrives first, then 1; 2 and 3 are missing. After reordering they wait for a
-    // quarter of the minimum round trip of 80 ms.
+    // Segment 4 arrives first, then 1 after 90 ms; 2 and 3 are missing. After reordering they wait
+    // for a quarter of the minimum round trip of 80 ms.
     desk.ack(at(180), 1, &[(4, 5)], 4);
     desk.ack(at(190), 2, &[(4, 5)], 4);
-    assert_eq!(desk.timer(), at(100) + ms(80) + ms(20));
+    assert_eq!(desk.timer(), at(100) + ms(90) + ms(20));
     let (when, left) = desk.fire();
-    assert_eq!((when, left.len(), left[0].segment), (at(200), 1, 2));
+    assert_eq!((when, left.len(), left[0].segment), (at(210), 1, 2));
     // Samples of 80 and 90 ms: SRTT 97.5, RTTVAR 50 * 3/4 + 20/4 = 42.5, then SRTT 96.5625, RTTVAR
     // 42.5 * 3/4 + 7.5/4 = 33.75 ms; RTO = SRTT + 200 ms. The retransmission restarted the timer.
-    assert_eq!(desk.timer(), at(400) + Duration::from_nanos(96_562_500));
+    assert_eq!(desk.timer(), at(410) + Duration::from_nanos(96_562_500));
     // Segment 3 was only late: 110 ms make SRTT 98.2421875 ms, but do not restart the timer.
     desk.ack(at(210), 2, &[(3, 5)], 4);
-    assert_eq!(desk.timer(), at(400) + Duration::from_nanos(98_242_187));
+    assert_eq!(desk.timer(), at(410) + Duration::from_nanos(98_242_187));
 }
 
 /// RFC 6675 section 6: a retransmission in a recovery restarts the timer, although other data are
@@ -299,4 +299,14 @@ fn a_redundant_probe_costs_nothing() {
     desk.send(probed + ms(100));
     desk.ack(probed + ms(200), 4, &[], 4);
     assert_eq!(desk.cc().loss_events, 0);
+}
+
+/// Section 4: the connection must use SACK. Without it, the RTO of 100 + 200 ms expires instead.
+#[test]
+fn no_tail_loss_probe_without_sack() {
+    let mut desk = after_a_round_trip(Config { sack_ranges: 0, ..tcp() }, 2);
+    desk.write(2);
+    desk.send(at(100));
+    assert_eq!(desk.fire().0, at(100) + ms(300));
+    assert_eq!(desk.sender.stats().timeouts, 1);
 }

@@ -109,8 +109,8 @@ impl Packet for Segment {
     fn set_enqueued_at(&mut self, now: Instant) {
         self.enqueued_at = now;
     }
-    /// The rule of the simulator's packets (docs/deviations.md, CAKE): an acknowledgement with a
-    /// selective range stays.
+    /// The rule of the simulator's packets (docs/reference/deviations.md, CAKE): an acknowledgement
+    /// with a selective range stays.
     fn replaces(&self, older: &Segment) -> bool {
         let ahead = self.acknowledged.wrapping_sub(older.acknowledged) as i32;
         let is_plain = older.sack.is_none() && older.flags & !ECE == ACK;

@@ -2,8 +2,10 @@
 //! requests, before data leave.
 //!
 //! The packets of a handshake take the paths of the client's data and acknowledgements, and may
-//! wait and be dropped like them. They are Not-ECT (RFC 3168 section 6.1.1; QUIC validates ECN
-//! later). A client or server never gives up.
+//! wait and be dropped like them. A client or server never gives up.
+//!
+//! Deviation (RFC 9000 section 13.4.2): the packets of a handshake are Not-ECT, as RFC 3168 section
+//! 6.1.1 has it for TCP; QUIC's would be ECN-capable.
 
 use sojourn_scenario::{self as scenario, Profile, Transport};
 use sojourn_transport::{Answered, Handshake, Poll, Repeat};
@@ -152,6 +154,11 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
     }
 
     /// Starts a flow: its client opens the connection.
+    ///
+    /// Deviation (RFC 9001 section 5.7): packets of QUIC's 0-RTT that arrive without a lost Initial
+    /// count as received; a server may discard them.
+    /// Deviation (RFC 9002 section 6.2.2): a connection with 0-RTT does not remember the round-trip
+    /// time of the one before it.
     pub(crate) fn open(&mut self, flow: usize) {
         let now = self.net.clock.now;
         let Some(opening) = self.opening(flow) else { return };
@@ -170,7 +177,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         self.schedule_handshake(flow);
     }
 
-    /// The SYN with data (RFC 7413 section 4.2): the application's data up to its room.
+    /// The SYN with data (RFC 7413 section 4.2): the application's data up to its room. The client
+    /// has a cookie.
     fn fast_open(&mut self, flow: usize) -> Packet {
         let Some(opening) = self.opening(flow) else { unreachable!("a handshake begins") };
         let (client, room) = (opening.client, opening.early_room.0);
@@ -327,6 +335,8 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
                 }
                 // Data of the client confirm as well.
                 Some(Repeat::Answer) if has_data && !opening.is_early => self.confirm(flow),
+                // Deviation (RFC 7413 section 4.2.2): a repeated answer does not acknowledge the
+                // SYN's data.
                 Some(Repeat::Answer) => self.send_answer(flow, NO_ACK),
             }
         }

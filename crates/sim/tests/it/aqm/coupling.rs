@@ -4,16 +4,16 @@ use sojourn_params::Value;
 use sojourn_queue::Limit;
 use sojourn_units::{Duration, Ecn, Instant};
 
+use crate::common::assert_within;
 use crate::rig::Rig;
-use crate::table::{Table, assert_within, off};
 
 /// 1500 bytes at 120 Mbit/s.
 const SERVICE: Duration = Duration::from_micros(100);
 const SIZE: u64 = 1500;
 const K: f64 = 2.0;
-/// Services before counting starts (20 s), and services counted (200 s).
+/// Services before counting starts (20 s), and services counted (60 s).
 const SETTLING: u64 = 200_000;
-const COUNTED: u64 = 2_000_000;
+const COUNTED: u64 = 600_000;
 /// Share of the link that L4S traffic offers.
 const L4S: f64 = 0.2;
 
@@ -71,39 +71,17 @@ fn steady(queue: &str, classic_load: f64) -> [Class; 2] {
     classes
 }
 
+/// p_C = (p_CL / k)^2 (RFC 9332 section 2.1), whatever the load. If marks are random, the least squared
+/// share of marks has a standard error of 1.2 %: 24,000 of 120,000 packets are marked.
 #[test]
 fn classic_drops_are_the_square_of_what_is_marked_of_l4s() {
-    let mut table = Table::new(&[
-        "queue",
-        "offered",
-        "p_C by the load",
-        "p_C",
-        "p_CL",
-        "(p_CL / k)^2",
-        "off",
-        "C queue",
-        "L queue",
-    ]);
     for queue in ["dualpi2", "dualpi2_linux"] {
-        for by_load in [0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2] {
+        for by_load in [0.01, 0.05, 0.2] {
             // The queue drops the Classic load that exceeds the capacity left by L4S traffic.
             let load = (1.0 - L4S) / (1.0 - by_load);
             let [l4s, classic] = steady(queue, load);
             let (p_c, p_cl) = (classic.share(classic.dropped), l4s.share(l4s.marked));
-            let coupled = (p_cl / K).powi(2);
-            let ms = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
-            table.row(&[
-                queue.to_owned(),
-                format!("{:.1} %", 100.0 * (load + L4S)),
-                format!("{by_load:.3}"),
-                format!("{p_c:.4}"),
-                format!("{p_cl:.4}"),
-                format!("{coupled:.4}"),
-                off(p_c, coupled),
-                ms(classic.mean_wait()),
-                ms(l4s.mean_wait()),
-            ]);
-            assert_within(p_c, coupled, 0.05, "the coupling");
+            assert_within(p_c, (p_cl / K).powi(2), 0.05, "the coupling");
             // The load alone determines the drop probability, not the queue's parameters.
             assert_within(p_c, by_load, 0.02, "the balance");
             // The integral controller holds the delay that it measures, at the queue's head, to its
@@ -112,5 +90,4 @@ fn classic_drops_are_the_square_of_what_is_marked_of_l4s() {
             assert_eq!(l4s.dropped, 0, "L4S traffic is not dropped");
         }
     }
-    table.publish_in("queues.md");
 }

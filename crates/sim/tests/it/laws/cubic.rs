@@ -1,7 +1,7 @@
 //! CUBIC's average window under deterministic loss: RFC 9438 section 5.
 
 use super::one_flow::Path;
-use crate::table::{Table, assert_within, off};
+use crate::common::assert_within;
 
 /// The defaults of RFC 9438 section 4.1.1, on which its tables are based.
 const C: f64 = 0.4;
@@ -117,84 +117,46 @@ impl Run {
     }
 }
 
-/// The columns for C = 0.4 of tables 1 and 2.
+/// The columns for C = 0.4 of tables 1 and 2 of RFC 9438, within 10 % but for p = 1e-2, where a
+/// period has eight round trips. The law with whole packets, the recovery and the run's start, which
+/// the tables leave out, is matched within 6 %: growth comes in steps of a round trip.
 #[test]
 fn cubic_has_the_windows_of_the_rfc_s_tables() {
-    let mut table = Table::new(&[
-        "RTT",
-        "p",
-        "region",
-        "RFC 9438, tables 1 and 2",
-        "our window",
-        "difference",
-        "counted out",
-    ]);
     let known = [(0.1, [12.0, 38.0, 187.0, 1054.0]), (0.01, [12.0, 38.0, 120.0, 379.0])];
     for (rtt, windows) in known {
-        let periods = [(100, 300), (1_000, 300), (10_000, 200), (100_000, 20)];
+        let periods = [(100, 300), (1_000, 100), (10_000, 100), (100_000, 20)];
         for ((period, losses), theirs) in periods.into_iter().zip(windows) {
             let run = Run { rtt, period, begin: 1.1, losses, fast_convergence: false };
-            let (region, counted) = if run.is_cubic() {
-                ("cubic", with_recovery(rtt, run.p()) * (1.0 + left_after(0.1, losses)))
+            let counted = if run.is_cubic() {
+                with_recovery(rtt, run.p()) * (1.0 + left_after(0.1, losses))
             } else {
-                ("Reno-friendly", reno_friendly_counted_out(period))
+                reno_friendly_counted_out(period)
             };
-            let ours = run.window();
-            table.row(&[
-                format!("{} ms", rtt * 1e3),
-                format!("{:.0e}", run.p()),
-                region.to_owned(),
-                theirs.to_string(),
-                format!("{ours:.1}"),
-                off(ours, theirs),
-                format!("{counted:.1}"),
-            ]);
-            let law = if period > 100 { theirs } else { counted };
-            assert_within(ours, law, 0.1, &format!("{rtt} s, p = {}", run.p()));
+            let (ours, what) = (run.window(), format!("{rtt} s, p = {}", run.p()));
+            if period > 100 {
+                assert_within(ours, theirs, 0.1, &what);
+            }
+            assert_within(ours, counted, 0.06, &format!("{what}, counted out"));
         }
     }
-    table.publish();
 }
 
 /// All cases are outside the Reno-friendly region. A run that starts far from the law's window
 /// tests convergence; a run that starts at it tests stability.
 #[test]
 fn cubic_has_its_law_over_three_decades() {
-    let mut table = Table::new(&[
-        "p",
-        "RFC 9438 section 5",
-        "begun at",
-        "losses",
-        "our average window",
-        "difference",
-        "counted out",
-        "difference to that",
-        "ours with fast convergence",
-    ]);
     let cells = [
         (500, 2.0, 600),
         (5_000, 2.0, 300),
         (50_000, 1.5, 80),
-        (50_000, 1.0, 80),
-        (500_000, 1.0, 6),
+        (50_000, 1.0, 20),
+        (500_000, 1.0, 4),
     ];
     for (period, begin, losses) in cells {
         let run = Run { rtt: 0.2, period, begin, losses, fast_convergence: false };
         assert!(run.is_cubic(), "{} is in the Reno-friendly region", run.p());
         let (ours, theirs) = (run.window(), cubic(run.rtt, run.p()));
         let counted = with_recovery(run.rtt, run.p()) * (1.0 + left_after(begin - 1.0, losses));
-        let with = Run { fast_convergence: true, ..run }.window();
-        table.row(&[
-            format!("{:.0e}", run.p()),
-            format!("{theirs:.1}"),
-            format!("{begin:.1} of it"),
-            losses.to_string(),
-            format!("{ours:.1}"),
-            off(ours, theirs),
-            format!("{counted:.1}"),
-            off(ours, counted),
-            format!("{with:.1}"),
-        ]);
         let what = format!("p = {} from {begin}", run.p());
         // A run that starts at the law's window differs by the round trip of the recovery alone.
         assert_within(ours, theirs, if begin > 1.0 { 0.1 } else { 0.03 }, &what);
@@ -202,5 +164,13 @@ fn cubic_has_its_law_over_three_decades() {
         // steps of a round trip, with 16 in a cycle.
         assert_within(ours, counted, 0.06, &what);
     }
-    table.publish();
+}
+
+/// RFC 9438 section 4.7: a maximum that a rounding keeps below the last one counts as a sign of less
+/// capacity, and the window that the flow leaves to others is never larger.
+#[test]
+fn fast_convergence_only_leaves_capacity() {
+    let run = Run { rtt: 0.2, period: 500, begin: 1.0, losses: 100, fast_convergence: true };
+    let without = Run { fast_convergence: false, ..run }.window();
+    assert!(run.window() <= without, "{} of {without}", run.window());
 }

@@ -1,12 +1,5 @@
-//! The simulator against published closed forms.
-//!
-//! Each module computes the tables of one section of `docs/fidelity.md`, asserts how far the
-//! published and the simulated figures may differ, and asserts that the document contains the same
-//! rows.
-//!
-//!     cargo test -p sojourn-sim laws -- --nocapture
-//!
-//! prints them all; with `UPDATE=1` it writes them into the document, for review.
+//! The simulator against published closed forms. Each module asserts how far the published and the
+//! simulated figures may differ, and why.
 
 mod codel;
 mod cubic;

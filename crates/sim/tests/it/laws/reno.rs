@@ -2,7 +2,7 @@
 //! Behavior of the TCP Congestion Avoidance Algorithm" (1997).
 
 use super::one_flow::Path;
-use crate::table::{Table, assert_within, off};
+use crate::common::assert_within;
 
 /// Constant for the loss of every 1/p-th packet. The window oscillates between W/2 and W, with 3/8
 /// W^2 = 1/p packets in between, so that its mean 3/4 W is sqrt(3/2) / sqrt(p) (equation 3). It
@@ -81,59 +81,46 @@ fn path(period: u32, is_periodic: bool, ack_every: u32, expected: f64) -> Path {
         losses: if is_periodic {
             (2, (100_000 / u64::from(period)).clamp(3, 100))
         } else {
-            (20, 400)
+            (20, 200)
         },
     }
 }
 
 /// Three decades within 10 %, 1e-3 to 1e-6. At 1e-2 a period is eight round trips, and the effects
-/// that the law leaves out exceed 10 %. There the test compares the window with the one computed
-/// round trip by round trip.
+/// that the law leaves out exceed 10 %. The window computed round trip by round trip, which has
+/// these effects, is matched in every decade: within 3 %, which is a packet of the window at 1e-3.
 #[test]
 fn reno_has_its_one_over_root_p_under_periodic_loss() {
-    let mut table = Table::new(&[
-        "p",
-        "packets an ACK",
-        "1.22 / sqrt(p)",
-        "our window",
-        "difference",
-        "counted out",
-        "difference to that",
-    ]);
     for period in [100, 1_000, 10_000, 100_000, 1_000_000] {
         let p = 1.0 / f64::from(period);
-        let (theirs, counted) = (periodic() / libm::sqrt(p), counted_out(period));
-        for ack_every in [1, 2] {
-            let ours = path(period, true, ack_every, theirs).mean_window();
-            table.row(&[
-                format!("{p:.0e}"),
-                ack_every.to_string(),
-                format!("{theirs:.1}"),
-                format!("{ours:.1}"),
-                off(ours, theirs),
-                format!("{counted:.1}"),
-                off(ours, counted),
-            ]);
-            let law = if period > 100 { theirs } else { counted };
-            assert_within(ours, law, 0.1, &format!("p = {p}, {ack_every} packets an ACK"));
+        let (law, counted) = (periodic() / libm::sqrt(p), counted_out(period));
+        // The longest run, once: with an acknowledgement for two packets, as receivers send them.
+        let all = if period < 1_000_000 { 1..=2 } else { 2..=2 };
+        for ack_every in all {
+            let ours = path(period, true, ack_every, law).mean_window();
+            let what = format!("p = {p}, {ack_every} packets an ACK");
+            if period > 100 {
+                assert_within(ours, law, 0.1, &what);
+            }
+            assert_within(ours, counted, 0.03, &format!("{what}, counted out"));
         }
     }
-    table.publish();
 }
 
-/// The mean over 400 losses has a standard error of 2 to 3 %.
+/// The mean over the losses of a run has a standard error of 3 to 4 %. At 1e-2 the recovery, whole
+/// packets and timeouts only ever lower the window, and the first two take a fifth of it (see the
+/// periodic losses).
 #[test]
 fn reno_has_its_one_over_root_p_under_random_loss() {
-    let mut table = Table::new(&["p", "1.31 / sqrt(p)", "our window", "difference", "timeouts"]);
     for period in [100, 1_000, 10_000] {
         let p = 1.0 / f64::from(period);
-        let theirs = random() / libm::sqrt(p);
-        let (ours, timeouts) = path(period, false, 2, theirs).window_and_timeouts();
-        let cells = [format!("{p:.0e}"), format!("{theirs:.1}"), format!("{ours:.1}")];
-        table.row(&[cells.as_slice(), &[off(ours, theirs), timeouts.to_string()]].concat());
+        let law = random() / libm::sqrt(p);
+        let (ours, timeouts) = path(period, false, 2, law).window_and_timeouts();
         if period > 100 {
-            assert_within(ours, theirs, 0.1, &format!("p = {p}"));
+            assert_within(ours, law, 0.1, &format!("p = {p}"));
+            assert_eq!(timeouts, 0, "p = {p}");
+        } else {
+            assert!((0.76 * law..law).contains(&ours), "p = {p}: {ours} of {law}");
         }
     }
-    table.publish();
 }

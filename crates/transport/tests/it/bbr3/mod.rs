@@ -1,5 +1,4 @@
 //! BBR version 3 against the 22 test cases of draft-ietf-ccwg-bbr-06, appendix A, by number.
-//! docs/bbr3.md has them as a table.
 //!
 //! The appendix requires a single connection over a controlled path. This path connects the
 //! transport's own sender and receiver through a bottleneck that a test can change as soon as the

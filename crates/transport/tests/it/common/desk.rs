@@ -18,6 +18,7 @@ pub(crate) struct Heard {
     pub(crate) ce: u64,
     pub(crate) cwnd_limited: bool,
     pub(crate) app_limited: Option<bool>,
+    pub(crate) ack_delay: Duration,
 }
 
 /// Halves its window at every event; a signal sets the window (as a "rate" of bytes).
@@ -32,6 +33,8 @@ pub(crate) struct Halving {
     /// Bytes in flight at each timeout.
     pub(crate) timeouts: Vec<u64>,
     pub(crate) idle: Duration,
+    /// The timeout of the last report of an idle sender.
+    pub(crate) rto: Duration,
     /// Whether a reduction takes effect at once.
     pub(crate) at_once: bool,
 }
@@ -48,6 +51,7 @@ impl Halving {
             spurious: 0,
             timeouts: Vec::new(),
             idle: Duration::ZERO,
+            rto: Duration::MAX,
             at_once: false,
         }
     }
@@ -56,6 +60,9 @@ impl Halving {
 impl Controller for Halving {
     fn on_sent(&mut self, _now: Instant, sent: &Sent) {
         self.idle = sent.idle;
+        if sent.idle > Duration::ZERO {
+            self.rto = sent.rto;
+        }
     }
 
     fn on_feedback(&mut self, _now: Instant, f: &Feedback<'_>) {
@@ -74,6 +81,7 @@ impl Controller for Halving {
             ce: f.ce_packets,
             cwnd_limited: f.cwnd_limited,
             app_limited: f.rate.map(|r| r.app_limited),
+            ack_delay: f.ack_delay,
         };
     }
 
@@ -105,6 +113,7 @@ pub(crate) fn needs(ecn: EcnUse) -> Needs {
         ecn,
         receive_times: false,
         rate_samples: false,
+        ack_delay: false,
         every_packet: false,
         signal: false,
         media: false,
