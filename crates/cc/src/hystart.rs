@@ -166,6 +166,10 @@ impl Hystart {
     fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
         // Without a sample, Linux does not call `hystart_update` (`cubictcp_acked`).
         let Some(rtt) = feedback.rtt else { return };
+        // Nor below `hystart_low_window`: no round begins there either.
+        if self.found || window.cwnd < window.mss * LOW_WINDOW {
+            return;
+        }
         // Begin the round before the check: the ACK that ends a round is the first of the next
         // one (Linux 5.16, commit 4e1fddc98d25). Before, it ended a train of a whole round trip.
         if self.round.ended(feedback) {
@@ -174,11 +178,9 @@ impl Hystart {
             self.curr_rtt = Duration::MAX;
             self.samples = 0;
         }
-        if !self.found && window.cwnd >= window.mss * LOW_WINDOW {
-            self.found = self.exit_found(now, rtt, feedback, window.cwnd);
-            if self.found {
-                window.ssthresh = window.cwnd;
-            }
+        self.found = self.exit_found(now, rtt, feedback, window.cwnd);
+        if self.found {
+            window.ssthresh = window.cwnd;
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Usage {
     /// The greatest flight in a window of data, and the packet number at which it ends.
     flight: u64,
     flight_to: u64,
+    /// Whether the window limited the sender when its last reduction began.
+    was_limited: bool,
 }
 
 impl Usage {
@@ -46,6 +48,19 @@ impl Usage {
         largest < self.held_to
     }
 
+    /// A recovery begins, which reduces the window. `largest`: the largest acknowledged packet.
+    pub fn begin_recovery(&mut self, largest: u64) {
+        self.was_limited = self.is_filled(largest) || self.is_held(largest);
+    }
+
+    /// The reduction is undone. That the packets since have filled the reduced window says nothing of
+    /// the restored one (in Linux, retransmissions do not set `is_cwnd_limited`).
+    pub fn undo(&mut self) {
+        if !self.was_limited {
+            (self.filled_to, self.held_to) = (0, 0);
+        }
+    }
+
     /// The greatest flight of the window of data to which packet `largest` belongs, the largest
     /// acknowledged one. `in_flight`: the flight before that acknowledgement; `next`: the packet number
     /// of the next packet.
@@ -73,6 +88,22 @@ mod tests {
         assert!(usage.is_held(11) && !usage.is_filled(11));
         usage.release();
         assert!(!usage.is_held(0));
+    }
+
+    /// A window that was not full before its reduction is not full after the undo.
+    #[test]
+    fn an_undo_restores_the_use_before_the_reduction() {
+        for is_full in [false, true] {
+            let mut usage = Usage::default();
+            if is_full {
+                usage.fill(10);
+            }
+            usage.begin_recovery(3);
+            usage.fill(12);
+            assert!(usage.is_filled(11));
+            usage.undo();
+            assert_eq!(usage.is_filled(11), is_full);
+        }
     }
 
     /// Linux, `tcp_cwnd_validate`: `max_packets_out` is that of the current window of data.

@@ -148,14 +148,17 @@ impl<C: Controller> Sender<C> {
     fn would_fill_window(&self) -> bool {
         let new = (self.written - self.offset).min(self.receive_room());
         let waiting = self.scoreboard.lost_bytes().saturating_add(new);
-        self.scoreboard.in_flight.saturating_add(waiting) >= self.limits.cwnd.0
+        self.fills_window(self.scoreboard.in_flight.saturating_add(waiting))
     }
 
     /// Whether the data in flight leave no room for a full packet in the window. A window below one
     /// packet is full with any.
     pub(super) fn has_full_window(&self) -> bool {
-        let in_flight = self.scoreboard.in_flight;
-        in_flight > 0 && in_flight.saturating_add(self.config.mss.0) > self.cwnd().0
+        self.scoreboard.in_flight > 0 && self.fills_window(self.scoreboard.in_flight)
+    }
+
+    fn fills_window(&self, flight: u64) -> bool {
+        flight.saturating_add(self.config.mss.0) > self.cwnd().0
     }
 
     /// Length of the next new packet, limited by data and receive window.

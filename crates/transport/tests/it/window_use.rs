@@ -1,6 +1,8 @@
 //! Growth of windows that a sender uses only in part: Linux, by scripts of google/packetdrill
 //! (`gtests/net/tcp`), and RFC 9002 section 7.8.
 
+use std::collections::VecDeque;
+
 use crate::common::{MSS, at, config};
 use sojourn_cc::{AnyController, Controller, Setup};
 use sojourn_params::{Params, Value};
@@ -156,6 +158,68 @@ fn a_receive_window_stops_growth_at_twice_the_flight() {
                     flow.sender.on_ack(now, &flow.ack);
                 }
                 assert!(flow.window() <= 61, "{name} {profile:?}: {}", flow.window());
+            }
+        }
+    }
+}
+
+/// The windows, in bytes, after each acknowledgement of a flow over a path of 40 ms without a bottleneck.
+/// With `has_backlog` the sender always has data; without, the application writes what the window has
+/// room for.
+fn windows(name: &str, config: Config, has_backlog: bool) -> Vec<u64> {
+    let mut flow = Flow::new(name, config);
+    let (mut now, mut written, mut sent) = (at(0), 0, 0);
+    let (mut arrivals, mut windows) = (VecDeque::new(), Vec::new());
+    if has_backlog {
+        flow.sender.write(u64::MAX / 4);
+    }
+    while windows.len() < 1_000 {
+        let wake = loop {
+            let open = flow.sender.cwnd().0.saturating_sub(flow.sender.in_flight().0) / MSS;
+            if !has_backlog && sent + open > written {
+                flow.sender.write((sent + open - written) * MSS);
+                written = sent + open;
+            }
+            match flow.sender.poll_transmit(now) {
+                Poll::Packet(_) => arrivals.push_back(now + crate::common::ms(40)),
+                Poll::Wait(next) => break next,
+                Poll::Blocked => break Instant::MAX,
+            }
+            sent += 1;
+        };
+        let arrival = arrivals.front().copied().expect("a packet in flight");
+        now = wake.min(arrival);
+        if now == arrival {
+            arrivals.pop_front();
+            let acked = sent - arrivals.len() as u64;
+            (flow.ack.cumulative, flow.ack.newest) = (acked, acked - 1);
+            flow.sender.on_ack(now, &flow.ack);
+            windows.push(flow.sender.controller().limits().cwnd.0);
+        }
+    }
+    windows
+}
+
+/// RFC 9002 section 7.8: a sender whose window is always full, but whose application never has more
+/// data, grows as one with a backlog: in slow start by a packet for each that is acknowledged (RFC 5681
+/// section 3.1).
+#[test]
+fn a_window_that_is_always_full_grows_as_with_a_backlog() {
+    for algorithm in sojourn_cc::all() {
+        let (name, needs) = (algorithm.info.name, algorithm.info.needs);
+        if needs.media || needs.signal || needs.receive_times {
+            continue;
+        }
+        for profile in [Profile::Tcp, Profile::Quic] {
+            for pacing in [false, true] {
+                let of = |has_backlog| {
+                    windows(name, Config { pacing, ..config(profile) }, has_backlog)
+                };
+                let (full, backlog) = (of(false), of(true));
+                assert_eq!(full, backlog, "{name} {profile:?}, pacing {pacing}");
+                if CONTROLLERS.contains(&name) && !pacing {
+                    assert_eq!(full[..10], [11, 12, 13, 14, 15, 16, 17, 18, 19, 20].map(|n| n * MSS));
+                }
             }
         }
     }
