@@ -118,6 +118,8 @@ struct Detection {
     delay: bool,
     /// Length of a train that ends slow start, in minimum RTTs.
     train_rtts: f64,
+    /// Rounds begin from [`LOW_WINDOW`] on only.
+    skips_low_windows: bool,
 }
 
 impl Detection {
@@ -128,6 +130,7 @@ impl Detection {
             train: detect != "delay",
             delay: detect != "train",
             train_rtts: setup.params.number("hystart_train") * spread,
+            skips_low_windows: setup.params.choice("arithmetic") == "linux",
         }
     }
 }
@@ -166,8 +169,11 @@ impl Hystart {
     fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
         // Without a sample, Linux does not call `hystart_update` (`cubictcp_acked`).
         let Some(rtt) = feedback.rtt else { return };
-        // Nor below `hystart_low_window`: no round begins there either.
-        if self.found || window.cwnd < window.mss * LOW_WINDOW {
+        let is_low = window.cwnd < window.mss * LOW_WINDOW;
+        // Deviation (Linux `cubictcp_acked`): rounds follow each other from the first packet on, as in
+        // Ha and Rhee and in Linux before 5.16. Since then, the first one begins with the window of 16
+        // packets, often in the middle of a train; with `arithmetic = "linux"` it does here too.
+        if self.found || is_low && self.detection.skips_low_windows {
             return;
         }
         // Begin the round before the check: the ACK that ends a round is the first of the next
@@ -178,7 +184,7 @@ impl Hystart {
             self.curr_rtt = Duration::MAX;
             self.samples = 0;
         }
-        self.found = self.exit_found(now, rtt, feedback, window.cwnd);
+        self.found = !is_low && self.exit_found(now, rtt, feedback, window.cwnd);
         if self.found {
             window.ssthresh = window.cwnd;
         }
