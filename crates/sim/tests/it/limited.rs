@@ -59,9 +59,10 @@ fn unused_windows_do_not_grow() {
     no_controller_exceeds_its_gains(20);
 }
 
-/// The same over ten minutes, in which slow growth adds up.
+/// The same over ten minutes, in which slow growth adds up:
+/// `cargo test -p sojourn-sim --test it unused_windows -- --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: in `make test-all`"]
 fn unused_windows_do_not_grow_in_ten_minutes() {
     no_controller_exceeds_its_gains(600);
 }
