@@ -244,8 +244,8 @@ impl Vegas {
     ///
     /// Deviation (Brakmo and Peterson 1995, section III-C): the comparison takes the minimum
     /// round-trip time of a round trip, as in Linux.
-    /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 7661);
-    /// Linux's Vegas does not check this (`arithmetic = "linux"`).
+    /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 9002
+    /// section 7.8); Linux's Vegas does not check this (`arithmetic = "linux"`).
     fn avoid_congestion(&mut self, base: Duration, feedback: &Feedback<'_>) {
         let compared = self.compared(base, self.rtt);
         let may_grow = self.arithmetic.may_grow(&self.window, feedback);

@@ -81,7 +81,7 @@ impl Bbr3 {
             marks,
             in_flight_before: feedback.in_flight_before,
             in_flight: feedback.in_flight,
-            is_cwnd_limited: feedback.cwnd_limited,
+            is_cwnd_limited: feedback.cwnd_filled,
             next_number: feedback.next_number,
         }
     }
