@@ -1,7 +1,7 @@
 //! Replays events to a controller, and prints its state after each.
 //!
 //! ```text
-//! cargo run -p sojourn-cc --example replay -- cubic arithmetic=linux < events.csv > states.csv
+//! cargo run -p sojourn-cc --example replay_controller -- cubic arithmetic=linux < events.csv > states.csv
 //! ```
 //!
 //! Arguments after the name set the controller's parameters, or its [`Setup`]: `mss` and
@@ -83,7 +83,7 @@ type Failure = Box<dyn Error>;
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().ok_or("usage: replay CONTROLLER [NAME=VALUE]... < events.csv")?;
+    let name = arguments.next().ok_or("usage: replay_controller CONTROLLER [NAME=VALUE]... < events.csv")?;
     let algorithm = find(&name).ok_or_else(|| format!("there is no controller `{name}`"))?;
     let (setup, every) = setup(algorithm.info.params, arguments)?;
     replay((algorithm.build)(&setup), every)
