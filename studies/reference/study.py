@@ -16,9 +16,11 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, Protocol
 
 from inputs_queues import loads
+from inputs_tcp import bbr, cubic, marks, vegas
 from tables import each, markdown
 
 FOLDER = Path(__file__).resolve().parent
@@ -34,6 +36,8 @@ EVENTS = {"queue": 90_000, "controller": 30_000}
 FEW_EVENTS = 6_000
 # A window of a queue's events has a row in `data`, and each n-th event of a controller.
 WINDOW, NTH = 600, 200
+TOLERANCE = {"queue": 0.0, "controller": 1e-3}
+"""Relative difference of equal numbers: a kernel's rates and shares are coarse."""
 
 
 class Input(Protocol):
@@ -69,6 +73,13 @@ def queue(
     return Pair(name or form, "queue", form, reference, inputs, cause or "nothing differs")
 
 
+def controller(
+    name: str, form: str, reference: str, inputs: Mapping[str, Input], cause: str = ""
+) -> Pair:
+    """Return a pair of a controller."""
+    return Pair(name, "controller", form, reference, inputs, cause or "nothing differs")
+
+
 PAIRS = (
     queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
     queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
@@ -90,6 +101,27 @@ PAIRS = (
         name="codel_rfc",
     ),
     queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
+    controller("cubic_linux", "cubic", f"{LINUX}, tcp_cubic.c", cubic("arithmetic=linux")),
+    controller(
+        "vegas_linux",
+        "vegas",
+        f"{LINUX}, tcp_vegas.c",
+        vegas("arithmetic=linux", "slow_start=every"),
+    ),
+    controller(
+        "dctcp_linux",
+        "dctcp",
+        f"{LINUX}, tcp_dctcp.c",
+        marks("arithmetic=linux", "window_end=linux", ect1=False),
+    ),
+    controller("bbr", "bbr", f"{LINUX}, tcp_bbr.c", bbr()),
+    controller("bbr3", "bbr3", "google/bbr 001a430b3ddb, tcp_bbr.c", bbr(every_packet=True)),
+    controller(
+        "prague",
+        "prague",
+        "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
+        marks("alpha_init=0", "d=0", ect1=True),
+    ),
 )
 
 
@@ -117,7 +149,11 @@ def compared(pair: Pair, name: str, small: bool) -> Row:
     own = SHORTENED[pair.kind](replayed(pair, name, count), count)
     other = [row for row in stored(pair.name) if row["input"] == name][: len(own)]
     assert len(own) == len(other), f"{pair.name}, {name}: run the reference anew"
-    differing = [place for place, rows in enumerate(zip(own, other, strict=True)) if unequal(*rows)]
+    differing = [
+        place
+        for place, (mine, its) in enumerate(zip(own, other, strict=True))
+        if max(differences(mine, its))[0] > TOLERANCE[pair.kind]
+    ]
     return {
         "pair": pair.name,
         "input": name,
@@ -186,13 +222,25 @@ def checksum(window: Rows) -> int:
 
 
 def states(output: Rows, _count: int) -> Rows:
-    """Take each n-th state of a controller."""
-    return output[NTH - 1 :: NTH]
+    """Take each n-th state of a controller, and the means since the one before."""
+    columns = [name for name in output[0] if name not in ("now", "phase")]
+    numbers = [{name: float(row[name] or 0) for name in columns} for row in output]
+    blocks = [numbers[end - NTH : end] for end in range(NTH, len(numbers) + 1, NTH)]
+    return [
+        {name: f"{value:.7g}" for name, value in (*block[-1].items(), *means(block).items())}
+        for block in blocks
+    ]
 
 
-def unequal(own: Row, other: Row) -> bool:
-    """Whether two rows have different numbers."""
-    return any(float(value) != float(other[name]) for name, value in own.items())
+def means(block: Rows) -> Row:
+    """Return the mean of each column."""
+    return {f"{name}_mean": fmean(row[name] for row in block) for name in block[0]}
+
+
+def differences(own: Row, other: Row) -> list[tuple[float, str]]:
+    """Return the relative difference of each number that the reference has."""
+    pairs = [(float(own[name]), float(other[name]), name) for name in other if name != "input"]
+    return [(abs(mine - its) / max(abs(its), 1e-9), name) for mine, its, name in pairs]
 
 
 def difference_of_fates(own: Rows, other: Rows) -> Row:
@@ -209,12 +257,7 @@ def difference_of_fates(own: Rows, other: Rows) -> Row:
 
 def difference_of_states(own: Rows, other: Rows) -> Row:
     """Return the greatest relative difference of a state."""
-    found = [
-        (abs(float(mine[name]) - float(its[name])) / max(abs(float(its[name])), 1e-9), name)
-        for mine, its in zip(own, other, strict=True)
-        for name in mine
-    ]
-    most, of = max(found)
+    most, of = max(max(differences(*rows)) for rows in zip(own, other, strict=True))
     return {"difference": round(most, 9), "of": of}
 
 
