@@ -115,14 +115,14 @@ PAIRS = (
     controller(
         "dctcp_linux",
         f"{LINUX}, tcp_dctcp.c",
-        marks("arithmetic=linux", "window_end=linux", ect1=False),
+        marks("arithmetic=linux", "window_end=linux"),
     ),
     controller("bbr", f"{LINUX}, tcp_bbr.c", bbr()),
     controller("bbr3", "google/bbr 001a430b3ddb, tcp_bbr.c", bbr(every_packet=True)),
     controller(
         "prague",
         "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
-        marks("alpha_init=0", "d=0", ect1=True),
+        marks("alpha_init=0.0625", "d=0", scalable=True),
     ),
 )
 
