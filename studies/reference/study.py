@@ -15,8 +15,9 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any, NamedTuple, Protocol
 
 from inputs_queues import loads
@@ -224,13 +225,14 @@ def checksum(window: Rows) -> int:
 
 
 def states(output: Rows, _count: int) -> Rows:
-    """Take each n-th state of a controller, and the means since the one before."""
+    """Take each n-th state, and since the one before the means and how often the window fell."""
     columns = [name for name in output[0] if name not in ("now", "phase")]
     numbers = [{name: float(row[name] or 0) for name in columns} for row in output]
-    blocks = [numbers[end - NTH : end] for end in range(NTH, len(numbers) + 1, NTH)]
+    fell = [0, *(after["cwnd"] < 0.999 * before["cwnd"] for before, after in pairwise(numbers))]
     return [
-        {name: f"{value:.7g}" for name, value in (*block[-1].items(), *means(block).items())}
-        for block in blocks
+        {name: f"{value:.7g}" for name, value in (*numbers[end - 1].items(), *since.items())}
+        for end in range(NTH, len(numbers) + 1, NTH)
+        for since in [{**means(numbers[end - NTH : end]), "falls": sum(fell[end - NTH : end])}]
     ]
 
 
@@ -258,9 +260,11 @@ def difference_of_fates(own: Rows, other: Rows) -> Row:
 
 
 def difference_of_states(own: Rows, other: Rows) -> Row:
-    """Return the greatest relative difference of a state."""
-    most, of = max(max(differences(*rows)) for rows in zip(own, other, strict=True))
-    return {"difference": round(most, 9), "of": of}
+    """Return the greatest relative difference of a state, and the median of its column."""
+    found = [differences(*rows) for rows in zip(own, other, strict=True)]
+    most, of = max(max(row) for row in found)
+    usual = median(value for row in found for value, name in row if name == of)
+    return {"difference": round(most, 6), "of": of, "median_difference": round(usual, 6)}
 
 
 SHORTENED = {"queue": fates, "controller": states}
