@@ -33,7 +33,7 @@ NEEDS = ("cargo",)
 EVENTS = {"queue": 90_000, "controller": 30_000}
 FEW_EVENTS = 6_000
 # A window of a queue's events has a row in `data`, and each n-th event of a controller.
-WINDOW, NTH = 600, 200
+WINDOW, NTH = 750, 200
 
 
 class Input(Protocol):
@@ -69,7 +69,7 @@ def queue(
     return Pair(name or form, "queue", form, reference, inputs, cause or "nothing differs")
 
 
-PAIRS = (
+QUEUES = (
     queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
     queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
     queue(
@@ -82,15 +82,21 @@ PAIRS = (
             slow="dq_rate_estimator=true",
         ),
     ),
-    queue("codel", f"{LINUX}, sch_codel.c", loads("ecn=true", slow="ce_threshold=2ms")),
     queue(
         "codel",
-        f"{LINUX}, sch_codel.c, with the four rules of RFC 8289 in which it differs",
+        f"{LINUX}, sch_codel.c",
+        loads("ecn=true", slow="ce_threshold=2ms"),
+        "count, first drop, square root and clock of RFC 8289",
+    ),
+    queue(
+        "codel",
+        f"{LINUX}, sch_codel.c with these rules of the RFC",
         loads("ecn=true", slow="ce_threshold=2ms"),
         name="codel_rfc",
     ),
     queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
 )
+PAIRS = (*QUEUES,)
 
 
 def measure(small: bool) -> dict[str, Rows]:
