@@ -69,6 +69,9 @@ def queue(
     return Pair(name or form, "queue", form, reference, inputs, cause or "nothing differs")
 
 
+SHAPED = "bandwidth=25Mbit"
+CAKE = loads("diffserv=besteffort", overload=SHAPED, bursts=SHAPED, flows=f"{SHAPED} ingress=true")
+
 QUEUES = (
     queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
     queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
@@ -94,7 +97,8 @@ QUEUES = (
         loads("ecn=true", slow="ce_threshold=2ms"),
         name="codel_rfc",
     ),
-    queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
+    queue("cake", f"{LINUX}, sch_cake.c", CAKE, "the longest queue of a full buffer"),
+    queue("cake", f"{LINUX}, sch_cake.c with a search for it", CAKE, name="cake_longest"),
 )
 PAIRS = (*QUEUES,)
 
