@@ -31,7 +31,9 @@ class Load(NamedTuple):
         draw = random.Random(self.seed).random
         weights = [sum(self.ecn[: place + 1]) / sum(self.ecn) for place in range(4)]
         yield COLUMNS
-        arrival = departure = left = 0
+        # Some code takes a time of zero for none.
+        arrival = departure = 1_000_000
+        left = 0
         for _ in range(count):
             if arrival > departure:
                 yield f"{departure},,,"
@@ -53,7 +55,7 @@ class Load(NamedTuple):
 
 
 def loads(*settings: str, **others: str) -> dict[str, Load]:
-    """Return the inputs of a queue with these settings; some inputs have another one."""
+    """Return the inputs of a queue with these settings; some inputs have others too."""
     own = ("limit=1000", *settings)
     found = {
         "steady": Load(1, (1.02, 1.0, 0.98), PLAIN, sizes=(1500, 1500), settings=own),
@@ -68,5 +70,6 @@ def loads(*settings: str, **others: str) -> dict[str, Load]:
         "stalls": Load(9, (1.0, 0.02, 0.3), CLASSIC, stall_s=1.5, settings=own),
         "slow": Load(8, (1.1, 0.9, 1.0), CLASSIC, gap_ns=3_000_000, phase_s=20, settings=own),
     }
-    added = {name: found[name]._replace(settings=(*own, other)) for name, other in others.items()}
-    return found | added
+    for name, other in others.items():
+        found[name] = found[name]._replace(settings=(*own, *other.split()))
+    return found

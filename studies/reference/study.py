@@ -36,7 +36,7 @@ NEEDS = ("cargo",)
 EVENTS = {"queue": 90_000, "controller": 30_000}
 FEW_EVENTS = 6_000
 # A window of a queue's events has a row in `data`, and each n-th event of a controller.
-WINDOW, NTH = 600, 200
+WINDOW, NTH = 750, 200
 LEAST = 1.0
 """Differences are relative to a number, but of shares to one."""
 
@@ -88,7 +88,10 @@ def controller(
     return Pair(name, "controller", form, reference, inputs, cause or "nothing differs", tolerance)
 
 
-PAIRS = (
+SHAPED = "bandwidth=25Mbit"
+CAKE = loads("diffserv=besteffort", overload=SHAPED, bursts=SHAPED, flows=f"{SHAPED} ingress=true")
+
+QUEUES = (
     queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
     queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
     queue(
@@ -101,14 +104,22 @@ PAIRS = (
             slow="dq_rate_estimator=true",
         ),
     ),
-    queue("codel", f"{LINUX}, sch_codel.c", loads("ecn=true", slow="ce_threshold=2ms")),
     queue(
         "codel",
-        f"{LINUX}, sch_codel.c, with the four rules of RFC 8289 in which it differs",
+        f"{LINUX}, sch_codel.c",
+        loads("ecn=true", slow="ce_threshold=2ms"),
+        "count, first drop, square root and clock of RFC 8289",
+    ),
+    queue(
+        "codel",
+        f"{LINUX}, sch_codel.c with these rules of the RFC",
         loads("ecn=true", slow="ce_threshold=2ms"),
         name="codel_rfc",
     ),
-    queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
+    queue("cake", f"{LINUX}, sch_cake.c", CAKE, "the longest queue of a full buffer"),
+    queue("cake", f"{LINUX}, sch_cake.c with a search for it", CAKE, name="cake_longest"),
+)
+CONTROLLERS = (
     controller("cubic_linux", f"{LINUX}, tcp_cubic.c", cubic("arithmetic=linux")),
     controller(
         "vegas_linux", f"{LINUX}, tcp_vegas.c", vegas("arithmetic=linux", "slow_start=every")
@@ -126,6 +137,7 @@ PAIRS = (
         marks("alpha_init=0.0625", "d=0", scalable=True),
     ),
 )
+PAIRS = (*QUEUES, *CONTROLLERS)
 
 
 def measure(small: bool) -> dict[str, Rows]:
