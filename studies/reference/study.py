@@ -142,8 +142,8 @@ CONTROLLERS = (
         "bbr3",
         "google/bbr 001a430b3ddb, tcp_bbr.c",
         bbr(every_packet=True),
-        "Google's code checks the loss rate at every acknowledgement, the draft at a loss; it counts "
-        "the next burst as in flight, and has other gains of DRAIN and DOWN",
+        "Google's code checks the loss rate at each acknowledgement too, counts the next burst as "
+        "in flight, and has other gains of DRAIN and DOWN",
         0.05,
     ),
     controller(
