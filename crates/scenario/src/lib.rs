@@ -18,6 +18,7 @@ mod error;
 mod export;
 mod extent;
 mod flow;
+mod grid;
 mod host;
 mod kept;
 mod known;
@@ -53,7 +54,8 @@ pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
-    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, EcnFault, EcnFaultKind,
-    EcnFeedback, EcnRequest, Flow, Handshake, Host, Jitter, Link, Loss, Profile, PrrRule, Record,
-    Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace, Transport,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Distribution, EcnFault,
+    EcnFaultKind, EcnFeedback, EcnRequest, Flow, Handshake, Host, Jitter, Link, Loss, Profile,
+    PrrRule, Record, Reorder, Ring, Scenario, Schedule, Slots, Source, Spacing, StackChoice, Trace,
+    Transport,
 };

@@ -127,7 +127,9 @@ settings! {
         of: Host(Side::Sender),
         doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
               `dctcp` and `vegas`: `rfc5681` restarts from the initial window after an idle \
-              timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step",
+              timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step; it grows \
+              while it is full, with TCP in slow start also up to twice the data in flight, and with \
+              `rfc7661` while half of it is in use",
         kind: choice::<CwndValidation>(),
         tcp: Is(
             "rfc5681",

@@ -37,6 +37,7 @@ mod setting;
 mod stack;
 mod suspicion;
 mod tail_probe;
+mod usage;
 mod window_tuning;
 mod wire;
 
@@ -65,6 +66,7 @@ pub use setting::{Choice, Setting, Side};
 pub use stack::{
     Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };
+pub use usage::Usage;
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange, WindowUpdate};
 
 /// Runs the example of README.md as a doctest.

@@ -251,7 +251,8 @@ pub struct LinkSummary {
     pub queue_delay_p50_s: Option<f64>,
     /// 99th percentile of the waiting times.
     pub queue_delay_p99_s: Option<f64>,
-    /// Greatest waiting time.
+    /// Greatest waiting time. Packets that still wait at the end count with the time until the link
+    /// would have sent them at its last rate.
     pub queue_delay_max_s: Option<f64>,
     /// Packets that arrived at the link.
     pub arrived_packets: u64,
@@ -265,6 +266,10 @@ pub struct LinkSummary {
     pub duplicated_packets: u64,
     /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
     pub reordered_packets: u64,
+    /// A reason to doubt its delays: a threshold of its queue within the grid of its trace. Absent
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// One change of capacity, its spike, and the unavoidable part of the spike.

@@ -29,7 +29,9 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let now = endpoints.net.clock.now;
     let net = &mut endpoints.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
-    let links: Vec<LinkSummary> = endpoints.net.links.iter_mut().map(|l| link(l, now)).collect();
+    let each = endpoints.net.links.iter_mut().zip(&run.scenario.links);
+    let links: Vec<LinkSummary> =
+        each.map(|(l, spec)| LinkSummary { warning: spec.warning(), ..link(l, now) }).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
     let mut frames = Vec::new();
     let mut has_sizes = false;
@@ -199,6 +201,8 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
             || could.is_none_or(|could| link.sent_bits(now) <= could * (1.0 + 1e-6) + 1.0),
         "more than the capacity"
     );
+    let reordered_packets = link.reordered();
+    let longest_left = link.longest_wait_left(now).map(|wait| wait.0);
     LinkSummary {
         name: link.name.clone(),
         utilisation: could.and_then(|could| {
@@ -208,13 +212,14 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
         capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
         queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
         queue_delay_p99_s: seconds(link.delays.quantile(0.99)),
-        queue_delay_max_s: seconds(link.delays.max()),
+        queue_delay_max_s: seconds(link.delays.max().max(longest_left)),
         arrived_packets: link.counts.arrived,
         delivered_packets: link.counts.delivered,
         dropped_packets: link.counts.dropped + link.counts.lost,
         marked_packets: link.counts.marked,
         duplicated_packets: link.counts.duplicated,
-        reordered_packets: link.reordered(),
+        reordered_packets,
+        warning: None,
     }
 }
 

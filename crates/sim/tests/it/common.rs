@@ -33,20 +33,25 @@ fn resolved(text: &str, trace: &str) -> Scenario {
     let document = Document::from_toml("test.toml", &text).unwrap_or_else(|e| panic!("{e}"));
     let scenario = document.resolve(&|_| Ok(trace.to_owned()));
     let mut scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+    set_data(&mut scenario, data);
+    scenario
+}
+
+/// Sets what [`host_data`] has found.
+pub(crate) fn set_data(scenario: &mut Scenario, data: Vec<Datum>) {
     for (flow, setting, value) in data {
         let mut flows = scenario.flows.iter_mut();
         let flow = flows.find(|one| one.name == flow).expect("the flow has this table");
         flow.transport.put(&setting, &value).expect("it is a setting");
     }
-    scenario
 }
 
 /// A setting of a flow's host, and its value.
-type Datum = (String, String, String);
+pub(crate) type Datum = (String, String, String);
 
 /// The text, and the settings in its tables `host` that scenarios do not have as keys. The tests of a
 /// mechanism change these too.
-fn host_data(text: &str) -> (String, Vec<Datum>) {
+pub(crate) fn host_data(text: &str) -> (String, Vec<Datum>) {
     let is_data = |name: &str| {
         let mut settings = Transport::SETTINGS.iter();
         settings.any(|setting| setting.name == name && !setting.is_key())

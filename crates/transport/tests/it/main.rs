@@ -23,3 +23,4 @@ mod timers;
 mod transfer;
 mod validation;
 mod window_tuning;
+mod window_use;
