@@ -62,7 +62,7 @@ def markdown(hosts: Sequence[Entry]) -> str:
         "The hosts of flows with their values, written by `sojourn hosts --markdown`. A scenario "
         'or a flow names one, `host = "linux-6.18"`, or lists its exceptions, '
         '`host = { like = "linux-6.18", ack_every = 1 }`. Exceptions are possible for the '
-        f"[keys](scenario.md#host-host) {names}.",
+        f"[keys](scenario.md#host) {names}.",
         _table(("host", "what it is"), [(_linked(one), one["title"]) for one in hosts]),
         *map(_section, hosts),
     ]
@@ -77,9 +77,7 @@ def _section(host: Entry) -> str:
     found, others = shown(host)
     rows = [(f"`{one.name}`", f"`{one.value}`", one.end, one.source) for one in found]
     title = f"{host['title'][0].upper()}{host['title'][1:]}."
-    return "\n\n".join(
-        [f"## {host['name']}", f"{title} {others}".strip(), _table(HEADS, rows)]
-    )
+    return "\n\n".join([f"## {host['name']}", f"{title} {others}".strip(), _table(HEADS, rows)])
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

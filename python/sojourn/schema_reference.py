@@ -10,7 +10,7 @@ Node = Mapping[str, Any]
 
 _UNITS = re.compile(r"\(([A-Za-z/|]+)\)\)?\$")
 # These keys select a table; the schema has no description for them.
-_CHOOSES = ("kind", "profile", "stack")
+_CHOOSES = ("kind",)
 
 _INTRO = """\
 # The scenario document
@@ -38,7 +38,9 @@ class _Section:
 def markdown(schema: Node, listed: Sequence[Listed]) -> str:
     """Format the whole document."""
     first = _Section("", "", schema)
-    parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed)]
+    host = next(one for one in schema["$defs"]["host"]["anyOf"] if "properties" in one)
+    hosts = _Section("host", "host", host)
+    parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed), _section(hosts, listed)]
     return "\n".join(parts)
 
 

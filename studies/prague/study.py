@@ -79,9 +79,7 @@ def bulk(
         .link("back", delay=half)
     )
     for name in controls:
-        scenario.flow(
-            name, control=name, path=["out"], back=["back"], host={**OPEN, **host}
-        )
+        scenario.flow(name, control=name, path=["out"], back=["back"], host={**OPEN, **host})
     return scenario
 
 

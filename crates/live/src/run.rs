@@ -397,6 +397,7 @@ fn open(
         control: (kind.to_owned(), params.clone()),
         catalogue: scenario.controllers.clone(),
         config: flow.transport.clone(),
+        reverse: flow.reverse.as_deref().unwrap_or(&flow.transport).clone(),
         end: end_of(scenario, flow),
         seed,
         departures: options.departures,

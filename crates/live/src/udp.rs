@@ -41,6 +41,8 @@ pub(crate) struct Setup {
     pub(crate) control: (String, Params),
     pub(crate) catalogue: Catalogue,
     pub(crate) config: Config,
+    /// That of requests, which travel in the opposite direction.
+    pub(crate) reverse: Config,
     /// The latest end of the flow.
     pub(crate) end: Instant,
     pub(crate) seed: u64,

@@ -46,6 +46,7 @@ impl RequestFlow {
         let response_plan = setup.plan(Load::Written(writers[0].clone()));
         // As in a simulation. The record has no samples of requests.
         let request_plan = Plan {
+            config: setup.reverse.clone(),
             seed: setup.seed ^ 1,
             interval: Duration::ZERO,
             ..setup.plan(Load::Written(writers[1].clone()))

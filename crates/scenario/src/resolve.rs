@@ -148,7 +148,7 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
 /// A host keeps few packets in the queue of its own device (Linux, `tcp_small_queue_check`): a first
 /// link with a `ring`. Another first link is a router's.
 fn small_queues(mut flow: Flow, links: &[Link]) -> Flow {
-    if !flow.path.first().is_some_and(|first| links[*first].ring.is_some()) {
+    if flow.path.first().is_none_or(|first| links[*first].ring.is_none()) {
         flow.transport.small_queues = None;
     }
     flow

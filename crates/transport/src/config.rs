@@ -83,8 +83,8 @@ settings! {
         of: Key(Side::Receiver),
         doc: "receive window",
         kind: Kind::AMOUNT,
-        tcp: Is("unlimited", ""),
-        quic: Is("unlimited", ""),
+        tcp: Is("unlimited", "RFC 9293 section 3.8.6: the receiver's buffer, which has no limit here"),
+        quic: Is("unlimited", "RFC 9000 section 4: the receiver's choice"),
     };
 
     /// Receive window at the beginning of a connection, which the receiver then raises. `None`:

@@ -16,8 +16,7 @@ fn peaks(case: &Case) -> Peaks {
     let mut scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
     set_data(&mut scenario, data);
     Simulation::new(&scenario, None, 1).finish();
-    let found = *peaks.lock().unwrap();
-    found
+    *peaks.lock().unwrap()
 }
 
 /// Hosts, and those of controllers whose unused window the transport may validate.

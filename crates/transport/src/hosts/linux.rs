@@ -32,6 +32,7 @@ const LINUX: &[Value] = &[
 const PARAMETERS: &[Parameter] = &[
     with("reno", "arithmetic", "linux", "net/ipv4/tcp_cong.c: tcp_reno_ssthresh"),
     with("cubic", "arithmetic", "linux", "net/ipv4/tcp_cubic.c: bictcp_update"),
+    with("vegas", "arithmetic", "linux", "net/ipv4/tcp_vegas.c: tcp_vegas_cong_avoid"),
     with("vegas", "slow_start", "every", "net/ipv4/tcp_vegas.c: tcp_vegas_cong_avoid"),
     with("dctcp", "arithmetic", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
     with("dctcp", "window_end", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
