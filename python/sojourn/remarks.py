@@ -150,6 +150,13 @@ def _is_unmarked(flow: FlowSummary) -> bool:
     return named and flow.get("marked_packets") == 0 and bool(flow.get("dropped_packets"))
 
 
+def links(summary: Summary) -> list[str]:
+    """List the links whose delays are in doubt."""
+    all_links = (link for run in summary["runs"] for link in run["links"])
+    lines = {link["name"]: link["warning"] for link in all_links if link.get("warning")}
+    return _shortened([f"link {name}: {warning}" for name, warning in lines.items()])
+
+
 def below_bound(summary: Summary, worst: bool) -> list[str]:
     """Explain each spike that is below the corrected bound."""
     lines = []

@@ -166,7 +166,12 @@ class FlowSummary(_Optional):
     """from a request to the end of its response"""
 
 
-class LinkSummary(TypedDict):
+class _LinkOptional(TypedDict, total=False):
+    warning: str
+    """a reason to doubt the link's delays: a threshold of its queue within the grid of its trace"""
+
+
+class LinkSummary(_LinkOptional):
     """One link of one run."""
 
     name: str

@@ -158,7 +158,7 @@ def _merge(items: Sequence[Item], same: tuple[str, ...]) -> Item:
             lists = [item[key] for item in items if item.get(key)]
             merged[key] = _merge_lists(lists, same=("from_bytes", "to_bytes"))
             continue
-        if key in ("closed", "ecn_failure", "quality_model"):
+        if key in ("closed", "ecn_failure", "quality_model", "warning"):
             merged[key] = items[0][key]
             continue
         if key == "media":

@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
-from sojourn.remarks import below_bound, ecn, identical_runs, timing, unequal_runs
+from sojourn.remarks import below_bound, ecn, identical_runs, links, timing, unequal_runs
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks, quantile
 from sojourn.summary_metrics import (
@@ -108,7 +108,7 @@ def build(summary: Summary) -> Table:
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
     bounds = [] if several else below_bound(summary, worst=True)
-    remarks = [*timing(summary), *_of_repeats(summary), *ecn(summary), *bounds]
+    remarks = [*_of_runs(summary), *bounds]
     caption = _caption(summary, focus, several)
     return Table(caption, names, detail, _columns(metrics, rows), remarks)
 
@@ -130,8 +130,12 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
             rows.append({"flow": _over_flows(flows)})
     metrics = _metrics(summary, rows, several=True)
     caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
-    remarks = [*timing(summary), *_of_repeats(summary), *ecn(summary)]
+    remarks = _of_runs(summary)
     return Table(caption, names, "flows", _columns(metrics, rows), remarks)
+
+
+def _of_runs(summary: Summary) -> list[str]:
+    return [*timing(summary), *_of_repeats(summary), *ecn(summary), *links(summary)]
 
 
 def _of_repeats(summary: Summary) -> list[str]:

@@ -263,3 +263,13 @@ def test_flows_whose_ecn_has_no_effect_are_named(small: Path) -> None:
     small.write_text(SMALL)
     said = summary_table.build(sojourn.run(small, control="prague").summary).remarks
     assert unmarked not in "\n".join(said)
+
+
+def test_a_threshold_within_the_grid_of_a_trace_is_named(small: Path) -> None:
+    (small.parent / "cell.trace").write_text("".join(f"{ms}\n" for ms in range(1, 101)))
+    rate = 'rate = { trace = "cell.trace", spacing = "burst" }\nqueue = "dualpi2_linux"'
+    small.write_text(
+        f'duration = "1s"\n[link.cell]\n{rate}\n[flow.f]\ncontrol = "cubic"\npath = ["cell"]\n'
+    )
+    said = summary_table.build(sojourn.run(small).summary).remarks
+    assert any(line.startswith("link cell: the queue's `step_thresh` of 1ms") for line in said)

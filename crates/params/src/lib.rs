@@ -108,6 +108,20 @@ impl Kind {
         }
     }
 
+    /// The value that this text names, with its unit as scenarios write it, such as `20ms`; `None`
+    /// if it names none of this kind.
+    pub fn parse(&self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Number(..) => text.parse().map(Value::Number).ok(),
+            Kind::Integer(..) => text.parse().map(Value::Integer).ok(),
+            Kind::Time(..) => text.parse().map(Value::Time).ok(),
+            Kind::Data(..) => text.parse().map(Value::Data).ok(),
+            Kind::Rate(..) => text.parse().map(Value::Rate).ok(),
+            Kind::Switch(_) => text.parse().map(Value::Switch).ok(),
+            Kind::Choice(..) => Some(Value::Choice(text.to_owned())),
+        }
+    }
+
     /// Whether `value` is of this kind and within its range.
     pub fn admits(&self, value: &Value) -> bool {
         match (self, value) {

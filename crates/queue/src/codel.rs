@@ -1,6 +1,7 @@
 //! CoDel: controlled delay (RFC 8289), one FIFO under one control loop.
 //!
-//! The control loop is in [`control`], since FQ-CoDel runs one for every flow.
+//! The control loop is in [`control`], since FQ-CoDel of RFC 8290 runs one for every flow.
+//! That of Linux is in [`linux`], for FQ-CoDel as deployed.
 //!
 //! The implementation follows the pseudocode of RFC 8289 section 5. The RFC leaves marking
 //! to the implementation; marking follows Linux (`include/net/codel_impl.h`). With `ecn`,
@@ -25,6 +26,7 @@ use crate::contract::{DropReason, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 
 pub(crate) mod control;
+pub(crate) mod linux;
 
 use control::{Control, State};
 

@@ -75,6 +75,11 @@ pub trait Queue<P: Packet>: Send {
     /// Changes the limit. Packets already in the queue stay, even above the new limit.
     fn set_limit(&mut self, limit: Limit);
 
+    /// Changes the rate of a shaper. Other queues, and the inner ones, have none that changes.
+    fn set_rate(&mut self, rate: Rate) {
+        let _ = rate;
+    }
+
     /// The earliest time at which a waiting packet may leave, if the queue is a shaper. A
     /// time in the past means that a packet may leave now. After a `dequeue` that returned
     /// no packet from a queue with packets waiting, the time lies after that `dequeue`.
@@ -108,7 +113,7 @@ pub trait Queue<P: Packet>: Send {
 pub enum DropReason {
     /// The buffer was full.
     Full,
-    /// The discipline dropped it as a congestion signal.
+    /// The discipline dropped it as a congestion signal, or because it exceeded a policer's rate.
     Aqm,
 }
 

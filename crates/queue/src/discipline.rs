@@ -1,10 +1,14 @@
 //! Queue specifications: a name, its parameters, and inner queues.
 
 use sojourn_params::{Ordered, Params, Value};
+use sojourn_units::Duration;
 
 use crate::contract::{Info, Limit, Packet, Setup, Shaping};
 use crate::random::mix;
 use crate::{AnyQueue, droptail, find};
+
+/// Parameters that are sojourn times at which a queue begins to mark or drop.
+const THRESHOLDS: [&str; 4] = ["target", "min_th", "step_thresh", "ce_threshold"];
 
 /// A queue specification.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,6 +87,19 @@ impl Discipline {
     /// The rate and burst of this queue alone.
     fn own_shaping(&self) -> Option<Shaping> {
         self.info()?.shaping.and_then(|shaping| shaping(&self.params))
+    }
+
+    /// The least sojourn time at which it or an inner queue begins to mark or drop, with the name
+    /// of its parameter.
+    pub fn least_threshold(&self) -> Option<(&'static str, Duration)> {
+        let own = self.params.iter().filter_map(|(name, value)| match value {
+            Value::Time(span) if THRESHOLDS.contains(&name) && *span < Duration::MAX => {
+                Some((name, *span))
+            }
+            _ => None,
+        });
+        let inner = self.inner.iter().filter_map(Discipline::least_threshold);
+        own.chain(inner).min_by_key(|(_, span)| *span)
     }
 
     /// The first pair of contradicting parameters, here or in an inner queue: the first

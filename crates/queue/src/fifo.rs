@@ -12,7 +12,7 @@ use crate::slow_path::{SlowPath, drop_full};
 const BLOCK: usize = 512;
 
 /// Packets in order of arrival. Allocates no memory until the first packet.
-pub(crate) struct Fifo<P> {
+pub struct Fifo<P> {
     packets: RingBuffer<P, BLOCK>,
     bytes: Bytes,
 }

@@ -1,37 +1,41 @@
-//! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel
-//! (RFC 8290).
+//! FQ-CoDel: deficit round robin over hashed flows, each under its own CoDel, as Linux
+//! deploys it (`net/sched/sch_fq_codel.c` of 6.12).
 //!
-//! Where Linux differs from the RFC, this follows the RFC:
+//! [`crate::fq_codel_rfc`] follows RFC 8290 instead.
 //!
-//! - Deviation (Linux sch_fq_codel.c): CoDel's exemption of the last MTU counts the bytes of the
-//!   flow's own queue, which CoDel manages. Linux counts the bytes of all flows.
-//! - Deviation (Linux sch_fq_codel.c): overload drops half of the fattest flow's packets from its
-//!   head (up to `drop_batch`), and leaves CoDel's `count` unchanged. Linux drops half of its
-//!   bytes, and adds them to `count`.
-//! - Deviation (Linux sch_fq_codel.c): the link's buffer limits the queue, in packets or bytes.
-//!   Linux has a separate `memory_limit` beside the packets.
-//!
-//! See [`crate::codel`] for CoDel itself.
+//! - Deviation (RFC 8290 4.1): as in Linux, a full buffer drops half of the fattest flow's bytes,
+//!   not of its packets, and adds the drops to CoDel's `count`: the next drops of that flow come
+//!   sooner.
+//! - Deviation (RFC 8289 5.6): as in Linux, CoDel exempts the last MTU of all flows, not of each
+//!   flow's queue, which it manages.
+//! - Deviation (RFC 8290 4.2): as in Linux, a new flow that runs empty leaves the lists if no old
+//!   flow waits.
+//! - Deviation (RFC 8289 5): as in Linux, CoDel computes in integers
+//!   ([`crate::codel::linux`]).
+//! - Deviation (Linux sch_fq_codel.c): absent are `memory_limit`, which counts the memory of packets
+//!   beside their number, `ce_threshold_selector`, and filters. The link's buffer limits the queue,
+//!   in packets or bytes.
 
 use std::collections::VecDeque;
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
-use crate::codel::control::{self, Control, State};
+use crate::codel::control::{self, Control};
+use crate::codel::linux::State;
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::hash::Buckets;
 use crate::slow_path::SlowPath;
 
-const FLOWS: Param = Param {
+pub(crate) const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Integer(1024, 1, 65_536),
     doc: "Number of queues that flows are hashed into",
     source: "RFC 8290 section 5.2.5; range of tc-fq_codel(8)",
 };
 
-const QUANTUM: Param = Param {
+pub(crate) const QUANTUM: Param = Param {
     name: "quantum",
     // A quantum below 256 B only adds rounds (Linux's minimum).
     kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
@@ -39,7 +43,7 @@ const QUANTUM: Param = Param {
     source: "RFC 8290 section 5.2.4; range of tc-fq_codel(8)",
 };
 
-const DROP_BATCH: Param = Param {
+pub(crate) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     kind: Kind::Integer(64, 1, u32::MAX as u64),
     doc: "Greatest number of packets dropped at once from the longest queue when the buffer is \
@@ -50,8 +54,8 @@ const DROP_BATCH: Param = Param {
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "fq_codel",
-    title: "FQ-CoDel: flows take turns, sparse ones first, each with its own CoDel",
-    source: "RFC 8290",
+    title: "FQ-CoDel as in Linux: flows take turns, sparse ones first, each with its own CoDel",
+    source: "net/sched/sch_fq_codel.c, Linux 6.12; RFC 8290",
     params: &[
         control::TARGET,
         control::INTERVAL,
@@ -69,9 +73,59 @@ pub(crate) const INFO: Info = Info {
     shaping: None,
 };
 
+/// The decisions in which Linux and RFC 8290 differ, and CoDel's state of one flow.
+pub trait FlowControl: Default + Send {
+    /// Whether a new flow that runs empty leaves the lists if there is no old flow.
+    const FORGETS_NEW_FLOWS: bool;
+
+    /// Dequeues from a flow; `others` is the backlog of the other flows.
+    fn dequeue<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        others: Bytes,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P>;
+
+    /// Whether to drop another packet of the fattest flow, of which this many are dropped.
+    fn is_too_fat(before: Backlog, dropped: Backlog) -> bool;
+
+    /// Follows drops of this many of the flow's packets for want of room.
+    fn on_overload(&mut self, dropped: u64);
+}
+
+impl FlowControl for State {
+    const FORGETS_NEW_FLOWS: bool = true;
+
+    #[inline(always)]
+    fn dequeue<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        others: Bytes,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        State::dequeue(self, now, control, fifo, others, drops)
+    }
+
+    /// `fq_codel_drop`.
+    fn is_too_fat(before: Backlog, dropped: Backlog) -> bool {
+        dropped.bytes.0 < before.bytes.0 / 2
+    }
+
+    fn on_overload(&mut self, dropped: u64) {
+        State::on_overload(self, dropped);
+    }
+}
+
+/// FQ-CoDel of Linux.
+pub(crate) type FqCodel<P> = FairCodel<P, State>;
+
 /// Round robin over hashed flows, each a FIFO controlled by CoDel.
-pub struct FqCodel<P> {
-    flows: Vec<Flow<P>>,
+pub struct FairCodel<P, C> {
+    flows: Vec<Flow<P, C>>,
     /// The backlog in bytes of each flow, in one dense array: the search for the fattest
     /// flow then touches few cache lines.
     flow_bytes: Vec<Bytes>,
@@ -88,21 +142,20 @@ pub struct FqCodel<P> {
 }
 
 /// One of the queues that flows are hashed into.
-struct Flow<P> {
+struct Flow<P, C> {
     fifo: Fifo<P>,
-    codel: State,
+    codel: C,
     /// Bytes that the flow may still send in this turn: the RFC's credits.
     credits: i64,
     /// Whether the flow is on one of the lists.
     active: bool,
 }
 
-impl<P: Packet> FqCodel<P> {
-    pub(crate) fn new(setup: &Setup) -> FqCodel<P> {
+impl<P: Packet, C: FlowControl> FairCodel<P, C> {
+    pub(crate) fn new(setup: &Setup) -> FairCodel<P, C> {
         let flows = setup.params.integer("flows") as usize;
-        let empty =
-            || Flow { fifo: Fifo::new(), codel: State::default(), credits: 0, active: false };
-        FqCodel {
+        let empty = || Flow { fifo: Fifo::new(), codel: C::default(), credits: 0, active: false };
+        FairCodel {
             flows: std::iter::repeat_with(empty).take(flows).collect(),
             flow_bytes: vec![Bytes::ZERO; flows],
             new_flows: VecDeque::new(),
@@ -122,13 +175,18 @@ impl<P: Packet> FqCodel<P> {
     fn drop_from_fattest(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
         let most = self.flow_bytes.iter().max();
         let fattest = self.flow_bytes.iter().position(|bytes| Some(bytes) == most).unwrap_or(0);
-        let before = self.flows[fattest].fifo.backlog();
-        let batch = (before.packets / 2).clamp(1, self.drop_batch);
-        for _ in 0..batch {
-            if let Some(packet) = self.flows[fattest].fifo.pop() {
-                drops(packet, DropReason::Full);
+        let flow = &mut self.flows[fattest];
+        let before = flow.fifo.backlog();
+        let mut dropped = Backlog::default();
+        while let Some(packet) = flow.fifo.pop() {
+            dropped.packets += 1;
+            dropped.bytes += packet.size();
+            drops(packet, DropReason::Full);
+            if dropped.packets >= self.drop_batch || !C::is_too_fat(before, dropped) {
+                break;
             }
         }
+        flow.codel.on_overload(dropped.packets);
         self.took_from(fattest, before);
     }
 
@@ -142,10 +200,12 @@ impl<P: Packet> FqCodel<P> {
     ) -> Option<P> {
         let flow = &mut self.flows[index];
         let before = flow.fifo.backlog();
-        let packet = flow.codel.dequeue(now, &self.control, &mut flow.fifo, drops)?;
-        flow.credits -= packet.size().0 as i64;
+        let others = self.backlog.bytes - before.bytes;
+        let packet = flow.codel.dequeue(now, &self.control, &mut flow.fifo, others, drops);
+        flow.credits -= packet.as_ref().map_or(0, |packet| packet.size().0 as i64);
+        // Also without a packet: CoDel may have dropped the flow's last ones.
         self.took_from(index, before);
-        Some(packet)
+        packet
     }
 
     /// Updates the totals after a dequeue or drop from a flow whose backlog was `before`.
@@ -168,15 +228,16 @@ impl<P: Packet> FqCodel<P> {
         self.old_flows.push_back(index);
     }
 
-    /// Removes an empty flow from the old list.
+    /// Removes an empty flow from its list.
     #[inline]
-    fn deactivate(&mut self, index: u32) {
-        self.old_flows.pop_front();
+    fn deactivate(&mut self, index: u32, is_new: bool) {
+        let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
+        list.pop_front();
         self.flows[index as usize].active = false;
     }
 }
 
-impl<P: Packet> FqCodel<P> {
+impl<P: Packet, C: FlowControl> FairCodel<P, C> {
     /// RFC 8290 section 4.1.
     #[inline(never)]
     fn enqueue_slow(
@@ -203,7 +264,7 @@ impl<P: Packet> FqCodel<P> {
     }
 }
 
-impl<P: Packet + Send> Queue<P> for FqCodel<P> {
+impl<P: Packet + Send, C: FlowControl> Queue<P> for FairCodel<P, C> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
         self.enqueue_slow(now, &SlowPath(packet), drops);
@@ -228,10 +289,10 @@ impl<P: Packet + Send> Queue<P> for FqCodel<P> {
             // An empty new flow moves to the old list for one round. If its next packet
             // made it new again, flows that keep running empty would starve the others (RFC
             // 8290 section 4.2).
-            if is_new {
+            if is_new && !(C::FORGETS_NEW_FLOWS && self.old_flows.is_empty()) {
                 self.move_to_old(index, is_new);
             } else {
-                self.deactivate(index);
+                self.deactivate(index, is_new);
             }
         }
     }

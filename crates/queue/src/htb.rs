@@ -12,6 +12,10 @@
 //! same rate, so the smaller one decides, which is `burst` here.
 //! Deviation (Linux sch_htb.c): tokens are exact. Linux counts them as nanoseconds and rounds down
 //! for every packet, which at 10 Gbit/s is up to 0.1 % of the rate.
+//!
+//! A shaper releases a packet at the start of its time at the rate; a link delivers it at the
+//! end. An emulator whose bottleneck is HTB is therefore modelled by `htb` in front of a
+//! faster link, and a serial line by a link's `rate`.
 
 use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -22,14 +26,16 @@ use crate::contract::{
 };
 use crate::slow_path::SlowPath;
 
+/// The rates of a shaper. The default lies outside the range, because a shaper needs an explicit
+/// rate.
+// Deviation (Linux sch_htb.c): the rate is at least 32 kbit/s. Below it, a large packet's debt lasts
+// the 60 s after which Linux forgives it.
+pub const SHAPER_RATE: Kind = Kind::Rate(Rate::ZERO, Rate(32_000), Kind::FASTEST);
+
 const RATE: Param = Param {
     name: "rate",
-    // Deviation (Linux sch_htb.c): the rate is at least 32 kbit/s. Below it, a large packet's debt
-    // lasts the 60 s after which Linux forgives it.
-    //
-    // The default lies outside the range, because a shaper needs an explicit rate.
-    kind: Kind::Rate(Rate::ZERO, Rate(32_000), Rate(1_000_000_000_000_000)),
-    doc: "Rate of the shaper",
+    kind: SHAPER_RATE,
+    doc: "Rate of the shaper; a schedule of rates, as that of a link, if it is the outermost queue",
     source: "tc-htb(8); mbuffer in sch_htb.c",
 };
 
@@ -99,6 +105,14 @@ impl Bucket {
         // Round up: one nanosecond earlier the bucket is still in debt.
         self.ready_at = now + Duration(debt.div_ceil(self.rate.0.max(1)));
     }
+
+    /// Changes the rate. Linux counts tokens in nanoseconds, which `htb_change_class` keeps: a
+    /// waiting packet leaves at the time that was set before.
+    fn set_rate(&mut self, rate: Rate) {
+        let tokens = i128::from(self.tokens) * i128::from(rate.0) / i128::from(self.rate.0.max(1));
+        self.tokens = tokens.min(i128::from(self.burst)) as i64;
+        self.rate = rate;
+    }
 }
 
 impl<P: Packet + Send> Htb<P> {
@@ -141,6 +155,10 @@ impl<P: Packet + Send> Queue<P> for Htb<P> {
 
     fn set_limit(&mut self, limit: Limit) {
         self.inner.set_limit(limit);
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.bucket.set_rate(rate);
     }
 
     fn ready_at(&self) -> Option<Instant> {

@@ -10,7 +10,7 @@
 //!
 //! To add a queue: write its file, and add its line below.
 
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Instant, Rate};
 
 mod contract;
 mod discipline;
@@ -36,17 +36,21 @@ registry::queues! {
     Red = cold red,
     Codel = hot codel,
     FqCodel = hot fq_codel,
+    FqCodelRfc = cold fq_codel_rfc,
     Pie = cold pie,
+    PieLinux = cold pie_linux,
     DualPi2 = cold dualpi2,
     DualPi2Linux = cold dualpi2_linux,
     Threshold = cold threshold,
     Htb = cold htb,
+    Policer = cold policer,
     Drr = cold drr,
     Prio = cold prio,
     Cake = cold cake,
 }
 
 pub use cake::{Framing, Overhead};
+pub use htb::SHAPER_RATE;
 
 /// The tin of a codepoint in a mode of `cake`'s parameter `diffserv`, as Linux numbers them (`tin_index`
 /// of `sch_cake.c`): best effort is tin 0 of `diffserv3` and `diffserv4`. `None` for an unknown

@@ -26,14 +26,14 @@ mod dq_rate;
 use control::Control;
 use dq_rate::DqRate;
 
-const TARGET: Param = Param {
+pub(crate) const TARGET: Param = Param {
     name: "target",
     kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
     doc: "Target queueing delay",
     source: "RFC 8033 section 4.2, QDELAY_REF",
 };
 
-const TUPDATE: Param = Param {
+pub(crate) const TUPDATE: Param = Param {
     name: "tupdate",
     // Linux counts in microseconds and cannot be set lower.
     kind: Kind::Time(Duration::from_millis(15), Duration::from_micros(1), Duration::MAX),
@@ -42,14 +42,14 @@ const TUPDATE: Param = Param {
 };
 
 // tc-pie(8) sets both gains in sixteenths, from 0 to 32 (`pie_calculate_probability`).
-const ALPHA: Param = Param {
+pub(crate) const ALPHA: Param = Param {
     name: "alpha",
     kind: Kind::Number(0.125, 0.0, 2.0),
     doc: "Integral gain in Hz, for the delay above target",
     source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
 };
 
-const BETA: Param = Param {
+pub(crate) const BETA: Param = Param {
     name: "beta",
     kind: Kind::Number(1.25, 0.0, 2.0),
     doc: "Proportional gain in Hz, for the delay's change since the last update",
@@ -63,7 +63,7 @@ const MAX_BURST: Param = Param {
     source: "RFC 8033 section 4.4, MAX_BURST",
 };
 
-const ECN: Param = Param {
+pub(crate) const ECN: Param = Param {
     name: "ecn",
     kind: Kind::Switch(false),
     doc: "Marks ECN-capable packets CE instead of dropping them, up to mark_ecnth",
@@ -77,7 +77,7 @@ const MARK_ECNTH: Param = Param {
     source: "RFC 8033 section 5.1",
 };
 
-const DQ_RATE_ESTIMATOR: Param = Param {
+pub(crate) const DQ_RATE_ESTIMATOR: Param = Param {
     name: "dq_rate_estimator",
     kind: Kind::Switch(false),
     doc: "Computes the delay from the queued bytes and the dequeue rate, not from timestamps",

@@ -22,7 +22,13 @@ impl Random {
     #[inline]
     pub(crate) fn next(&mut self) -> f64 {
         // A float represents 53 bits exactly.
-        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.next_bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// 64 random bits.
+    #[inline]
+    pub(crate) fn next_bits(&mut self) -> u64 {
+        self.0.next_u64()
     }
 }
 

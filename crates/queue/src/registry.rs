@@ -64,6 +64,9 @@ macro_rules! queues {
             fn set_limit(&mut self, limit: Limit) {
                 match self { $(Self::$variant(q) => q.set_limit(limit),)+ Self::User(q) => q.set_limit(limit) }
             }
+            fn set_rate(&mut self, rate: Rate) {
+                match self { $(Self::$variant(q) => q.set_rate(rate),)+ Self::User(q) => q.set_rate(rate) }
+            }
             fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
                 match self { $(Self::$variant(q) => q.make_room(now, drops),)+ Self::User(q) => q.make_room(now, drops) }
             }

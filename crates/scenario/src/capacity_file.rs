@@ -5,7 +5,7 @@ use std::str::FromStr;
 use sojourn_units::{Duration, Instant, Rate, UnitError};
 
 use crate::error::Evidence;
-use crate::model::Trace;
+use crate::model::{Spacing, Trace};
 use crate::trace::{self, Malformed};
 
 /// The capacity of a link over time.
@@ -121,7 +121,7 @@ pub fn capacity_file(
         return Err(CapacityFileError::NoComma { name: name.to_owned(), line: beginning(line) });
     }
     let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
-    let trace = Trace { file: name.to_owned(), opportunities_ms };
+    let trace = Trace { file: name.to_owned(), opportunities_ms, spacing: Spacing::Even };
     check_stretches(name, trace.period(), stretch)?;
     let until = Instant::ZERO + trace.period();
     // Two periods, so that the capacity suffices for the last arrivals to leave.

@@ -147,8 +147,7 @@ impl Checker {
         let Value::Table(entries) = &node.value else {
             return self.check(node, either.short, at.clone(), doc).value;
         };
-        let meant = either.forms.iter().find(|form| node.get(form.fields[0].name).is_some());
-        let (form, candidates) = match meant {
+        let (form, candidates) = match either.meant(|key| node.get(key).is_some()) {
             Some(form) => (form, std::slice::from_ref(form)),
             None => (&either.forms[either.forms.len() - 1], either.forms),
         };

@@ -69,6 +69,19 @@ impl Fields {
         }
     }
 
+    pub(crate) fn choice(&self, name: &str) -> Option<&str> {
+        match self.scalar(name)? {
+            Scalar::Choice(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The single value under `name`, or the first value of a schedule.
+    pub(crate) fn first(&self, name: &str) -> Option<&Scalar> {
+        let value = self.get(name)?;
+        value.scalar().or_else(|| value.table()?.scalar("start"))
+    }
+
     pub(crate) fn switch(&self, name: &str) -> Option<bool> {
         match self.scalar(name)? {
             Scalar::Switch(value) => Some(*value),
@@ -100,6 +113,13 @@ impl Checked {
     pub(crate) fn time(&self) -> Option<Duration> {
         match self.scalar()? {
             Scalar::Time(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self.scalar()? {
+            Scalar::Number(value) => Some(*value),
             _ => None,
         }
     }

@@ -80,19 +80,12 @@ pub struct Slots {
     pub filters_acks: bool,
 }
 
-fn choice(table: &Fields) -> Option<&str> {
-    match table.scalar("kind")? {
-        Scalar::Choice(name) => Some(name),
-        _ => None,
-    }
-}
-
 /// `None` after a reported problem; `Some(None)` without damage.
 pub(crate) fn ecn(fields: &Fields) -> Option<Option<EcnFault>> {
     let Some(given) = fields.get("ecn") else { return Some(None) };
     let (name, probability) = match &given.value {
         Got::Scalar(Scalar::Choice(name)) => (name.as_str(), 1.0),
-        Got::Table(table) => (choice(table)?, table.number("probability")?),
+        Got::Table(table) => (table.choice("kind")?, table.number("probability")?),
         _ => return None,
     };
     Some(Some(EcnFault { kind: EcnFaultKind::named(name)?, probability }))

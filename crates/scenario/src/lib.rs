@@ -18,6 +18,7 @@ mod error;
 mod export;
 mod extent;
 mod flow;
+mod grid;
 mod kept;
 mod known;
 mod labels;
@@ -51,8 +52,8 @@ pub use extent::{KIND_BITS, index_bits, longest_run};
 pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
-    AckThinning, Buffer, Capacity, Chance, Change, Control, CwndValidation, Discipline, EcnFault,
-    EcnFaultKind, EcnFeedback, Flow, Handshake, Jitter, Link, Loss, Profile, PrrRule, Record,
-    RecoveryPeriod, Reorder, Ring, Scenario, Schedule, Slots, Source, StackChoice, Trace,
-    Transport, TsoDefer,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, CwndValidation, Discipline,
+    Distribution, EcnFault, EcnFaultKind, EcnFeedback, Flow, Handshake, Jitter, Link, Loss,
+    Profile, PrrRule, Record, RecoveryPeriod, Reorder, Ring, Scenario, Schedule, Slots, Source,
+    Spacing, StackChoice, Trace, Transport, TsoDefer,
 };

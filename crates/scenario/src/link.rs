@@ -9,7 +9,10 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::damage;
 use crate::error::{At, Problem};
-use crate::model::{Buffer, Capacity, Chance, Jitter, Link, Loss, Reorder, Ring, Schedule, Trace};
+use crate::model::{
+    Buffer, Capacity, Chance, Distribution, Jitter, Link, Loss, Reorder, Ring, Schedule, Spacing,
+    Trace,
+};
 use crate::queue;
 use crate::schedule::{self, End};
 use crate::trace;
@@ -29,18 +32,22 @@ pub(crate) fn read(
     // Each before any `?`, so that all problems are reported at once.
     let rate = capacity(checker, fields, end, read_file);
     let delay = delay(checker, fields, end);
+    let loss = loss(checker, fields, end);
+    let shaper = queue::shaper(checker, fields, end);
     let queue = queue::read(checker, fields, rate.as_ref());
     let slots = damage::slots(checker, fields);
     no_delay_to_skip(checker, fields, delay.as_ref());
     no_order_in_slots(checker, fields);
+    no_correlated_table(checker, fields);
     Some(Link {
         name: name.to_owned(),
         rate: rate?,
         delay: delay?,
         queue: queue?,
+        shaper: shaper?,
         buffer: buffer(fields)?,
         ring: ring(fields)?,
-        loss: loss(fields)?,
+        loss: loss?,
         jitter: jitter(fields)?,
         reorder: reorder(fields)?,
         duplicate: duplicate(fields)?,
@@ -105,7 +112,7 @@ fn capacity(
     let Some(rate) = fields.get("rate") else { return Some(Capacity::Unlimited) };
     let schedule = match &rate.value {
         Got::Table(table) => match table.get("trace") {
-            Some(file) => return trace(checker, file, read_file).map(Capacity::Trace),
+            Some(file) => return trace(checker, table, file, read_file).map(Capacity::Trace),
             None => schedule::read(checker, table, "rate", Checked::rate, end)?,
         },
         _ => Schedule { start: rate.rate()?, changes: Vec::new() },
@@ -118,8 +125,14 @@ fn capacity(
     Some(Capacity::Rate(schedule))
 }
 
-fn trace(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Option<Trace> {
+fn trace(
+    checker: &mut Checker,
+    table: &Fields,
+    file: &Checked,
+    read_file: ReadFile<'_>,
+) -> Option<Trace> {
     let name = file.text()?;
+    let spacing = Spacing::named(table.choice("spacing")?)?;
     let text = match read_file(name) {
         Ok(text) => text,
         Err(reason) => {
@@ -129,7 +142,7 @@ fn trace(checker: &mut Checker, file: &Checked, read_file: ReadFile<'_>) -> Opti
         }
     };
     match trace::parse(name, &text) {
-        Ok(opportunities_ms) => Some(Trace { file: name.to_owned(), opportunities_ms }),
+        Ok(opportunities_ms) => Some(Trace { file: name.to_owned(), opportunities_ms, spacing }),
         Err(malformed) => {
             let help = "each line of a mahimahi trace is a time at which a packet may leave, in \
                         whole milliseconds that never decrease";
@@ -153,7 +166,7 @@ fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Sch
 pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
     let mut params = Params::defaults(declared);
     for param in declared {
-        let value: &Scalar = values.scalar(param.name)?;
+        let value: &Scalar = values.first(param.name)?;
         params.set(declared, param.name, value.clone()).ok()?;
     }
     Some(params)
@@ -181,12 +194,15 @@ fn ring(fields: &Fields) -> Option<Option<Ring>> {
     Some(Some(Ring { packets: ring.integer("packets")?, hold_time: ring.time("hold_time")? }))
 }
 
-fn loss(fields: &Fields) -> Option<Loss> {
+fn loss(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Loss> {
     match &fields.get("loss")?.value {
         Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
         Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(*p)),
         Got::Table(table) if table.get("every").is_some() => {
             Some(Loss::Periodic(table.integer("every")?))
+        }
+        Got::Table(table) if table.get("start").is_some() => {
+            schedule::read(checker, table, "loss", Checked::number, end).map(Loss::Scheduled)
         }
         Got::Table(table) => Some(Loss::GilbertElliott {
             p: table.number("p")?,
@@ -204,6 +220,17 @@ fn chance(table: &Fields) -> Option<Chance> {
     Some(Chance { probability, correlation })
 }
 
+/// Refuses a correlation of normal jitter. netem takes the lowest digits of the correlated number
+/// (`tabledist`), which leaves none of it.
+fn no_correlated_table(checker: &mut Checker, fields: &Fields) {
+    let Some(table) = fields.get("jitter").and_then(Checked::table) else { return };
+    let is_normal = table.choice("distribution") == Some("normal");
+    if let Some(value) = table.get("correlation").filter(|value| is_normal && value.given) {
+        let message = "`correlation` has no effect on normal jitter";
+        checker.report(&value.at, message, "remove `correlation` or `distribution`");
+    }
+}
+
 fn jitter(fields: &Fields) -> Option<Jitter> {
     let jitter = fields.get("jitter")?;
     let Some(table) = jitter.table() else {
@@ -211,6 +238,7 @@ fn jitter(fields: &Fields) -> Option<Jitter> {
     };
     Some(Jitter {
         span: table.time("span")?,
+        distribution: Distribution::named(table.choice("distribution")?)?,
         may_reorder: table.switch("reorder")?,
         correlation: table.number("correlation")?,
     })

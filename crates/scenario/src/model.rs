@@ -69,6 +69,8 @@ pub struct Link {
     pub delay: Schedule<Duration>,
     /// Queue discipline in front of it.
     pub queue: Discipline,
+    /// The rates of its shaper, if they change; the link's rate is then constant.
+    pub shaper: Option<Schedule<Rate>>,
     /// Limit of the queue.
     pub buffer: Buffer,
     /// The device's transmit ring below the queue discipline; `None` if the discipline passes
@@ -125,8 +127,7 @@ pub struct Change<T> {
     pub value: T,
 }
 
-/// A mahimahi trace. A packet of up to 1504 bytes may leave at each opportunity, and the trace
-/// repeats after its last one.
+/// A mahimahi trace. Each opportunity carries 1504 bytes, and the trace repeats after its last one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The file as the scenario names it.
@@ -134,11 +135,41 @@ pub struct Trace {
     /// Opportunities in milliseconds, never decreasing; the last one is the
     /// period, greater than zero.
     pub opportunities_ms: Vec<u64>,
+    /// The times of the opportunities within a millisecond.
+    pub spacing: Spacing,
+}
+
+/// The times of a trace's opportunities within a millisecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly: their bytes leave at a constant rate over the millisecond that ends at their time.
+    #[default]
+    Even,
+    /// All at the end of the millisecond, as in mahimahi.
+    Burst,
+}
+
+impl Spacing {
+    /// The names, in the order of the variants.
+    pub(crate) const NAMES: &'static [&'static str] = &["even", "burst"];
+
+    pub(crate) fn named(name: &str) -> Option<Spacing> {
+        match name {
+            "even" => Some(Spacing::Even),
+            "burst" => Some(Spacing::Burst),
+            _ => None,
+        }
+    }
 }
 
 impl Trace {
     /// Greatest amount of data at one opportunity (mahimahi's `LinkQueue`).
     pub const OPPORTUNITY: Bytes = Bytes(1504);
+
+    /// Its mean rate.
+    pub fn mean_rate(&self) -> Rate {
+        Rate::from_transfer(Self::OPPORTUNITY * self.opportunities_ms.len() as u64, self.period())
+    }
 
     /// Time after which it repeats.
     pub fn period(&self) -> Duration {
@@ -191,7 +222,7 @@ pub struct Ring {
 }
 
 /// Loss on a wire.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
     /// No loss.
     None,
@@ -200,6 +231,8 @@ pub enum Loss {
     Periodic(u64),
     /// Each packet with this probability.
     Random(f64),
+    /// As `Random`, with a probability that changes.
+    Scheduled(Schedule<f64>),
     /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8) `gemodel`): it moves from
     /// good to bad with probability `p` a packet and back with `r`, and loses packets with
     /// probability `loss_good` or `loss_bad`.
@@ -224,15 +257,54 @@ pub struct Chance {
     pub correlation: f64,
 }
 
-/// Extra delay, uniform in [0, `span`].
+/// Random extra delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Jitter {
-    /// Greatest extra delay.
+    /// Greatest extra delay, or the standard deviation.
     pub span: Duration,
+    /// How the extra delay is distributed.
+    pub distribution: Distribution,
     /// Whether packets may overtake each other, as in netem.
     pub may_reorder: bool,
     /// Weight of the previous draw in each draw, from 0 to 1 (tc-netem(8)).
     pub correlation: f64,
+}
+
+/// Distribution of a jitter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// Uniform in [0, `span`].
+    #[default]
+    Uniform,
+    /// Normal around zero with the standard deviation `span`, up to [`Distribution::MOST`]
+    /// deviations; the whole delay is at least zero (tc-netem(8), `distribution normal`).
+    Normal,
+}
+
+impl Distribution {
+    /// The names, in the order of the variants.
+    pub(crate) const NAMES: &'static [&'static str] = &["uniform", "normal"];
+    /// The greatest distance from the mean in standard deviations: the end of netem's table, which
+    /// has 16,384 values (iproute2, `netem/normal.c`).
+    pub const MOST: u64 = 4;
+
+    pub(crate) fn named(name: &str) -> Option<Distribution> {
+        match name {
+            "uniform" => Some(Distribution::Uniform),
+            "normal" => Some(Distribution::Normal),
+            _ => None,
+        }
+    }
+}
+
+impl Jitter {
+    /// The greatest extra delay.
+    pub fn greatest(&self) -> Duration {
+        match self.distribution {
+            Distribution::Uniform => self.span,
+            Distribution::Normal => self.span * Distribution::MOST,
+        }
+    }
 }
 
 /// Reordering on a wire.
@@ -257,6 +329,17 @@ pub enum Reorder {
 }
 
 impl Link {
+    /// The schedule of its capacity: its shaper's rates, or its own; `None` for a trace and without
+    /// a rate.
+    pub fn rates(&self) -> Option<Schedule<Rate>> {
+        let Capacity::Rate(own) = &self.rate else { return None };
+        let Some(shaper) = &self.shaper else { return Some(own.clone()) };
+        let most = |rate: Rate| rate.min(own.start);
+        let capped = |change: &Change<Rate>| Change { value: most(change.value), ..*change };
+        let changes = shaper.changes.iter().map(capped).collect();
+        Some(Schedule { start: most(shaper.start), changes })
+    }
+
     /// Whether the wire keeps packets in order, and neither copies, drops nor changes any because
     /// of its content.
     pub fn is_plain(&self) -> bool {

@@ -1,11 +1,13 @@
 //! Nested queues: from checked values to the model.
 
 use sojourn_queue::Discipline;
+use sojourn_units::Rate;
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::link;
-use crate::model::Capacity;
+use crate::model::{Capacity, Schedule};
+use crate::schedule::{self, End};
 
 /// Greatest nesting of queues, as of Linux's classes (`TC_HTB_MAXDEPTH`).
 const DEEPEST: u64 = 8;
@@ -28,6 +30,33 @@ pub(crate) fn read(
         constant_rate(checker, value, rate);
     }
     Some(queue)
+}
+
+/// Reads the rates of a link's shaper; `Some(None)` for a constant one and without a shaper.
+pub(crate) fn shaper(
+    checker: &mut Checker,
+    fields: &Fields,
+    end: Option<End>,
+) -> Option<Option<Schedule<Rate>>> {
+    let (_, values) = fields.get("queue")?.variant()?;
+    only_outermost(checker, values);
+    match values.get("rate").and_then(Checked::table) {
+        Some(table) => schedule::read(checker, table, "rate", Checked::rate, end).map(Some),
+        None => Some(None),
+    }
+}
+
+/// Refuses a schedule of rates of a queue inside another: it bounds only a part of the packets, or
+/// the outer queue bounds them too.
+fn only_outermost(checker: &mut Checker, outer: &Fields) {
+    for (_, value) in &outer.entries {
+        let Some((kind, values)) = value.variant() else { continue };
+        if let Some(rate) = values.get("rate").filter(|rate| rate.table().is_some()) {
+            let message = format!("`{kind}` is inside another queue, and its rate changes");
+            checker.report(&rate.at, message, "give only the outermost queue a schedule of rates");
+        }
+        only_outermost(checker, values);
+    }
 }
 
 fn discipline(value: &Checked) -> Option<Discipline> {

@@ -71,10 +71,20 @@ pub(crate) enum Given {
 #[derive(Debug)]
 pub(crate) struct Either {
     pub(crate) short: Shape,
-    /// The first key of a form identifies it; the last form is the fallback.
+    /// See [`Either::meant`]; the last form is the fallback.
     pub(crate) forms: &'static [Form],
     /// The key of the short value in the table that `--set` creates.
     pub(crate) key: Option<&'static str>,
+}
+
+impl Either {
+    /// The form of a table with the keys that `has` names: by its first key, or else by most of its
+    /// keys.
+    pub(crate) fn meant(&self, has: impl Fn(&str) -> bool) -> Option<&Form> {
+        let count = |form: &&Form| form.fields.iter().filter(|field| has(field.name)).count();
+        let first = self.forms.iter().find(|form| has(form.fields[0].name));
+        first.or_else(|| self.forms.iter().max_by_key(count).filter(|form| count(form) > 0))
+    }
 }
 
 /// One of several variants by name.

@@ -1,11 +1,11 @@
 //! Variants chosen by name: registered controllers and queues, sources, and transport profiles.
 
 use sojourn_params::Param;
-use sojourn_queue::Inner;
+use sojourn_queue::{Inner, SHAPER_RATE};
 use sojourn_transport::{Choice, Config, Profile, Setting};
 
 use crate::known::Known;
-use crate::schema::QUEUE;
+use crate::schema::{QUEUE, SHAPER};
 use crate::shape::{Field, Given, Shape, Variant};
 
 /// Every controller of the catalogue.
@@ -25,6 +25,11 @@ pub(crate) fn queues(_: &Known) -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
     all.map(|info| {
         let mut variant = registered(info.name, info.title, info.params);
+        for field in &mut variant.fields {
+            if matches!(field.shape, Shape::Scalar(SHAPER_RATE)) {
+                field.shape = Shape::Either(&SHAPER);
+            }
+        }
         variant.fields.extend(info.inner.iter().map(inner));
         variant
     })

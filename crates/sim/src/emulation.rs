@@ -183,7 +183,7 @@ pub fn flow_source(scenario: &Scenario, flow: usize, run_seed: u64) -> Box<dyn S
 }
 
 /// A change of a link in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
     /// Its time in the run.
     pub at: Instant,
@@ -193,13 +193,15 @@ pub struct LinkChange {
     pub to: LinkValue,
 }
 
-/// The new value of a link's rate or delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The new value of a link's rate, delay or loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkValue {
     /// Its rate.
     Rate(Rate),
     /// Its propagation delay.
     Delay(Duration),
+    /// The probability of a loss on its wire.
+    Loss(f64),
 }
 
 /// The changes of all links in a run with this seed, in the order of time. A ramp consists of steps
@@ -210,6 +212,7 @@ pub fn link_changes(scenario: &Scenario, run_seed: u64) -> Vec<LinkChange> {
         let to = match entry.what {
             Change::Rate(rate) => LinkValue::Rate(rate),
             Change::Delay(delay) => LinkValue::Delay(delay),
+            Change::Loss(p) => LinkValue::Loss(p),
             _ => return None,
         };
         Some(LinkChange { at: entry.at, link: entry.link, to })

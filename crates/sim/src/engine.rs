@@ -182,6 +182,7 @@ impl<M: Metering, T: Tap> Simulation<M, T> {
                 self.hosts.retry_held(entry.link);
             }
             Change::Delay(delay) => link.set_delay(delay),
+            Change::Loss(p) => link.set_loss(p),
             what => self.record.on_change(&self.run, &mut self.hosts, entry.link, what),
         }
         if let Some(next) = self.run.timeline.entries.get(self.next_entry) {

@@ -3,7 +3,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_scenario::Chance;
+use sojourn_scenario::{Chance, Distribution};
 
 /// Who draws.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +102,16 @@ impl Correlated {
         }
         self.last = (1.0 - self.correlation) * fresh + self.correlation * self.last;
         self.last
+    }
+
+    /// A normal draw with the standard deviation 1, from -[`Distribution::MOST`] to
+    /// [`Distribution::MOST`] (Box and Muller 1958). It ignores the correlation.
+    pub(crate) fn normal(&mut self) -> f64 {
+        // The logarithm of (0, 1].
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.draws.next()));
+        let number = radius * libm::cos(std::f64::consts::TAU * self.draws.next());
+        let most = Distribution::MOST as f64;
+        number.clamp(-most, most)
     }
 
     /// A draw from [0, below).

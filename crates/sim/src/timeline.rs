@@ -1,6 +1,6 @@
 //! The scheduled changes of a run.
 
-use sojourn_scenario::{self as scenario, Capacity, Scenario, Schedule};
+use sojourn_scenario::{self as scenario, Capacity, Loss, Scenario, Schedule};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::seed::{Stream, Uniform};
@@ -8,6 +8,10 @@ use crate::swings::{Swing, swings};
 
 /// Length of the steps that represent a ramp.
 pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
+
+/// Units of a probability of one, in which ramps are cut into steps: more than the digits of a
+/// float.
+const ONE: f64 = (1_u64 << 62) as f64;
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +26,8 @@ pub(crate) struct Entry {
 pub(crate) enum Change {
     Rate(Rate),
     Delay(Duration),
+    /// The probability of a loss on the wire.
+    Loss(f64),
     /// A change of capacity follows after [`LOOK_BACK`]: record the load.
     Before(usize),
     /// A change of capacity follows after one loop delay: record the load for the corrected bound.
@@ -69,9 +75,13 @@ impl Timeline {
         for (link, spec) in scenario.links.iter().enumerate() {
             let delays = steps(&spec.delay, shift, |d| d.0, Duration);
             timeline.push_all(link, delays, end, Change::Delay);
-            if let Capacity::Rate(rates) = &spec.rate {
-                timeline.push_all(link, steps(rates, shift, |r| r.0, Rate), end, Change::Rate);
-                timeline.note_capacity_changes(link, rates, shift, end);
+            if let Loss::Scheduled(losses) = &spec.loss {
+                let losses = steps(losses, shift, |p| (p * ONE) as u64, |p| p as f64 / ONE);
+                timeline.push_all(link, losses, end, Change::Loss);
+            }
+            if let Some(rates) = spec.rates() {
+                timeline.push_all(link, steps(&rates, shift, |r| r.0, Rate), end, Change::Rate);
+                timeline.note_capacity_changes(link, &rates, shift, end);
             }
             if let Capacity::Trace(trace) = &spec.rate {
                 timeline.note_swings(link, &swings(trace, scenario.duration), end);

@@ -1,10 +1,11 @@
 //! One link of a scenario as qdiscs of the router.
 
-use sojourn_scenario::{Buffer, Capacity, Link};
+use sojourn_scenario::{Buffer, Capacity, Link, Loss};
 use sojourn_sim::{LinkChange, LinkValue};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use super::plan::{Direction, Place, Step, refused};
+use super::wire::Wire;
 use super::{network, queue, wire};
 use crate::{Error, IpVersion};
 
@@ -75,7 +76,7 @@ impl KernelLink {
             link.queue(rate)?;
         }
         wire::refuse_damage(spec)?;
-        wire::arguments(spec, spec.delay.start)?;
+        wire::arguments(spec, &Wire::at_start(spec))?;
         Ok(link)
     }
 
@@ -103,23 +104,30 @@ impl KernelLink {
             steps.extend(self.queue(rate).map(|queue| self.set_queue("add", &queue)));
         }
         if self.has_wire {
-            steps.extend(self.set_wire("add", self.spec.delay.start));
+            steps.extend(self.set_wire("add", &self.wire_at_start()));
         }
         steps
     }
 
-    /// The commands for a change.
-    pub(crate) fn change(&self, change: &LinkChange) -> Result<Vec<Step>, Error> {
+    /// Its wire before the first change.
+    pub(crate) fn wire_at_start(&self) -> Wire {
+        Wire::at_start(&self.spec)
+    }
+
+    /// The commands for a change. `wire` is the wire before it, and after it.
+    pub(crate) fn change(&self, change: &LinkChange, wire: &mut Wire) -> Result<Vec<Step>, Error> {
         match change.to {
-            LinkValue::Delay(delay) => Ok(vec![self.set_wire("change", delay)?]),
+            LinkValue::Delay(delay) => wire.delay = delay,
+            LinkValue::Loss(p) => wire.loss = Loss::Random(p),
             LinkValue::Rate(rate) => {
                 let mut steps = vec![self.shape("change", rate)?];
                 if matches!(self.spec.buffer, Buffer::Time(_)) {
                     steps.push(self.set_queue("change", &self.queue(rate)?));
                 }
-                Ok(steps)
+                return Ok(steps);
             }
         }
+        Ok(vec![self.set_wire("change", wire)?])
     }
 
     /// The commands that pass copies of the ingress' packets through the shaper, and drop the
@@ -191,8 +199,8 @@ impl KernelLink {
         )
     }
 
-    fn set_wire(&self, verb: &str, delay: Duration) -> Result<Step, Error> {
-        let wire = wire::arguments(&self.spec, delay)?;
+    fn set_wire(&self, verb: &str, wire: &Wire) -> Result<Step, Error> {
+        let wire = wire::arguments(&self.spec, wire)?;
         let egress = self.direction.egress();
         Ok(Step::tc(
             Place::Router,

@@ -10,6 +10,7 @@ use sojourn_units::Instant;
 use super::link::{self, KernelLink};
 use super::needs::{self, Need};
 use super::network;
+use super::wire::Wire;
 use crate::addresses::Side;
 use crate::run::mtu;
 use crate::{Error, IpVersion};
@@ -158,9 +159,11 @@ impl Plan {
         }
         setup.push(network::forwarding(version));
         let mut changes = Vec::new();
+        let mut wires: Vec<Wire> = links.iter().map(KernelLink::wire_at_start).collect();
         for change in link_changes(scenario, seed) {
-            for link in links.iter().filter(|link| link.place == change.link) {
-                let steps = link.change(&change)?.into_iter();
+            let each = links.iter().zip(&mut wires);
+            for (link, wire) in each.filter(|(link, _)| link.place == change.link) {
+                let steps = link.change(&change, wire)?.into_iter();
                 changes.extend(steps.map(|step| Timed { at: change.at, step }));
             }
         }

@@ -54,6 +54,7 @@ impl Queue<'_> {
             "codel" => Ok(format!("codel limit {}{}", self.packets()?, codel(params))),
             "fq_codel" => self.fq_codel(params),
             "pie" => self.pie(params),
+            "pie_linux" => self.pie_linux(params),
             "red" => self.red(params),
             "dualpi2_linux" => self.dualpi2(params),
             "cake" => self.cake(params),
@@ -61,9 +62,13 @@ impl Queue<'_> {
                 "the queue `dualpi2`, the pseudocode of the RFC",
                 "use `dualpi2_linux`, the kernel's",
             )),
+            "fq_codel_rfc" => Err(self.refused(
+                "the queue `fq_codel_rfc`, the text of the RFC",
+                "use `fq_codel`, the kernel's",
+            )),
             other => Err(self.refused(
                 format!("the queue `{other}`"),
-                "use droptail, head_drop, codel, fq_codel, pie, red, cake or dualpi2_linux",
+                "use droptail, head_drop, codel, fq_codel, pie_linux, red, cake or dualpi2_linux",
             )),
         }
     }
@@ -109,6 +114,16 @@ impl Queue<'_> {
                 "leave them out: the kernel has 150 ms and 0.1",
             ));
         }
+        self.pie_of_both(params)
+    }
+
+    fn pie_linux(&self, params: &Params) -> Result<String, Error> {
+        let bytemode = if params.switch("bytemode") { " bytemode" } else { "" };
+        Ok(format!("{}{bytemode}", self.pie_of_both(params)?))
+    }
+
+    /// The settings that the kernel's PIE and that of the RFC share.
+    fn pie_of_both(&self, params: &Params) -> Result<String, Error> {
         let (alpha, beta) = (params.number("alpha") * 16.0, params.number("beta") * 16.0);
         if alpha.fract() != 0.0 || beta.fract() != 0.0 {
             return Err(self.refused(

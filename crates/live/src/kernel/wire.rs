@@ -1,6 +1,6 @@
 //! The wire of a link: delay, loss, reordering and duplication by netem.
 
-use sojourn_scenario::{Chance, Link, Loss, Reorder};
+use sojourn_scenario::{Chance, Distribution, Link, Loss, Reorder};
 use sojourn_units::{Bytes, Duration};
 
 use super::plan::refused;
@@ -10,6 +10,23 @@ use crate::Error;
 /// Packets that netem may hold: more than any delay line needs. Its default of 1000 drops packets
 /// of a fast link with a long delay.
 const LIMIT: u32 = 10_000_000;
+
+/// The parts of a wire that change during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wire {
+    pub(super) delay: Duration,
+    pub(super) loss: Loss,
+}
+
+impl Wire {
+    pub(super) fn at_start(link: &Link) -> Wire {
+        let loss = match &link.loss {
+            Loss::Scheduled(schedule) => Loss::Random(schedule.start),
+            loss => loss.clone(),
+        };
+        Wire { delay: link.delay.start, loss }
+    }
+}
 
 /// Whether a link delays, loses, copies or reorders packets.
 pub(super) fn is_needed(link: &Link) -> bool {
@@ -21,11 +38,12 @@ pub(super) fn is_needed(link: &Link) -> bool {
         || link.slots.is_some()
 }
 
-/// The arguments of netem for a link with this delay.
-pub(super) fn arguments(link: &Link, delay: Duration) -> Result<String, Error> {
+/// The arguments of netem for a link with this wire.
+pub(super) fn arguments(link: &Link, wire: &Wire) -> Result<String, Error> {
+    let delay = wire.delay;
     let mut text = format!("netem limit {LIMIT}");
     text.push_str(&delays(link, delay)?);
-    text.push_str(&losses(link)?);
+    text.push_str(&losses(link, &wire.loss)?);
     if link.duplicate.probability > 0.0 {
         text.push_str(&format!(" duplicate {}", chance(link.duplicate)));
     }
@@ -48,14 +66,17 @@ fn delays(link: &Link, delay: Duration) -> Result<String, Error> {
             "let the jitter reorder (`may_reorder`), as netem does, or leave it out",
         ));
     }
+    if link.jitter.distribution == Distribution::Normal {
+        return Ok(format!(" delay {} {} distribution normal", time(delay), time(span)));
+    }
     let half = Duration(span.0 / 2);
     let correlation = percent(link.jitter.correlation);
     Ok(format!(" delay {} {} {correlation}", time(delay + half), time(half)))
 }
 
-fn losses(link: &Link) -> Result<String, Error> {
-    Ok(match link.loss {
-        Loss::None => String::new(),
+fn losses(link: &Link, loss: &Loss) -> Result<String, Error> {
+    Ok(match *loss {
+        Loss::None | Loss::Scheduled(_) => String::new(),
         Loss::Random(p) => format!(" loss random {}", percent(p)),
         Loss::GilbertElliott { p, r, loss_bad, loss_good } => format!(
             " loss gemodel {} {} {} {}",

@@ -44,13 +44,13 @@ pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
 }
 
 /// The settings of a control loop; FQ-CoDel shares one set among all flows.
-pub(crate) struct Control {
-    target: Duration,
-    interval: Duration,
+pub struct Control {
+    pub(super) target: Duration,
+    pub(super) interval: Duration,
     /// `maxpacket_` of RFC 8289 section 5.3.
-    mtu: Bytes,
+    pub(super) mtu: Bytes,
     ecn: bool,
-    ce_threshold: Duration,
+    pub(super) ce_threshold: Duration,
 }
 
 impl Control {
@@ -75,27 +75,33 @@ impl Control {
 
     /// Marks `packet` instead of dropping it, if `ecn` is on and the packet is ECN-capable.
     #[inline]
-    fn marks<P: Packet>(&self, packet: &mut P) -> bool {
-        let marks = self.ecn && packet.ecn().is_capable();
-        if marks {
-            packet.mark_ce();
-        }
-        marks
+    pub(super) fn marks<P: Packet>(&self, packet: &mut P) -> bool {
+        self.ecn && mark_capable(packet)
     }
 
     /// Marks `packet` if it waited longer than `ce_threshold`: DCTCP's step marking (RFC
     /// 8257 section 3.1), independent of the control loop.
     #[inline]
     fn mark_above_threshold<P: Packet>(&self, now: Instant, packet: &mut P) {
-        if now.since(packet.enqueued_at()) > self.ce_threshold && packet.ecn().is_capable() {
-            packet.mark_ce();
+        if now.since(packet.enqueued_at()) > self.ce_threshold {
+            mark_capable(packet);
         }
     }
 }
 
+/// Marks an ECN-capable packet; returns whether it is one.
+#[inline]
+pub(super) fn mark_capable<P: Packet>(packet: &mut P) -> bool {
+    let is_capable = packet.ecn().is_capable();
+    if is_capable {
+        packet.mark_ce();
+    }
+    is_capable
+}
+
 /// CoDel's state for one queue (RFC 8289 section 5.2).
 #[derive(Default)]
-pub(crate) struct State {
+pub struct State {
     /// Time at which the sojourn time will have been above target for an interval; `None`
     /// while it is below.
     first_above_time: Option<Instant>,

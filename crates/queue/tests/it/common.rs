@@ -1,6 +1,6 @@
 //! Shared code of the queue tests: a packet, and a queue built by name.
 
-use sojourn_params::Value;
+use sojourn_params::{Kind, Value};
 use sojourn_queue::{AnyQueue, Discipline, DropReason, Info, Limit, Packet, Queue, Setup, find};
 use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
@@ -111,5 +111,9 @@ impl Rig {
 /// The required parameters of a queue, with values for tests.
 pub(crate) fn needed(info: &Info) -> Vec<(&'static str, Value)> {
     let needed = info.params.iter().filter(|param| param.is_required());
-    needed.map(|param| (param.name, Value::Rate(Rate::from_mbit(10)))).collect()
+    let value = |kind| match kind {
+        Kind::Data(..) => Value::Data(Bytes(1_000_000)),
+        _ => Value::Rate(Rate::from_mbit(10)),
+    };
+    needed.map(|param| (param.name, value(param.kind))).collect()
 }

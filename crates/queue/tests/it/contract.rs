@@ -43,6 +43,7 @@ fn configs(info: &Info) -> Vec<Config> {
     match info.name {
         "dualpi2" | "dualpi2_linux" => return dual_configs(info),
         "step" => return vec![config(info, &[], true, true)],
+        "pie_linux" => return pie_linux_configs(info),
         "cake" => return cake_configs(info),
         _ => {}
     }
@@ -78,6 +79,19 @@ fn pie(info: &Info, ecn: Option<bool>, on: bool) -> [Config; 2] {
         let ecn = ecn.unwrap_or(on);
         config(info, &values, ecn && at >= 1.0, ecn)
     })
+}
+
+/// Linux's PIE drops ECN-capable packets above a probability of 10 %.
+fn pie_linux_configs(info: &Info) -> Vec<Config> {
+    let switches = |ecn, names: [&'static str; 2]| {
+        let on = names.map(|name| (name, Value::Switch(true)));
+        config(info, &[&on[..], &[("ecn", Value::Switch(ecn))]].concat(), false, ecn)
+    };
+    vec![
+        config(info, &[], false, false),
+        switches(true, ["bytemode", "bytemode"]),
+        switches(true, ["dq_rate_estimator", "bytemode"]),
+    ]
 }
 
 /// The dual queue with each scheduler and both overload responses, only one of which drops

@@ -77,7 +77,7 @@ fn ten_million_packets_wait() {
 fn a_packet_that_is_alone_is_sent() {
     for info in infos() {
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
-            let mut rig = Rig::new(info.name, Limit::NONE, 1, &[]);
+            let mut rig = Rig::new(info.name, Limit::NONE, 1, &needed(info));
             let mut now = Instant::ZERO;
             for turn in 0..2000 {
                 let packet = rig.put(now, 0, MTU.0, ecn);
@@ -129,9 +129,9 @@ fn packets_that_are_all_marked_are_delivered() {
             let is_marked = packet.is_none_or(|packet| packet.ecn == Ecn::Ce);
             assert!(is_marked, "{} took a mark away", info.name);
         }
-        // Disciplines that mark do not drop, except PIE above `mark_ecnth` and DualPI2
+        // Disciplines that mark do not drop, except PIE above a probability and DualPI2
         // under overload, which this is.
-        let may_drop = ["pie", "dualpi2", "dualpi2_linux"].contains(&info.name);
+        let may_drop = ["pie", "pie_linux", "dualpi2", "dualpi2_linux"].contains(&info.name);
         let has_ecn = ecn.is_some() || may_drop || info.name == "step";
         assert!(rig.dropped.is_empty() || may_drop || !has_ecn, "{}", info.name);
     }

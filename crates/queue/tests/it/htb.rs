@@ -70,6 +70,20 @@ fn the_rate_is_exact() {
     assert!(span.0.abs_diff(1_200_000_000) <= 1, "{span:?}");
 }
 
+/// The debt of a packet of 1500 bytes at 12 Mbit/s lasts 1 ms, also if the rate changes meanwhile:
+/// Linux counts tokens in nanoseconds (`htb_class_mode`), and `htb_change_class` keeps them. The
+/// packets after it take the time of the new rate.
+#[test]
+fn a_new_rate_begins_with_the_next_packet() {
+    let mut rig = Rig::of(&htb(Rate::from_mbit(12), 1), Limit::NONE, 1);
+    rig.put_all(4, Instant::ZERO, 0, 1500);
+    assert!(rig.take(Instant::ZERO).is_some());
+    rig.queue.set_rate(Rate::from_mbit(120));
+    let waits = at_us(&departures(&mut rig, Instant::ZERO));
+    let right = [999.334, 1099.334, 1199.334];
+    assert!(waits.iter().zip(right).all(|(at, right)| (at - right).abs() < 0.002), "{waits:?}");
+}
+
 /// The inner queue holds the buffer and chooses the next packet.
 #[test]
 fn the_inner_queue_holds_and_chooses() {

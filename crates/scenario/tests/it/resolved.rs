@@ -2,8 +2,9 @@
 
 use sojourn_params::{Params, Value};
 use sojourn_scenario::{
-    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Document, EcnFault,
-    EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Slots, Source,
+    AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Distribution, Document,
+    EcnFault, EcnFaultKind, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario, Schedule,
+    Slots, Source, Spacing,
 };
 use sojourn_source::Cdf;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -67,6 +68,11 @@ fn links_in_their_order() {
     let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
     assert_eq!(links[1].loss, gilbert);
     assert_eq!(links[2].loss, Loss::Periodic(1000));
+    let seconds = |at| Instant::ZERO + Duration::from_secs(at);
+    let step = |at, value| Change { from: seconds(at), to: seconds(at), value };
+    let ramp = Change { from: seconds(10), to: seconds(12), value: 0.5 };
+    let changes = vec![step(5, 1.0), step(8, 0.001), ramp];
+    assert_eq!(links[3].loss, Loss::Scheduled(Schedule { start: 0.0, changes }));
     let plain = Jitter { span: Duration::from_millis(1), ..Jitter::default() };
     assert_eq!((links[0].jitter, links[0].overhead), (plain, Bytes(14)));
     let ring = Ring { packets: 3, hold_time: Duration::from_millis(1) };
@@ -81,7 +87,7 @@ fn packets_overtake_and_come_twice() {
     let chance = |probability, correlation| Chance { probability, correlation };
     assert_eq!(links[0].reorder, Reorder::Early { chance: chance(0.01, 0.0), gap: 1 });
     assert_eq!(links[0].duplicate, chance(0.001, 0.0));
-    let jitter = Jitter { span: ms(2), may_reorder: true, correlation: 0.25 };
+    let jitter = Jitter { span: ms(2), may_reorder: true, correlation: 0.25, ..Jitter::default() };
     assert_eq!(links[1].jitter, jitter);
     assert_eq!(links[1].reorder, Reorder::Late { chance: chance(0.02, 0.5), late: ms(10) });
     assert_eq!(links[1].duplicate, chance(0.01, 0.25));
@@ -158,6 +164,18 @@ fn steps_and_ramps_become_one_list() {
         (trace.file.as_str(), &trace.opportunities_ms[..]),
         ("cell.trace", &[0, 0, 5, 20][..])
     );
+    assert_eq!(trace.spacing, Spacing::Burst);
+    let normal = Jitter {
+        span: Duration::from_micros(100),
+        distribution: Distribution::Normal,
+        ..Jitter::default()
+    };
+    assert_eq!(links[2].jitter, normal);
+    let shaper = links[5].shaper.as_ref().expect("its rate changes");
+    let mbit = Rate::from_mbit;
+    let right = [change(9_000, 9_000, mbit(20)), change(10_000, 11_000, mbit(60))];
+    assert_eq!((shaper.start, &shaper.changes[..]), (mbit(50), &right[..]));
+    assert_eq!(links[5].rates().as_ref(), Some(shaper));
     assert_eq!(links[4].rate, Capacity::Unlimited);
 }
 

@@ -6,7 +6,6 @@ use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::host::transport::CHECK_EVERY;
-use crate::link::server::mean_rate;
 
 /// Outstanding packets for each packet that the path holds: slow start doubles the window in
 /// a round trip, the queue drops the excess, and the sender detects that a round trip later.
@@ -276,7 +275,7 @@ fn greatest_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,
         Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).max(),
-        Capacity::Trace(trace) => Some(mean_rate(trace)),
+        Capacity::Trace(trace) => Some(trace.mean_rate()),
     }
 }
 
@@ -284,7 +283,10 @@ fn greatest_rate(link: &Link) -> Option<Rate> {
 fn least_rate(link: &Link) -> Option<Rate> {
     match &link.rate {
         Capacity::Unlimited => None,
-        Capacity::Rate(rates) => rates.changes.iter().map(|c| c.value).chain([rates.start]).min(),
+        Capacity::Rate(_) => {
+            let rates = link.rates()?;
+            rates.changes.iter().map(|c| c.value).chain([rates.start]).min()
+        }
         Capacity::Trace(_) => Some(Rate::ZERO),
     }
 }
@@ -302,5 +304,8 @@ fn greatest_delay(link: &Link) -> Duration {
     };
     // A packet may miss one slot, and wait for the next.
     let slots = link.slots.map_or(Duration::ZERO, |slots| slots.most * 2);
-    delays.chain([link.delay.start]).max().unwrap_or_default() + link.jitter.span + late + slots
+    delays.chain([link.delay.start]).max().unwrap_or_default()
+        + link.jitter.greatest()
+        + late
+        + slots
 }

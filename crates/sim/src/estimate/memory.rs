@@ -2,7 +2,7 @@
 
 use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
 use sojourn_source::Carrier;
-use sojourn_units::{Bytes, Duration};
+use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::arrivals;
 use crate::estimate::capacity::{Held, PathCapacity, connections};
@@ -119,10 +119,7 @@ impl Held {
 /// Memory in bytes of a finished run: its summary as JSON and as a dict, and its series if
 /// `series`.
 pub fn kept(scenario: &Scenario, series: bool) -> Bytes {
-    let changes = scenario.links.iter().map(|link| match &link.rate {
-        Capacity::Rate(rates) => rates.changes.len() as u64,
-        Capacity::Unlimited | Capacity::Trace(_) => 0,
-    });
+    let changes = scenario.links.iter().map(|link| rates(link).len() as u64);
     let entries = scenario.flows.len() as u64 + scenario.links.len() as u64 + changes.sum::<u64>();
     let rows = if series { rows(scenario) } else { 0 };
     let transfers = scenario.flows.iter().map(|flow| flow.most_transfers(scenario.duration));
@@ -158,10 +155,7 @@ fn copies(scenario: &Scenario) -> u64 {
 
 /// Memory of changes of capacity and the measurements around them.
 fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
-    let changes = scenario.links.iter().filter_map(|link| match &link.rate {
-        Capacity::Rate(rates) if !rates.changes.is_empty() => Some(rates.changes.len() as u64),
-        _ => None,
-    });
+    let changes = scenario.links.iter().map(|link| rates(link).len() as u64).filter(|n| *n > 0);
     let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
     // Bytes sent by each connection, now and a loop delay before a change.
     let sent_by = Bytes(connections) * 48;
@@ -185,7 +179,7 @@ fn signals(scenario: &Scenario) -> u64 {
     let each = scenario.links.iter().zip(listeners).map(|(link, listeners)| {
         let changes = match &link.rate {
             Capacity::Unlimited => 0,
-            Capacity::Rate(rates) => rate_steps(&rates.changes),
+            Capacity::Rate(_) => rate_steps(rates(link)),
             Capacity::Trace(_) => scenario.duration.0 / TRACE_STRETCH.0,
         };
         listeners.saturating_mul(2 * listeners + changes)
@@ -198,20 +192,28 @@ fn rate_steps<T>(changes: &[Change<T>]) -> u64 {
 }
 
 fn ramp_steps(link: &Link) -> u64 {
-    let rates = match &link.rate {
-        Capacity::Rate(rates) => rate_steps(&rates.changes),
-        Capacity::Unlimited | Capacity::Trace(_) => 0,
-    };
-    rates + rate_steps(&link.delay.changes)
+    rate_steps(rates(link)) + rate_steps(&link.delay.changes) + rate_steps(losses(link))
+}
+
+/// The changes of the link's rate, or of its shaper's.
+fn rates(link: &Link) -> &[Change<Rate>] {
+    match (&link.shaper, &link.rate) {
+        (Some(schedule), _) | (None, Capacity::Rate(schedule)) => &schedule.changes,
+        (None, Capacity::Unlimited | Capacity::Trace(_)) => &[],
+    }
+}
+
+/// The changes of the probability of a loss.
+fn losses(link: &Link) -> &[Change<f64>] {
+    match &link.loss {
+        Loss::Scheduled(schedule) => &schedule.changes,
+        _ => &[],
+    }
 }
 
 /// Changes of a link in the document.
 fn written(link: &Link) -> u64 {
-    let rates = match &link.rate {
-        Capacity::Rate(rates) => rates.changes.len(),
-        Capacity::Unlimited | Capacity::Trace(_) => 0,
-    };
-    (rates + link.delay.changes.len()) as u64
+    (rates(link).len() + link.delay.changes.len() + losses(link).len()) as u64
 }
 
 /// Whether the wire chooses packets at random, with a probability between 0 and 1.

@@ -4,7 +4,7 @@
 
 use sojourn_queue::Packet as _;
 use sojourn_ring::RingBuffer;
-use sojourn_scenario::{Link, Loss};
+use sojourn_scenario::{Distribution, Link, Loss};
 use sojourn_units::{Duration, Instant};
 
 use crate::link::overtaking::{Overtaking, Turn};
@@ -28,6 +28,8 @@ pub(crate) struct DelayLine {
     last_ready: Instant,
     pub(crate) delay: Duration,
     jitter: Duration,
+    /// Whether the jitter is normal; otherwise it is uniform.
+    is_normal: bool,
     draws: Correlated,
     /// Processing noise of the host at the far end; zero for no noise.
     host_noise: Duration,
@@ -61,6 +63,7 @@ impl DelayLine {
             last_ready: Instant::ZERO,
             delay: spec.delay.start,
             jitter: spec.jitter.span,
+            is_normal: spec.jitter.distribution == Distribution::Normal,
             draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
             host_noise,
             host_draws: draws(Stream::HostNoise),
@@ -225,11 +228,21 @@ impl DelayLine {
     /// Gaussian.
     #[inline(always)]
     fn own_arrival(&mut self, now: Instant) -> Instant {
-        let mut arrival = now + self.delay;
+        let mut delay = self.delay;
         if self.jitter > Duration::ZERO {
-            arrival += Duration(self.draws.below(self.jitter.0 + 1));
+            delay = self.jittered();
         }
-        arrival + self.noise()
+        now + delay + self.noise()
+    }
+
+    /// The delay of a packet with its jitter.
+    #[inline(never)]
+    fn jittered(&mut self) -> Duration {
+        if !self.is_normal {
+            return self.delay + Duration(self.draws.below(self.jitter.0 + 1));
+        }
+        let extra = (self.draws.normal() * self.jitter.0 as f64) as i64;
+        Duration(self.delay.0.saturating_add_signed(extra))
     }
 
     /// The processing noise of the host at the far end.
@@ -335,8 +348,17 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    pub(crate) fn new(model: Loss, draws: Uniform) -> Losses {
+    pub(crate) fn new(spec: &Loss, draws: Uniform) -> Losses {
+        let model = match spec {
+            Loss::Scheduled(schedule) => Loss::Random(schedule.start),
+            model => model.clone(),
+        };
         Losses { model, bad: false, since: 0, draws }
+    }
+
+    /// Loses each later packet with this probability.
+    pub(crate) fn set_probability(&mut self, p: f64) {
+        self.model = Loss::Random(p);
     }
 
     /// Whether the next packet is lost.
@@ -348,7 +370,8 @@ impl Losses {
     #[inline(never)]
     fn draw(&mut self) -> bool {
         match self.model {
-            Loss::None => false,
+            // `new` leaves no schedule.
+            Loss::None | Loss::Scheduled(_) => false,
             Loss::Random(p) => self.draws.next() < p,
             Loss::Periodic(every) => {
                 self.since = (self.since + 1) % every;

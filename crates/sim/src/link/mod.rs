@@ -3,6 +3,7 @@
 mod damage;
 mod device_ring;
 mod disorder;
+mod even;
 mod line;
 pub(crate) mod network;
 pub(crate) mod observed;
@@ -152,7 +153,7 @@ impl<M: Metering> Link<M> {
             wire: Wire {
                 link: index,
                 line: DelayLine::new(spec, host_noise, draws),
-                losses: Losses::new(spec.loss, draws(Stream::Loss)),
+                losses: Losses::new(&spec.loss, draws(Stream::Loss)),
                 is_plain: spec.is_plain(),
                 copies,
                 damage: Damage::new(spec, draws).map(Box::new),
@@ -237,10 +238,11 @@ impl<M: Metering> Link<M> {
         match next {
             Some(Begun { size, enqueued_at, is_marked }) => {
                 self.departs_at = service.server.begin(now, size);
-                // A trace sends a packet at one instant, so its wait lasts until then.
-                let leaves_at = match service.server {
+                // A burst of a trace sends a packet at one instant, so its wait lasts until then.
+                let leaves_at = match &service.server {
                     Server::Rate(_) => now,
                     Server::Trace(_) => self.departs_at,
+                    Server::Even(server) => server.began(),
                 };
                 self.note_wait(leaves_at, enqueued_at, is_marked);
             }
@@ -403,10 +405,18 @@ impl<M: Metering> Link<M> {
         self.wire.line.delay = delay;
     }
 
+    /// Changes the probability of a loss. Call [`Link::catch_up`] before.
+    pub(crate) fn set_loss(&mut self, p: f64) {
+        self.wire.losses.set_probability(p);
+    }
+
     /// Changes the capacity, also for the packet in transmission. Call [`Link::catch_up`] before.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Rate, events: &mut EventQueue) {
         self.count_capacity(now);
         let Some(service) = &mut self.service else { return };
+        if service.has_shaper_changes {
+            return service.set_shaper_rate(rate);
+        }
         let Server::Rate(server) = &mut service.server else { return };
         let end = server.set_rate(now, rate);
         // During an outage, a buffer given in time keeps its size.

@@ -37,6 +37,7 @@ impl<M: Metering> Link<M> {
                 Some(service.beyond_rate().map_or(bits, |more| (bits + more).min(most)))
             }
             Server::Trace(server) => Some(server.capacity_bits(now) as f64),
+            Server::Even(server) => Some(server.capacity_bits(now) as f64),
         }
     }
 

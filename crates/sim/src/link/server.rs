@@ -1,5 +1,6 @@
 //! The server of a link: it sends packets at a rate, or at the delivery opportunities of a trace.
 
+use crate::link::even::EvenServer;
 use sojourn_scenario::Trace;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
@@ -9,20 +10,15 @@ const OPPORTUNITY: u64 = Trace::OPPORTUNITY.0;
 /// Work of a byte: 8 bits, in units of bit/s x ns.
 const BYTE_WORK: u128 = 8_000_000_000;
 
-/// Mean rate of a trace.
-pub(crate) fn mean_rate(trace: &Trace) -> Rate {
-    let bytes = Bytes(trace.opportunities_ms.len() as u64 * OPPORTUNITY);
-    let period = trace.opportunities_ms.last().copied().unwrap_or(1).max(1);
-    Rate::from_transfer(bytes, Duration::from_millis(period))
-}
-
 /// Serves packets one at a time.
 #[derive(Debug)]
 pub(crate) enum Server {
     /// At a rate that may change during a packet.
     Rate(RateServer),
-    /// At the opportunities of a trace.
+    /// At the opportunities of a trace, in bursts.
     Trace(TraceServer),
+    /// At the opportunities of a trace, spread over each millisecond.
+    Even(EvenServer),
 }
 
 impl Server {
@@ -32,6 +28,7 @@ impl Server {
         match self {
             Server::Rate(server) => server.begin(now, size),
             Server::Trace(server) => server.begin(now, size),
+            Server::Even(server) => server.begin(now, size),
         }
     }
 }

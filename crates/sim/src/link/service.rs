@@ -1,10 +1,11 @@
 //! The service of a link with a rate: its queue, its server and the size of its buffer.
 
 use sojourn_queue::{Limit, Shaping};
-use sojourn_scenario::{self as scenario, Buffer, Capacity};
+use sojourn_scenario::{self as scenario, Buffer, Capacity, Spacing};
 use sojourn_units::{Bytes, Duration, Rate};
 
-use crate::link::server::{RateServer, Server, TraceServer, mean_rate};
+use crate::link::even::EvenServer;
+use crate::link::server::{RateServer, Server, TraceServer};
 use crate::link::waiting::Waiting;
 
 /// The queue of a link, and the server that sends its packets.
@@ -15,6 +16,8 @@ pub(super) struct Service {
     pub(super) time_limit: Option<Duration>,
     /// The shaping rate of the queue, if it shapes; the link's rate is then constant.
     pub(super) shaping: Option<Shaping>,
+    /// Whether the link's changes of capacity are those of its shaper.
+    pub(super) has_shaper_changes: bool,
     /// Largest packet, with the link's overhead.
     pub(super) mtu: Bytes,
 }
@@ -24,7 +27,10 @@ impl Service {
         let server = match &spec.rate {
             Capacity::Unlimited => return None,
             Capacity::Rate(schedule) => Server::Rate(RateServer::new(schedule.start)),
-            Capacity::Trace(trace) => Server::Trace(TraceServer::new(trace)),
+            Capacity::Trace(trace) => match trace.spacing {
+                Spacing::Even => Server::Even(EvenServer::new(trace)),
+                Spacing::Burst => Server::Trace(TraceServer::new(trace)),
+            },
         };
         let mtu = Bytes(u64::from(mtu) + spec.overhead.0);
         let default_packets = spec.queue.default_packets();
@@ -47,8 +53,21 @@ impl Service {
                 _ => None,
             },
             shaping,
+            has_shaper_changes: spec.shaper.is_some(),
             mtu,
         })
+    }
+
+    /// Changes the rate of the shaper. A packet that waits for it leaves as before
+    /// ([`sojourn_queue::Queue::set_rate`]).
+    pub(super) fn set_shaper_rate(&mut self, rate: Rate) {
+        self.waiting.set_rate(rate);
+        if let Some(shaping) = &mut self.shaping {
+            shaping.rate = rate;
+        }
+        if let Some(span) = self.time_limit {
+            self.waiting.set_limit(limit_in_time(rate, span, self.mtu));
+        }
     }
 
     /// Bits that a shaper passes beyond its rate: the burst, and the rest of the packet that
@@ -69,6 +88,6 @@ fn rate_at_start(capacity: &Capacity) -> Rate {
     match capacity {
         Capacity::Unlimited => Rate::MAX,
         Capacity::Rate(schedule) => schedule.start,
-        Capacity::Trace(trace) => mean_rate(trace),
+        Capacity::Trace(trace) => trace.mean_rate(),
     }
 }

@@ -4,7 +4,7 @@ use sojourn_queue::{
     AnyQueue, Backlog, Discipline, DropReason, FlowLabels, Limit, Packet as _, Queue, Setup,
 };
 use sojourn_scenario::{self as scenario, Loss};
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::link::device_ring::TransmitRing;
 use crate::link::line::DelayLine;
@@ -156,6 +156,14 @@ impl Waiting {
         match self {
             Waiting::OnLine(tail) => tail.limit = limit,
             Waiting::Queue(queue) | Waiting::Ring(queue, _) => queue.set_limit(limit),
+        }
+    }
+
+    /// Changes the rate of the shaper.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        match self {
+            Waiting::OnLine(_) => {}
+            Waiting::Queue(queue) | Waiting::Ring(queue, _) => queue.set_rate(rate),
         }
     }
 

@@ -127,12 +127,12 @@ pub(crate) fn schedule(
 
 /// The capacity of a link over time, from the start of the run.
 fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Rate)> {
+    if let Some(rates) = link.rates() {
+        let start = [(Instant::ZERO, rates.start)];
+        return start.into_iter().chain(steps(&rates, shift, |r| r.0, Rate)).collect();
+    }
     match &link.rate {
-        Capacity::Unlimited => Vec::new(),
-        Capacity::Rate(rates) => {
-            let start = [(Instant::ZERO, rates.start)];
-            start.into_iter().chain(steps(rates, shift, |r| r.0, Rate)).collect()
-        }
+        Capacity::Unlimited | Capacity::Rate(_) => Vec::new(),
         Capacity::Trace(trace) => trace.means(TRACE_STRETCH, duration),
     }
 }

@@ -25,7 +25,7 @@ impl Record {
         }
         let net = &mut hosts.net;
         match what {
-            Change::Rate(_) | Change::Delay(_) | Change::Measure => {}
+            Change::Rate(_) | Change::Delay(_) | Change::Loss(_) | Change::Measure => {}
             Change::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
             Change::LoopBefore(change) => self.on_loop_before(net, change, link),
             Change::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),

@@ -261,6 +261,10 @@ pub struct LinkSummary {
     pub duplicated_packets: u64,
     /// Packets that arrived after one that had left later (RFC 4737 section 3.3).
     pub reordered_packets: u64,
+    /// A reason to doubt its delays: a threshold of its queue within the grid of its trace. Absent
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// One change of capacity, its spike, and the unavoidable part of the spike.

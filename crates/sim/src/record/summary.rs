@@ -29,7 +29,9 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let now = hosts.net.clock.now;
     let net = &mut hosts.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
-    let links: Vec<LinkSummary> = hosts.net.links.iter_mut().map(|l| link(l, now)).collect();
+    let each = hosts.net.links.iter_mut().zip(&run.scenario.links);
+    let links: Vec<LinkSummary> =
+        each.map(|(l, spec)| LinkSummary { warning: spec.warning(), ..link(l, now) }).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
     let mut frames = Vec::new();
     let mut has_sizes = false;
@@ -211,6 +213,7 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
         marked_packets: link.counts.marked,
         duplicated_packets: link.counts.duplicated,
         reordered_packets: link.reordered(),
+        warning: None,
     }
 }
 

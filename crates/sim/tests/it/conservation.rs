@@ -14,7 +14,7 @@ fn link() -> impl Strategy<Value = String> {
         let may_overtake = disorder.contains("reorder");
         disorder + if may_overtake { "" } else { &slots } + &damage
     });
-    (rates, delay(), queue(3), buffer(), loss(), wire, 0_u64..100).prop_map(
+    (rates, delay(), queue(OUTERMOST), buffer(), loss(), wire, 0_u64..100).prop_map(
         |((rate, constant), delay, queue, buffer, loss, disorder, overhead)| {
             // A shaper requires a link with a constant rate.
             let rate = if has_shaper(&queue) { format!("\"{constant}bit\"") } else { rate };
@@ -29,9 +29,11 @@ fn link() -> impl Strategy<Value = String> {
 /// Jitter of up to 10 ms in two links of three; reordering and duplication in some.
 fn disorder() -> impl Strategy<Value = String> {
     let overtakes = prop_oneof![3 => Just(false), 1 => Just(true)];
-    let jitter = (0_u64..3, overtakes).prop_map(|(step, overtakes)| match overtakes {
-        false => format!("jitter = \"{}us\"\n", step * 5_000),
-        true => format!("jitter = {{ span = \"{}us\", reorder = true }}\n", step * 5_000),
+    let distribution = prop::sample::select(vec!["uniform", "normal"]);
+    let jitter = (0_u64..3, overtakes, distribution).prop_map(|(step, overtakes, distribution)| {
+        let reorder = if overtakes { ", reorder = true" } else { "" };
+        let us = step * 5_000;
+        format!("jitter = {{ span = \"{us}us\", distribution = \"{distribution}\"{reorder} }}\n")
     });
     let late = (0.0..1.0_f64, 0.0..1.0_f64, 1_u64..50_000).prop_map(|(p, rho, us)| {
         format!("reorder = {{ probability = {p:.4}, correlation = {rho:.4}, late = \"{us}us\" }}\n")
@@ -93,7 +95,8 @@ fn bits() -> impl Strategy<Value = u64> {
 const TRACE: &str = "3\n3\n7\n20\n97\n";
 
 fn rate() -> impl Strategy<Value = String> {
-    prop_oneof![5 => schedule(), 1 => Just("{ trace = \"t\" }".to_owned())]
+    let trace = |spacing| Just(format!("{{ trace = \"t\", spacing = \"{spacing}\" }}"));
+    prop_oneof![10 => schedule(), 1 => trace("even"), 1 => trace("burst")]
 }
 
 /// A rate with up to three changes, one in four of them an outage.
@@ -131,6 +134,9 @@ fn delay() -> impl Strategy<Value = String> {
     )
 }
 
+/// Depth of the outermost queue.
+const OUTERMOST: usize = 3;
+
 /// Any shipped queue, with any queue inside it, with ECN if it supports ECN.
 fn queue(depth: usize) -> BoxedStrategy<String> {
     let fits = |info: &&&Info| depth > 1 || info.inner.is_empty();
@@ -143,7 +149,15 @@ fn queue(depth: usize) -> BoxedStrategy<String> {
                 text += &match param.name {
                     "ecn" => format!(", ecn = {ecn}"),
                     "flows" => ", flows = 16".to_owned(),
+                    "rate" if depth == OUTERMOST && info.name == "htb" => {
+                        let (later, step) = (32_000 + bits / 3, 1 + bits % 3000);
+                        format!(
+                            ", rate = {{ start = \"{bits}bit\", steps = [{{ at = \"{step}ms\", \
+                             rate = \"{later}bit\" }}] }}"
+                        )
+                    }
                     "rate" => format!(", rate = \"{bits}bit\""),
+                    "burst" => ", burst = \"20kB\"".to_owned(),
                     "bandwidth" if ecn && info.name == "cake" => {
                         format!(", bandwidth = \"{bits}bit\"")
                     }
@@ -176,6 +190,9 @@ fn loss() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just("0".to_owned()),
         1 => (0.0..0.2_f64).prop_map(|p| format!("{p:.4}")),
+        1 => (0.0..1.0_f64, 1..3000, 0.0..0.1_f64).prop_map(|(p, at, then)| format!(
+            "{{ start = {p:.4}, steps = [{{ at = \"{at}ms\", loss = {then:.4} }}] }}"
+        )),
         1 => (0.0..0.1_f64, 0.01..1.0_f64).prop_map(|(p, r)| format!("{{ p = {p:.4}, r = {r:.4} }}")),
     ]
 }

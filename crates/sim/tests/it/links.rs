@@ -54,6 +54,35 @@ fn what_is_below_a_nanosecond_is_not_lost() {
     assert_eq!(arrived(&summary), 0.012);
 }
 
+/// Packets of a constant rate of 1,000 a second over 10 s, lost while the probability is one, or
+/// with the mean of a ramp. A packet of 12 kbit leaves a link of 120 Mbit/s after 0.1 ms.
+#[test]
+fn losses_follow_their_schedule() {
+    let lost = |loss: &str| {
+        let tables = format!(
+            r#"
+[link.a]
+rate = "120Mbit"
+delay = "20ms"
+loss = {loss}
+[flow.f]
+control = "none"
+path = ["a"]
+source = {{ kind = "on-off", rate = "11584kbit", on = "1s", off = "0s" }}
+"#
+        );
+        link(&run_exact("10s", &tables), "a").dropped_packets
+    };
+    assert_eq!(lost(r#"{ start = 0 }"#), 0);
+    assert_eq!(lost(r#"{ start = 1, steps = [{ at = "4s", loss = 0 }] }"#), 4000);
+    let outage =
+        r#"{ start = 0.0, steps = [{ at = "5s", loss = 1.0 }, { at = "8s", loss = 0.0 }] }"#;
+    assert_eq!(lost(outage), 3000);
+    // A mean of a half over 8 s, then all: 6000, with a deviation of at most 45.
+    let ramp = r#"{ start = 0, ramps = [{ from = "0s", to = "8s", loss = 1 }] }"#;
+    assert_near(lost(ramp) as f64, 6000.0, 180.0, "lost during a ramp");
+}
+
 #[test]
 fn overhead_counts_on_its_own_link_only() {
     // 1500 bytes count as 1600 and 1550: 1.28 ms and 1.24 ms.
@@ -118,7 +147,7 @@ delay = { start = "10ms", steps = [{ at = "5500us", delay = "50ms" }] }
 
 /// Four opportunities of 1504 bytes in 10 ms.
 const TRACE: &str = "3\n3\n5\n10\n";
-const TRACED: &str = "[link.a]\nrate = { trace = \"hand.trace\" }";
+const TRACED: &str = "[link.a]\nrate = { trace = \"hand.trace\", spacing = \"burst\" }";
 
 fn run_traced(text: &str) -> RunSummary {
     simulate(&scenario_with_trace(text, TRACE), 1).summary

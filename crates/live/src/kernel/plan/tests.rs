@@ -113,6 +113,19 @@ fn ramps_are_steps_and_delays_keep_the_loss() {
 }
 
 #[test]
+fn steps_change_the_loss_and_keep_the_delay() {
+    let keys = "delay = { start = \"5ms\", steps = [{ at = \"1s\", delay = \"9ms\" }] }\n\
+                loss = { start = 0, steps = [{ at = \"2s\", loss = 0.5 }] }";
+    let plan = of_link(keys).expect("it is possible");
+    let changes: Vec<_> = plan.changes.iter().map(|change| change.step.to_string()).collect();
+    let ends = ["delay 9000us loss random 0%", "delay 9000us loss random 50%"];
+    assert_eq!(changes.len(), ends.len());
+    for (change, end) in changes.iter().zip(ends) {
+        assert!(change.ends_with(end), "{change}");
+    }
+}
+
+#[test]
 fn queues_have_the_arguments_of_tc() {
     let table = [
         ("", "pfifo limit 1000"),
@@ -131,6 +144,11 @@ fn queues_have_the_arguments_of_tc() {
             "queue = \"pie\"",
             "pie limit 1000 target 15000us tupdate 15000us alpha 2 beta 20 no_dq_rate_estimator \
              noecn",
+        ),
+        (
+            "queue = { kind = \"pie_linux\", bytemode = true }",
+            "pie limit 1000 target 15000us tupdate 15000us alpha 2 beta 20 no_dq_rate_estimator \
+             noecn bytemode",
         ),
         (
             "queue = \"cake\"",
@@ -170,6 +188,10 @@ fn wires_have_the_arguments_of_netem() {
         ("reorder = { probability = 0.25, gap = 5 }", "delay 5000us reorder 25% 0% gap 5"),
         // netem's interval lies around its delay: 5 to 7 ms.
         ("jitter = { span = \"2ms\", reorder = true }", "delay 6000us 1000us 0%"),
+        (
+            "jitter = { span = \"2ms\", reorder = true, distribution = \"normal\" }",
+            "delay 5000us 2000us distribution normal",
+        ),
         ("slots = { least = \"800us\" }", "delay 5000us slot 800us 800us"),
         (
             "slots = { least = \"800us\", most = \"10ms\", packets = 42, bytes = \"64kB\" }",
@@ -195,6 +217,7 @@ fn parts_without_counterpart_are_refused_by_name() {
     let table = [
         ("queue = \"drr\"", "link `there`: `tc` cannot make the queue `drr`"),
         ("queue = \"dualpi2\"", "use `dualpi2_linux`"),
+        ("queue = \"fq_codel_rfc\"", "use `fq_codel`"),
         ("queue = \"codel\"\nbuffer = \"30kB\"", "such as \"20packets\""),
         ("queue = \"red\"", "`unit = \"bytes\"`"),
         ("queue = { kind = \"pie\", max_burst = \"10ms\" }", "`max_burst`"),

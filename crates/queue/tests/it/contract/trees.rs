@@ -1,9 +1,9 @@
 //! Random nested queues.
 
 use proptest::prelude::*;
-use sojourn_params::{Param, Value};
+use sojourn_params::{Kind, Param, Value};
 use sojourn_queue::{Discipline, Info, find, infos};
-use sojourn_units::Rate;
+use sojourn_units::{Bytes, Rate};
 
 /// A queue of up to `depth` levels.
 pub(crate) fn tree(depth: u64) -> BoxedStrategy<Discipline> {
@@ -40,6 +40,9 @@ fn value(param: &Param) -> Option<BoxedStrategy<(&'static str, Value)>> {
         // Few, so that flows share them and a tree of them stays small.
         "flows" => (1_u64..9).prop_map(Value::Integer).boxed(),
         "ecn" => any::<bool>().prop_map(Value::Switch).boxed(),
+        _ if param.is_required() && matches!(param.kind, Kind::Data(..)) => {
+            (1_u64..100_000).prop_map(|bytes| Value::Data(Bytes(bytes))).boxed()
+        }
         _ if param.is_required() => {
             // From seconds per packet to less than a nanosecond per byte, by magnitude.
             (4.6..11.0_f64).prop_map(|m| Value::Rate(Rate(10_f64.powf(m) as u64))).boxed()

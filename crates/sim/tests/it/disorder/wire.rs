@@ -121,6 +121,39 @@ fn jitter_may_reorder() {
     assert_eq!(link.reordered_packets, 0);
 }
 
+/// tc-netem(8), `distribution normal`: the delay is the mean and the jitter the standard deviation;
+/// netem's table ends at four deviations.
+#[test]
+fn normal_jitter_has_its_deviation_around_the_delay() {
+    let keys = |keys: &str| format!("delay = \"40ms\"\njitter = {{ span = \"8ms\", {keys} }}");
+    let (link, seen) = wire(&keys("distribution = \"normal\", reorder = true"), 40);
+    let x: Vec<f64> = seen.delays().iter().map(|delay| *delay as f64 / 8e6 - 5.0).collect();
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n;
+    let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
+    // 40,000 draws: four standard errors of the mean and of the deviation.
+    assert_near(mean, 0.0, 4.0 / n.sqrt(), "mean");
+    assert_near(deviation, 1.0, 4.0 / (2.0 * n).sqrt(), "deviation");
+    // 68.27 %, 95.45 % and 99.73 % of a normal distribution.
+    for (deviations, share) in [(1.0, 0.6827), (2.0, 0.9545), (3.0, 0.9973)] {
+        let inside = count(&x, |x| x.abs() <= deviations);
+        assert_near(inside, n * share, within(x.len(), share), "inside");
+    }
+    assert!(x.iter().all(|x| x.abs() <= 4.0));
+    assert!(link.reordered_packets > 0);
+    let (link, _) = wire(&keys("distribution = \"normal\""), 5);
+    assert_eq!(link.reordered_packets, 0);
+}
+
+/// A delay is at least zero: half of the packets of a link without delay arrive at once.
+#[test]
+fn normal_jitter_does_not_go_below_zero() {
+    let keys = "jitter = { span = \"8ms\", distribution = \"normal\", reorder = true }";
+    let delays = wire(keys, 20).1.delays();
+    let at_once = count(&delays, |delay| *delay == 0);
+    assert_near(at_once, 10_000.0, within(20_000, 0.5), "packets without delay");
+}
+
 /// Theory of a first-order process: draws u are uniform with variance 1/12, and x = (1 - r) u + r
 /// x' has variance (1 - r) / (1 + r) / 12 and correlation r.
 #[test]

@@ -1,15 +1,15 @@
 //! Replays events to a controller, and prints its state after each.
 //!
 //! ```text
-//! cargo run -p sojourn-cc --example replay -- cubic arithmetic=linux < events.csv > states.csv
+//! cargo run -p sojourn-cc --example replay_controller -- cubic arithmetic=linux < events.csv > states.csv
 //! ```
 //!
 //! Arguments after the name set the controller's parameters, or its [`Setup`]: `mss` and
-//! `initial_window` in bytes, `paced`, `round_recovery`, `seed`; and `every=N` prints every N-th
-//! state only. The input's first line names its columns: `event`, `now`, and fields of the events
-//! with their names; those of a [`RateSample`] begin with `rate_`. Amounts are bytes, times
-//! nanoseconds, rates bits per second. Lists have spaces between their members, and a [`Received`]
-//! colons between its fields. An empty field is zero, false or `None`; `min_rtt` is then unknown.
+//! `initial_window` in bytes, `paced`, `round_recovery`, `seed`. The input's first line names its
+//! columns: `event`, `now`, and fields of the events with their names; those of a [`RateSample`]
+//! begin with `rate_`. Amounts are bytes, times nanoseconds, rates bits per second. Lists have
+//! spaces between their members, and a [`Received`] colons between its fields. An empty field is
+//! zero, false or `None`; `min_rtt` is then unknown.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,7 +21,7 @@ use sojourn_cc::{
     AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received, Sent, Setup,
     Signal, find,
 };
-use sojourn_params::{Kind, Param, Params, Value};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Fields of all events.
@@ -83,34 +83,29 @@ type Failure = Box<dyn Error>;
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().ok_or("usage: replay CONTROLLER [NAME=VALUE]... < events.csv")?;
+    let name = arguments
+        .next()
+        .ok_or("usage: replay_controller CONTROLLER [NAME=VALUE]... < events.csv")?;
     let algorithm = find(&name).ok_or_else(|| format!("there is no controller `{name}`"))?;
-    let (setup, every) = setup(algorithm.info.params, arguments)?;
-    replay((algorithm.build)(&setup), every)
+    replay((algorithm.build)(&setup(algorithm.info.params, arguments)?))
 }
 
-fn replay(mut controller: AnyController, every: u64) -> Result<(), Failure> {
+fn replay(mut controller: AnyController) -> Result<(), Failure> {
     let mut lines = stdin().lock().lines();
     let columns = columns(&lines.next().ok_or("the input is empty")??)?;
     let mut out = BufWriter::new(stdout().lock());
     writeln!(out, "{STATE}")?;
-    for (number, line) in (1..).zip(lines) {
+    for (number, line) in (2..).zip(lines) {
         let line = line?;
         let row = Row { columns: &columns, cells: line.split(',').collect() };
-        let failed = |error: String| format!("line {}: {error}", number + 1);
+        let failed = |error: String| format!("line {number}: {error}");
         let now = play(&mut controller, &row).map_err(failed)?;
-        if number % every == 0 {
-            writeln!(out, "{}", state(&controller, now))?;
-        }
+        writeln!(out, "{}", state(&controller, now))?;
     }
     Ok(())
 }
 
-/// The setup from arguments, and how often to print.
-fn setup(
-    declared: &[Param],
-    arguments: impl Iterator<Item = String>,
-) -> Result<(Setup, u64), Failure> {
+fn setup(declared: &[Param], arguments: impl Iterator<Item = String>) -> Result<Setup, Failure> {
     let mut setup = Setup {
         mss: Bytes(1448),
         initial_window: Bytes(14_480),
@@ -119,11 +114,9 @@ fn setup(
         seed: 1,
         params: Params::defaults(declared),
     };
-    let mut every = 1;
     for argument in arguments {
         let (name, text) = argument.split_once('=').ok_or("an argument is not NAME=VALUE")?;
         match name {
-            "every" => every = text.parse()?,
             "mss" => setup.mss = Bytes(text.parse()?),
             "initial_window" => setup.initial_window = Bytes(text.parse()?),
             "paced" => setup.paced = text.parse()?,
@@ -132,21 +125,14 @@ fn setup(
             _ => set(&mut setup.params, declared, name, text)?,
         }
     }
-    Ok((setup, every))
+    Ok(setup)
 }
 
 fn set(params: &mut Params, declared: &[Param], name: &str, text: &str) -> Result<(), Failure> {
     let param = declared.iter().find(|param| param.name == name);
-    let value = match param.map(|param| param.kind) {
-        Some(Kind::Number(..)) => Value::Number(text.parse()?),
-        Some(Kind::Integer(..)) => Value::Integer(text.parse()?),
-        Some(Kind::Time(..)) => Value::Time(text.parse()?),
-        Some(Kind::Data(..)) => Value::Data(text.parse()?),
-        Some(Kind::Rate(..)) => Value::Rate(text.parse()?),
-        Some(Kind::Switch(_)) => Value::Switch(text.parse()?),
-        // An unknown name is refused below, with the known ones.
-        Some(Kind::Choice(..)) | None => Value::Choice(text.to_owned()),
-    };
+    // An unknown name is refused below, with the known ones.
+    let kind = param.map_or(Kind::Choice("", &[]), |param| param.kind);
+    let value = kind.parse(text).ok_or_else(|| format!("`{name}` must be {}", kind.range()))?;
     Ok(params.set(declared, name, value)?)
 }
 

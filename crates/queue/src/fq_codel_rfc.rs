@@ -1,0 +1,60 @@
+//! FQ-CoDel by the text of RFC 8290, with CoDel by that of RFC 8289.
+//!
+//! [`crate::fq_codel`] is the deployed one and lists the differences. The RFC adds nothing
+//! to CoDel's state for the drops of a full buffer, and exempts the last MTU of the queue
+//! that CoDel manages, a flow's.
+
+use sojourn_units::{Bytes, Instant};
+
+use crate::codel::control::{self, Control, State};
+use crate::contract::{Backlog, DropReason, Info, Packet};
+use crate::fifo::Fifo;
+use crate::fq_codel::{DROP_BATCH, FLOWS, FairCodel, FlowControl, QUANTUM};
+
+/// Registry entry.
+pub(crate) const INFO: Info = Info {
+    name: "fq_codel_rfc",
+    title: "FQ-CoDel by the text of RFC 8290, without Linux's response to a full buffer",
+    source: "RFC 8290",
+    params: &[
+        control::TARGET,
+        control::INTERVAL,
+        control::ecn(true, "RFC 8290 section 5.2.6"),
+        control::CE_THRESHOLD,
+        FLOWS,
+        QUANTUM,
+        DROP_BATCH,
+    ],
+    ordered: &[],
+    inner: &[],
+    // RFC 8290 section 5.2.3.
+    default_packets: 10_240,
+    random: true,
+    shaping: None,
+};
+
+/// FQ-CoDel of RFC 8290.
+pub(crate) type FqCodelRfc<P> = FairCodel<P, State>;
+
+impl FlowControl for State {
+    const FORGETS_NEW_FLOWS: bool = false;
+
+    #[inline(always)]
+    fn dequeue<P: Packet>(
+        &mut self,
+        now: Instant,
+        control: &Control,
+        fifo: &mut Fifo<P>,
+        _others: Bytes,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) -> Option<P> {
+        State::dequeue(self, now, control, fifo, drops)
+    }
+
+    /// Half of the packets (RFC 8290 section 4.1).
+    fn is_too_fat(before: Backlog, dropped: Backlog) -> bool {
+        dropped.packets < before.packets / 2
+    }
+
+    fn on_overload(&mut self, _dropped: u64) {}
+}

@@ -1,0 +1,133 @@
+//! A policer: a token bucket without a queue (Linux, `net/sched/act_police.c`; tc-police(8)).
+//!
+//! Tokens arrive at `rate`, up to `burst`. A packet for which there are enough tokens takes its
+//! size of them and enters the inner queue, which waits for the link; any other packet is
+//! dropped and takes none (`tcf_police_act` with the action `drop`). Nothing waits for tokens, so
+//! the policer adds no delay: senders see losses in an empty queue.
+//!
+//! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
+
+use sojourn_params::{Kind, Param};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
+
+use crate::AnyQueue;
+use crate::contract::{
+    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup,
+};
+use crate::slow_path::SlowPath;
+
+const RATE: Param = Param {
+    name: "rate",
+    kind: Kind::Rate(Rate::ZERO, Rate(8), Kind::FASTEST),
+    doc: "Rate of the tokens",
+    source: "tc-police(8)",
+};
+
+const BURST: Param = Param {
+    name: "burst",
+    // tc-police(8) has no default either.
+    kind: Kind::Data(Bytes::ZERO, Bytes(1), Bytes(1_000_000_000)),
+    doc: "Greatest number of tokens: bytes that pass at once after a pause",
+    source: "tc-police(8)",
+};
+
+/// Registry entry.
+pub(crate) const INFO: Info = Info {
+    name: "policer",
+    title: "Policer: drops arrivals above a rate and a burst, in front of its inner queue",
+    source: "tc-police(8); Linux net/sched/act_police.c",
+    params: &[RATE, BURST],
+    ordered: &[],
+    inner: &[Inner { name: "inner", default: "droptail", doc: "queue of the packets that pass" }],
+    default_packets: 0,
+    random: false,
+    shaping: None,
+};
+
+/// A token bucket in front of a queue.
+pub struct Policer<P: Packet> {
+    inner: Box<AnyQueue<P>>,
+    rate: Rate,
+    /// In units of a billionth of a bit: a rate of 1 bit/s gives one in 1 ns.
+    burst: u128,
+    tokens: u128,
+    /// Time of the last packet that passed.
+    since: Instant,
+}
+
+const TOKENS_PER_BYTE: u128 = 8_000_000_000;
+
+impl<P: Packet + Send> Policer<P> {
+    pub(crate) fn new(setup: &Setup) -> Policer<P> {
+        let burst = u128::from(setup.params.data("burst").0) * TOKENS_PER_BYTE;
+        Policer {
+            inner: Box::new(AnyQueue::inside(setup, 0, 0, setup.limit)),
+            rate: setup.params.rate("rate"),
+            burst,
+            tokens: burst,
+            since: Instant::ZERO,
+        }
+    }
+
+    /// Whether a packet of `size` conforms; if so, it takes its tokens.
+    fn passes(&mut self, now: Instant, size: Bytes) -> bool {
+        let Duration(span) = now.since(self.since);
+        let gained = u128::from(self.rate.0) * u128::from(span);
+        let tokens = (self.tokens + gained).min(self.burst);
+        let Some(left) = tokens.checked_sub(u128::from(size.0) * TOKENS_PER_BYTE) else {
+            return false;
+        };
+        (self.tokens, self.since) = (left, now);
+        true
+    }
+
+    #[inline(never)]
+    fn enqueue_slow(
+        &mut self,
+        now: Instant,
+        SlowPath(packet): &SlowPath<P>,
+        drops: &mut dyn FnMut(P, DropReason),
+    ) {
+        if self.passes(now, packet.size()) {
+            self.inner.enqueue(now, *packet, drops);
+        } else {
+            drops(*packet, DropReason::Aqm);
+        }
+    }
+}
+
+impl<P: Packet + Send> Queue<P> for Policer<P> {
+    #[inline(always)]
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+        self.enqueue_slow(now, &SlowPath(packet), drops);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+        self.inner.dequeue(now, drops)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
+    }
+
+    fn set_limit(&mut self, limit: Limit) {
+        self.inner.set_limit(limit);
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        self.inner.ready_at()
+    }
+
+    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+        self.inner.make_room(now, drops);
+    }
+
+    fn head_size(&self) -> Option<Bytes> {
+        self.inner.head_size()
+    }
+
+    fn label_flow(&mut self, flow_hash: u64, labels: FlowLabels) {
+        self.inner.label_flow(flow_hash, labels);
+    }
+}

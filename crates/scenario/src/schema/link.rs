@@ -1,0 +1,449 @@
+//! The keys of a link.
+
+use sojourn_params::Kind;
+use sojourn_queue::SHAPER_RATE;
+use sojourn_units::Bytes;
+
+use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
+use crate::model::{Distribution, Spacing};
+use crate::shape::{
+    COUNT, Either, Field, Form, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, up_to,
+};
+
+pub(super) static LINK: Form = Form {
+    title: "link",
+    fields: &[
+        Field::optional(
+            "rate",
+            Shape::Either(&CAPACITY),
+            "capacity: a rate, a schedule of rates, or a trace; unlimited if absent",
+        ),
+        Field::new("delay", Shape::Either(&DELAY), "0s", "propagation delay"),
+        Field::new(
+            "queue",
+            Shape::OneOf(&super::QUEUE),
+            "droptail",
+            "queue discipline in front of the link",
+        ),
+        Field::optional(
+            "buffer",
+            Shape::Buffer,
+            "size of the buffer: \"300kB\", \"100packets\", \"50ms\" (the link's capacity in that \
+             time) or \"unlimited\"; the discipline's default if absent. A time becomes bytes at \
+             the start, by the first rate or a trace's mean, and again at each change of `rate`, \
+             except to 0. If the buffer shrinks, the waiting packets stay, and from the next \
+             arrival on the queue drops packets as if full; a size in bytes does not shrink",
+        ),
+        Field::optional(
+            "ring",
+            Shape::Table(&RING),
+            "the device's transmit ring below the queue, kept short by byte queue limits; if \
+             absent, the queue passes on one packet at a time",
+        ),
+        Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
+        Field::new(
+            "jitter",
+            Shape::Either(&JITTER),
+            "0s",
+            "extra delay, uniform in [0, jitter], or a table; packets keep their order unless the \
+             table has `reorder`",
+        ),
+        Field::new(
+            "reorder",
+            Shape::Either(&REORDER),
+            "0",
+            "reordering on the wire: the probability that a packet skips the delay and overtakes, \
+             or a table",
+        ),
+        Field::new(
+            "duplicate",
+            Shape::Either(&DUPLICATE),
+            "0",
+            "duplication on the wire: the probability that a copy follows the packet, or a table",
+        ),
+        Field::optional(
+            "ecn",
+            Shape::Either(&ECN),
+            "damage to ECN on the wire, after the queue: `bleach` clears the ECN field, \
+             `ect1-to-ect0` rewrites it, `mark` sets CE on every packet, `drop` drops ECN-capable \
+             packets, `drop-syn` drops SYNs that ask for ECN; or a table",
+        ),
+        Field::new(
+            "ack_thinning",
+            Shape::Either(&ACK_THINNING),
+            "1",
+            "of this many pure acknowledgements of a TCP connection in a row, a middlebox passes \
+             the first and drops the others; those of QUIC are encrypted and pass",
+        )
+        .from("RFC 3449 section 5.2"),
+        Field::optional(
+            "slots",
+            Shape::Table(&SLOTS),
+            "delivery in batches, as WiFi, cable and LTE aggregate; if absent, each packet arrives \
+             at its own time",
+        ),
+        Field::new(
+            "overhead",
+            up_to(65_000),
+            "0B",
+            "bytes that the link counts for each packet beyond the IP packet \
+             (14B: Ethernet's header; 38B: the whole frame)",
+        ),
+    ],
+};
+
+static CAPACITY: Either = Either {
+    short: RATE,
+    key: Some("start"),
+    forms: &[
+        Form {
+            title: "trace",
+            fields: &[
+                Field::required(
+                    "trace",
+                    Shape::Text,
+                    "a mahimahi trace; its path is relative to the scenario's folder",
+                ),
+                Field::new(
+                    "spacing",
+                    Shape::Scalar(Kind::Choice("even", Spacing::NAMES)),
+                    "even",
+                    "`even` spreads the deliveries of a millisecond over the millisecond that ends \
+                     at their time, so that a constant trace is a constant rate; `burst` makes \
+                     them all at its end, as mahimahi does",
+                ),
+            ],
+        },
+        Form {
+            title: "schedule of rates",
+            fields: &[
+                Field::required("start", RATE, "initial rate"),
+                Field::new(
+                    "steps",
+                    Shape::List(&Shape::Table(&RATE_STEP), 0),
+                    "[]",
+                    "sudden changes",
+                ),
+                Field::new(
+                    "ramps",
+                    Shape::List(&Shape::Table(&RATE_RAMP), 0),
+                    "[]",
+                    "linear changes",
+                ),
+            ],
+        },
+    ],
+};
+
+/// The rate of a shaper: as [`CAPACITY`], in its own range.
+pub(crate) static SHAPER: Either = Either {
+    short: Shape::Scalar(SHAPER_RATE),
+    key: Some("start"),
+    forms: &[Form {
+        title: "schedule of rates",
+        fields: &[
+            Field::required("start", Shape::Scalar(SHAPER_RATE), "initial rate"),
+            Field::new(
+                "steps",
+                Shape::List(&Shape::Table(&SHAPER_STEP), 0),
+                "[]",
+                "sudden changes",
+            ),
+            Field::new(
+                "ramps",
+                Shape::List(&Shape::Table(&SHAPER_RAMP), 0),
+                "[]",
+                "linear changes",
+            ),
+        ],
+    }],
+};
+
+static SHAPER_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "time of the step"),
+        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
+    ],
+};
+
+static SHAPER_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
+        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
+    ],
+};
+
+static RATE_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "time of the step"),
+        Field::required("rate", RATE, "rate afterwards"),
+    ],
+};
+
+static RATE_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
+        Field::required("rate", RATE, "rate afterwards"),
+    ],
+};
+
+static DELAY: Either = Either {
+    short: TIME,
+    key: Some("start"),
+    forms: &[Form {
+        title: "schedule of delays",
+        fields: &[
+            Field::required("start", TIME, "initial delay"),
+            Field::new("steps", Shape::List(&Shape::Table(&DELAY_STEP), 0), "[]", "sudden changes"),
+            Field::new("ramps", Shape::List(&Shape::Table(&DELAY_RAMP), 0), "[]", "linear changes"),
+        ],
+    }],
+};
+
+static DELAY_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "time of the step"),
+        Field::required("delay", TIME, "delay afterwards"),
+    ],
+};
+
+static DELAY_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
+        Field::required("delay", TIME, "delay afterwards"),
+    ],
+};
+
+static LOSS: Either = Either {
+    short: PROBABILITY,
+    key: None,
+    forms: &[
+        PERIODIC_LOSS,
+        Form {
+            title: "schedule of loss",
+            fields: &[
+                Field::required("start", PROBABILITY, "initial probability of a loss"),
+                Field::new(
+                    "steps",
+                    Shape::List(&Shape::Table(&LOSS_STEP), 0),
+                    "[]",
+                    "sudden changes",
+                ),
+                Field::new(
+                    "ramps",
+                    Shape::List(&Shape::Table(&LOSS_RAMP), 0),
+                    "[]",
+                    "linear changes",
+                ),
+            ],
+        },
+        GILBERT_ELLIOTT,
+    ],
+};
+
+static LOSS_STEP: Form = Form {
+    title: "step",
+    fields: &[
+        Field::required("at", TIME, "time of the step"),
+        Field::required("loss", PROBABILITY, "probability of a loss afterwards"),
+    ],
+};
+
+static LOSS_RAMP: Form = Form {
+    title: "ramp",
+    fields: &[
+        Field::required("from", TIME, "start of the ramp"),
+        Field::required("to", TIME, "end of the ramp"),
+        Field::required("loss", PROBABILITY, "probability of a loss afterwards"),
+    ],
+};
+
+const PERIODIC_LOSS: Form = Form {
+    title: "periodic loss",
+    fields: &[Field::required("every", COUNT, "period in packets, of which the last is lost")
+        .from("RFC 9438 section 5: the deterministic loss model")],
+};
+
+const GILBERT_ELLIOTT: Form = Form {
+    title: "Gilbert-Elliott loss",
+    fields: &[
+        Field::required("p", PROBABILITY, "probability that a packet enters the bad state")
+            .from("tc-netem(8), gemodel"),
+        Field::required("r", PROBABILITY, "probability that a packet leaves the bad state")
+            .from("tc-netem(8), gemodel"),
+        Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
+            .from("tc-netem(8), gemodel: 1-h"),
+        Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
+            .from("tc-netem(8), gemodel: 1-k"),
+    ],
+};
+
+static JITTER: Either = Either {
+    short: TIME,
+    key: Some("span"),
+    forms: &[Form {
+        title: "jitter",
+        fields: &[
+            Field::required(
+                "span",
+                TIME,
+                "greatest extra delay; with `distribution = \"normal\"` the standard deviation",
+            ),
+            Field::new(
+                "distribution",
+                Shape::Scalar(Kind::Choice("uniform", Distribution::NAMES)),
+                "uniform",
+                "`uniform` draws from [0, span]; `normal` draws around zero, so that `delay` is \
+                 the mean, up to 4 deviations and not below a delay of zero",
+            )
+            .from("tc-netem(8), distribution"),
+            Field::new(
+                "reorder",
+                SWITCH,
+                "false",
+                "whether packets overtake each other, by jitter and by a shrinking delay",
+            )
+            .from("tc-netem(8), delay: netem does so"),
+            CORRELATION,
+        ],
+    }],
+};
+
+static REORDER: Either =
+    Either { short: PROBABILITY, key: Some("probability"), forms: &[LATE, EARLY] };
+
+const LATE: Form = Form {
+    title: "late packets",
+    fields: &[
+        Field::required("late", SPAN, "extra delay of the packets that the others overtake"),
+        Field::required("probability", PROBABILITY, "probability that a packet is late"),
+        CORRELATION,
+    ],
+};
+
+const EARLY: Form = Form {
+    title: "early packets",
+    fields: &[
+        Field::required(
+            "probability",
+            PROBABILITY,
+            "probability that a packet skips delay and jitter, and overtakes the others",
+        )
+        .from("tc-netem(8), reorder"),
+        CORRELATION,
+        Field::new(
+            "gap",
+            COUNT,
+            "1",
+            "after an early packet, and at the start, gap - 1 packets are never early",
+        )
+        .from("tc-netem(8), gap"),
+    ],
+};
+
+static DUPLICATE: Either = Either {
+    short: PROBABILITY,
+    key: Some("probability"),
+    forms: &[Form {
+        title: "duplicates",
+        fields: &[
+            Field::required("probability", PROBABILITY, "probability that a copy follows a packet")
+                .from("tc-netem(8), duplicate"),
+            CORRELATION,
+        ],
+    }],
+};
+
+static ECN: Either = Either {
+    short: Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES)),
+    key: Some("kind"),
+    forms: &[Form {
+        title: "damage to ECN",
+        fields: &[
+            Field::required(
+                "kind",
+                Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES)),
+                "the damage",
+            ),
+            Field::new(
+                "probability",
+                PROBABILITY,
+                "1",
+                "probability that it happens to a packet, such as on one of several paths",
+            ),
+        ],
+    }],
+};
+
+static ACK_THINNING: Either = Either {
+    short: COUNT,
+    key: Some("every"),
+    forms: &[Form {
+        title: "thinned acknowledgements",
+        fields: &[
+            Field::required("every", COUNT, "number of acknowledgements of which the first passes"),
+            Field::new(
+                "gap",
+                TIME,
+                BURST_GAP_TEXT,
+                "after this time without an acknowledgement of the connection, the next one is a \
+                 first one: a device thins those of a burst",
+            ),
+        ],
+    }],
+};
+
+static SLOTS: Form = Form {
+    title: "slots",
+    fields: &[
+        Field::required("least", SPAN, "least time from a slot to the next")
+            .from("tc-netem(8), slot"),
+        Field::optional("most", SPAN, "greatest time from a slot to the next; `least` if absent"),
+        Field::optional("packets", COUNT, "greatest number of packets in a slot"),
+        Field::optional(
+            "bytes",
+            Shape::Scalar(Kind::Data(Bytes(1), Bytes(1), Bytes(1_000_000_000))),
+            "bytes in a slot, which ends with the packet that reaches them",
+        ),
+        Field::new(
+            "filter_acks",
+            SWITCH,
+            "false",
+            "whether the modem keeps only the newest acknowledgement of a TCP connection in a \
+             slot, except those with selective ranges or ECN echoes",
+        )
+        .from("RFC 3449 section 5.2.1, ACK filtering"),
+    ],
+};
+
+const CORRELATION: Field = Field::new(
+    "correlation",
+    PROBABILITY,
+    "0",
+    "weight of the previous draw in each draw; draws then concentrate around their mean, so that \
+     a small probability selects fewer packets",
+)
+.from("tc-netem(8); Linux get_crandom");
+
+static RING: Form = Form {
+    title: "transmit ring",
+    fields: &[
+        Field::required("packets", COUNT, "greatest number of packets in the ring"),
+        Field::new(
+            "hold_time",
+            TIME,
+            "1s",
+            "time after which an unused part of its limit is withdrawn",
+        )
+        .from("Linux dql_init, slack_hold_time"),
+    ],
+};

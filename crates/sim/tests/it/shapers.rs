@@ -1,0 +1,60 @@
+//! Shapers and policers in front of a link.
+
+use crate::common::{assert_near, flow, link, run, run_exact};
+
+/// A shaper of 12 and then 6 Mbit/s in front of a link of 1 Gbit/s: the flow has the rate of each
+/// half, and the change is one of capacity, with its spike.
+#[test]
+fn a_shaper_follows_its_schedule() {
+    let text = |queue: &str, rate: &str| {
+        format!(
+            r#"
+duration = "20s"
+[link.a]
+rate = {rate}
+delay = "10ms"
+queue = {queue}
+buffer = "100packets"
+[link.back]
+delay = "10ms"
+[flow.f]
+control = "cubic"
+path = ["a"]
+back = ["back"]
+"#
+        )
+    };
+    let schedule = r#"{ start = "12Mbit", steps = [{ at = "10s", rate = "6Mbit" }] }"#;
+    let shaped = run(&text(&format!("{{ kind = \"htb\", rate = {schedule} }}"), "\"1Gbit\""));
+    let plain = run(&text("\"droptail\"", schedule));
+    assert_near(link(&shaped, "a").capacity_bps.unwrap_or(0.0), 9e6, 0.01e6, "capacity");
+    assert_near(flow(&shaped, "f").goodput_bps, flow(&plain, "f").goodput_bps, 0.1e6, "goodput");
+    let spike = &shaped.spikes[0];
+    assert_eq!((spike.at_s, spike.from_bps, spike.to_bps), (10.0, 12e6, 6e6));
+    // Half of the rate: the packets that wait take twice as long, and the window of 12 Mbit/s
+    // arrives for one loop more.
+    let (shaped, plain) = (spike.spike_s.unwrap_or(0.0), plain.spikes[0].spike_s.unwrap_or(0.0));
+    assert_near(shaped, plain, 0.02, "spike");
+}
+
+/// tc-police(8): a constant 24 Mbit/s through a policer of 12 Mbit/s loses half, and what passes
+/// waits for the link alone.
+#[test]
+fn a_policer_drops_and_does_not_delay() {
+    let summary = run_exact(
+        "10s",
+        r#"
+[link.a]
+rate = "100Mbit"
+queue = { kind = "policer", rate = "12Mbit", burst = "30kB" }
+[flow.f]
+control = "none"
+path = ["a"]
+source = { kind = "on-off", rate = "23168kbit", on = "1s", off = "0s" }
+"#,
+    );
+    let policed = link(&summary, "a");
+    assert_near(policed.delivered_packets as f64, 10_020.0, 2.0, "delivered packets");
+    assert_near(policed.dropped_packets as f64, 9980.0, 2.0, "dropped packets");
+    assert_eq!(policed.queue_delay_max_s, Some(0.0));
+}
