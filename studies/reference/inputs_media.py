@@ -242,22 +242,29 @@ class Media(NamedTuple):
             yield ",".join(str(row.get(column, "")) for column in COLUMNS)
 
 
-def media(load: Load, *settings: str) -> dict[str, Media]:
-    """Return the inputs of a load by name: one for each path."""
-    return {path.name: Media(1, path, load, settings) for path in PATHS}
-
-
 PATHS = (
     Path("queue"),
     Path("losses", losses=(0.0, 0.005, 0.02, 0.05, 0.15)),
     Path("jitter", jitter_us=30_000),
-    Path("marks", marks=True, shares=(0.6, 1.02)),
 )
-
+# Rates of a call, and of video.
 SLOW = Load(
-    (1_000_000, 2_500_000, 600_000, 1_500_000, 400_000, 2_000_000), 150_000, 3_000_000, 100_000, 200
+    (1_000_000, 2_500_000, 600_000, 1_500_000, 400_000, 2_000_000),
+    min_rate=150_000,
+    max_rate=3_000_000,
+    report_us=100_000,
+    seconds=200,
 )
 FAST = Load(
-    (3_000_000, 6_000_000, 2_000_000, 5_000_000, 1_200_000), 300_000, 10_000_000, 50_000, 100
+    (3_000_000, 6_000_000, 2_000_000, 5_000_000, 1_200_000),
+    min_rate=300_000,
+    max_rate=10_000_000,
+    report_us=50_000,
+    seconds=100,
 )
-"""Loads for rates of a call, with a report of 100 ms, and of video."""
+
+
+def media(load: Load, *settings: str, marks: bool = False) -> dict[str, Media]:
+    """Return the inputs of a load by name; the queue of `light` may mark."""
+    light = Path("light", marks=marks, shares=(0.6, 1.02))
+    return {path.name: Media(1, path, load, settings) for path in (*PATHS, light)}
