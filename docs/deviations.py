@@ -9,6 +9,7 @@ source may be split by a line break. All are in docs/reference/deviations.md.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +28,7 @@ _COMMENTS = {
 _C_COMMENT = re.compile(r"(?P<mark>/\*|\*|//)(?:/|\s+(?P<text>.*?)\s*(?:\*/)?)?")
 # A name of the code with a link to its documentation, which only rustdoc follows.
 _LINK = re.compile(r"\[(`[^`]+`)\](?:\([^)]*\))?")
+_STANDARD = re.compile(r"RFC \d+|draft-[a-z0-9-]+")
 _INTRODUCTION = """\
 # Deviations
 
@@ -74,7 +76,7 @@ def markdown() -> str:
         file.relative_to(ROOT): deviations(file.read_text("utf-8"), file.suffix)
         for file in sources()
     }
-    text = _INTRODUCTION
+    text = _INTRODUCTION + _by_standard(found)
     files = (file for file, listed in found.items() if listed)
     for folder, inside in groupby(files, _folder):
         text += f"\n## {folder.as_posix()}\n"
@@ -83,6 +85,23 @@ def markdown() -> str:
             text += f"\n### [{name}](../../{path})\n\n"
             text += "".join(f"- {source}: {what}\n" for source, what in found[file])
     return text
+
+
+def _by_standard(found: dict[Path, list[tuple[str, str]]]) -> str:
+    """Return a table of the standards, with the files that deviate from each."""
+    files: dict[str, dict[str, None]] = {}
+    for file, listed in found.items():
+        link = f"[{file.relative_to(_folder(file)).as_posix()}](../../{file.as_posix()})"
+        for standard in _STANDARD.findall(" ".join(source for source, _ in listed)):
+            files.setdefault(standard, {})[link] = None
+    rows = (f"| {name} | {', '.join(files[name])} |\n" for name in sorted(files, key=_number))
+    return f"\n## By standard\n\n| standard | files that deviate |\n|---|---|\n{''.join(rows)}"
+
+
+def _number(standard: str) -> tuple[int, str]:
+    """Sort RFCs by their number, before drafts by their name."""
+    kind, _, number = standard.partition(" ")
+    return (int(number), "") if kind == "RFC" else (sys.maxsize, standard)
 
 
 def _folder(file: Path) -> Path:

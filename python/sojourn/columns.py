@@ -6,6 +6,7 @@ the source of that type.
 
 import ast
 import inspect
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -24,7 +25,8 @@ _INTRO = """\
 
 Every column of the Parquet files and every key of the JSON files, written by
 `sojourn columns --markdown`. [The run directory](../run-directory.md) describes the files. Null
-means that a value does not exist or is unknown, and never zero. Another program that writes a run
+means that a value does not exist or is unknown, and never zero. `sojourn run --json` prints
+`summary.json`, and `sojourn compare --json` prints `comparison.json`. Another program that writes a run
 directory must write the keys and columns marked as required. [Compatibility](../contract.md) says
 which changes a new version may make."""
 
@@ -139,7 +141,14 @@ def _files(table: Table) -> tuple[str, ...]:
 
 def markdown(found: Sequence[Table]) -> str:
     """Format tables as a document."""
-    return "\n\n".join([_INTRO, *map(_section, found)]) + "\n"
+    return "\n\n".join([_INTRO, _contents(found), *map(_section, found)]) + "\n"
+
+
+def _contents(found: Sequence[Table]) -> str:
+    """List the files, with links to their first tables."""
+    files = {table.place.partition(":")[0]: None for table in found}
+    links = (f"[`{file}`](#{re.sub('[^a-z0-9_-]', '', file.lower())})" for file in files)
+    return f"Files: {', '.join(links)}."
 
 
 def _section(table: Table) -> str:

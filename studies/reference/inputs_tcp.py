@@ -343,8 +343,10 @@ RISE = tuple(0.8 + 0.1 * step for step in range(16))
 """A sawtooth that overflows a buffer of one BDP."""
 CALM = tuple(0.9 + 0.025 * step for step in range(20))
 """A sawtooth with a short queue."""
-PROBES = (1.25, 0.8, 1, 1, 1, 1, 1, 1)
+PROBES = (1.25, 0.9, 1, 1, 1, 1, 1, 1)
 """A cycle of BBR."""
+NUDGES = (0.9,) * 10 + (1.05, 1.1, 1.15)
+"""A queue in some round trips."""
 
 
 def cubic(*settings: str) -> dict[str, Trace]:
@@ -374,14 +376,16 @@ def vegas(*settings: str) -> dict[str, Trace]:
 
 
 def marks(*settings: str, ect1: bool) -> dict[str, Trace]:
-    """Return inputs with marks."""
+    """Return inputs with marks, and one with losses."""
     step = Path(((0, 20),), 30, mark_from_us=1_000, ect1=ect1)
     ramp = Path(((0, 40),), 40, mark_from_us=500, mark_ramp_us=8_000, ect1=ect1)
     long = Path(((0, 30),), 50, mark_from_us=4_000, mark_ramp_us=30_000, slot_us=700, ect1=ect1)
+    losses = Path(((0, 20),), 30, loss=0.001, ect1=ect1)
     return {
-        "step": Trace(step, Script(CALM), 8, settings),
+        "step": Trace(step, Script(NUDGES), 8, settings),
         "ramp": Trace(ramp, Script(CALM), 9, settings),
-        "deep ramp": Trace(long, Script(RISE[:8]), 10, settings),
+        "long ramp": Trace(long, Script(RISE[:8]), 10, settings),
+        "losses": Trace(losses, Script(CALM), 14, settings),
     }
 
 

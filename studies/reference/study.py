@@ -36,8 +36,8 @@ EVENTS = {"queue": 90_000, "controller": 30_000}
 FEW_EVENTS = 6_000
 # A window of a queue's events has a row in `data`, and each n-th event of a controller.
 WINDOW, NTH = 600, 200
-TOLERANCE = {"queue": 0.0, "controller": 1e-3}
-"""Relative difference of equal numbers: a kernel's rates and shares are coarse."""
+LEAST = 1.0
+"""Differences are relative to a number, but of shares to one."""
 
 
 class Input(Protocol):
@@ -61,6 +61,8 @@ class Pair(NamedTuple):
     inputs: Mapping[str, Input]
     cause: str = "nothing differs"
     """Which rule differs."""
+    tolerance: float = 0.0
+    """Difference of equal numbers: of a packet, or of a kernel's coarse rates."""
 
 
 LINUX = "Linux 6.12.117"
@@ -74,10 +76,15 @@ def queue(
 
 
 def controller(
-    name: str, form: str, reference: str, inputs: Mapping[str, Input], cause: str = ""
+    name: str,
+    reference: str,
+    inputs: Mapping[str, Input],
+    cause: str = "",
+    tolerance: float = 1e-3,
 ) -> Pair:
-    """Return a pair of a controller."""
-    return Pair(name, "controller", form, reference, inputs, cause or "nothing differs")
+    """Return a pair of a controller, whose form is the first part of its name."""
+    form = name.partition("_")[0]
+    return Pair(name, "controller", form, reference, inputs, cause or "nothing differs", tolerance)
 
 
 PAIRS = (
@@ -101,23 +108,18 @@ PAIRS = (
         name="codel_rfc",
     ),
     queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
-    controller("cubic_linux", "cubic", f"{LINUX}, tcp_cubic.c", cubic("arithmetic=linux")),
+    controller("cubic_linux", f"{LINUX}, tcp_cubic.c", cubic("arithmetic=linux")),
     controller(
-        "vegas_linux",
-        "vegas",
-        f"{LINUX}, tcp_vegas.c",
-        vegas("arithmetic=linux", "slow_start=every"),
+        "vegas_linux", f"{LINUX}, tcp_vegas.c", vegas("arithmetic=linux", "slow_start=every")
     ),
     controller(
         "dctcp_linux",
-        "dctcp",
         f"{LINUX}, tcp_dctcp.c",
         marks("arithmetic=linux", "window_end=linux", ect1=False),
     ),
-    controller("bbr", "bbr", f"{LINUX}, tcp_bbr.c", bbr()),
-    controller("bbr3", "bbr3", "google/bbr 001a430b3ddb, tcp_bbr.c", bbr(every_packet=True)),
+    controller("bbr", f"{LINUX}, tcp_bbr.c", bbr()),
+    controller("bbr3", "google/bbr 001a430b3ddb, tcp_bbr.c", bbr(every_packet=True)),
     controller(
-        "prague",
         "prague",
         "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
         marks("alpha_init=0", "d=0", ect1=True),
@@ -152,7 +154,7 @@ def compared(pair: Pair, name: str, small: bool) -> Row:
     differing = [
         place
         for place, (mine, its) in enumerate(zip(own, other, strict=True))
-        if max(differences(mine, its))[0] > TOLERANCE[pair.kind]
+        if max(differences(mine, its))[0] > pair.tolerance
     ]
     return {
         "pair": pair.name,
@@ -240,7 +242,7 @@ def means(block: Rows) -> Row:
 def differences(own: Row, other: Row) -> list[tuple[float, str]]:
     """Return the relative difference of each number that the reference has."""
     pairs = [(float(own[name]), float(other[name]), name) for name in other if name != "input"]
-    return [(abs(mine - its) / max(abs(its), 1e-9), name) for mine, its, name in pairs]
+    return [(abs(mine - its) / max(abs(its), LEAST), name) for mine, its, name in pairs]
 
 
 def difference_of_fates(own: Rows, other: Rows) -> Row:

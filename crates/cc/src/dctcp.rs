@@ -44,8 +44,8 @@ enum Arithmetic {
     /// Deviation (Linux `dctcp_update_alpha`): alpha is exact by default; Linux rounds it to
     /// 1/1024.
     Exact,
-    /// As Linux's `dctcp_update_alpha` and `dctcp_ssthresh`: alpha in whole 1/1024, the
-    /// share of marks rounded down to a multiple of g/1024, the reduction in whole packets.
+    /// As Linux's `dctcp_update_alpha`, `dctcp_ssthresh` and `dctcp_react_to_loss`: alpha in whole
+    /// 1/1024, the share of marks rounded down to a multiple of g/1024, reductions in whole packets.
     /// A few marks in a large window thus have no effect. An AQM that marks one packet at a
     /// time (CoDel) then keeps a standing queue, which the exact form avoids.
     Linux,
@@ -160,6 +160,14 @@ impl Dctcp {
             }
         }
     }
+
+    /// The window after a loss (section 3.5).
+    fn halved(&self) -> Bytes {
+        match self.arithmetic {
+            Arithmetic::Exact => self.window.cwnd / 2,
+            Arithmetic::Linux => self.window.mss * (self.window.packets() / 2),
+        }
+    }
 }
 
 impl Controller for Dctcp {
@@ -177,13 +185,13 @@ impl Controller for Dctcp {
         // order, alpha from before the marks would size the first reduction after a time
         // without marks.
         self.observe(feedback);
-        let reduced = self.reduced();
+        let (reduced, halved) = (self.reduced(), self.halved());
         let w = &mut self.window;
         if feedback.loss_event {
             // Section 3.5: a loss reduces the window as in Reno, even after a mark in the
             // same round trip (Linux, `dctcp_react_to_loss`).
             self.undo.on_loss(w.saved());
-            w.reduce_to(w.cwnd / 2);
+            w.reduce_to(halved);
         } else if feedback.ecn_event {
             w.reduce_to(reduced);
         } else {
@@ -194,7 +202,11 @@ impl Controller for Dctcp {
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
         self.undo.on_timeout(self.window.saved());
-        self.window.on_timeout(in_flight / 2);
+        let ssthresh = match self.arithmetic {
+            Arithmetic::Exact => in_flight / 2,
+            Arithmetic::Linux => self.halved(),
+        };
+        self.window.on_timeout(ssthresh);
     }
 
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {

@@ -97,7 +97,7 @@ impl Window {
     /// flight.
     ///
     /// Deviation (Linux): `ssthresh` follows from the data in flight without the selectively
-    /// acknowledged, as in RFC 5681 equation 4; Linux takes the window, and so do Reno and CUBIC
+    /// acknowledged, as in RFC 5681 equation 4; Linux takes the window, and so do Reno, CUBIC and DCTCP
     /// with `arithmetic = "linux"`.
     pub(crate) fn on_timeout(&mut self, ssthresh: Bytes) {
         if !self.timed_out {

@@ -11,9 +11,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
-use crate::contract::{
-    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup,
-};
+use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
 use crate::slow_path::SlowPath;
 
 const RATE: Param = Param {

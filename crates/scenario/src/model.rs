@@ -142,7 +142,7 @@ pub struct Trace {
 /// The times of a trace's opportunities within a millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// Evenly: their bytes leave at a constant rate over the millisecond that ends at their time.
+    /// At a rate that changes as little as the milliseconds of the opportunities allow.
     #[default]
     Even,
     /// All at the end of the millisecond, as in mahimahi.

@@ -89,7 +89,7 @@ class FlowComparison(PairComparison):
     run_dropped_packets: Compared
     run_marked_packets: Compared
     run_retransmitted_packets: Compared
-    """those of the summaries, of whole runs (without the prefix `run_`): medians of the seeds"""
+    """medians, over the seeds, of `summary.json` for the whole run, where a key has no `run_`"""
     window: WindowComparison | None
     """the congestion windows; null if one side has none"""
 
@@ -108,7 +108,7 @@ class LinkComparison(PairComparison):
     run_utilisation: Compared
     run_dropped_packets: Compared
     run_marked_packets: Compared
-    """those of the summaries, of whole runs (without the prefix `run_`): medians of the seeds"""
+    """medians, over the seeds, of `summary.json` for the whole run, where a key has no `run_`"""
     utilisation: ComparedSteps
     """carried bytes over the capacity of the common time"""
     dropped_packets: ComparedSteps

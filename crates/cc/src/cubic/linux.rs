@@ -89,10 +89,12 @@ impl Linux {
         self.per_packet = FASTEST;
     }
 
-    /// Excludes a time in which the sender was idle (`cubictcp_cwnd_event`).
+    /// Excludes a time in which the sender was idle (`cubictcp_cwnd_event`): the ticks between its
+    /// ends.
     pub(super) fn exclude(&mut self, now: Instant, idle: Duration) {
         if let Some(epoch) = &mut self.epoch {
-            epoch.begin = (epoch.begin + ticks(idle)).min(tick(now));
+            let ticks = tick(now) - tick(now.saturating_sub(idle));
+            epoch.begin = (epoch.begin + ticks).min(tick(now));
         }
     }
 
@@ -196,13 +198,34 @@ fn tick(at: Instant) -> u64 {
     at.0 / TICK.0
 }
 
-fn ticks(span: Duration) -> u64 {
-    span.0 / TICK.0
-}
-
 /// The cube root, rounded down.
 ///
 /// Deviation (Linux `cubic_root`): the cube root is exact; Linux's is within 0.2 %.
 fn cube_root(cubed: u64) -> u64 {
     libm::cbrt(cubed as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_params::Params;
+    use sojourn_units::{Bytes, Duration, Instant};
+
+    use super::super::Cubic;
+    use super::Linux;
+    use crate::contract::Setup;
+
+    /// Linux, `cubictcp_cwnd_event`: both ends of an idle period are in whole ticks, so that 7 ms from
+    /// 1003 ms on count as two.
+    #[test]
+    fn an_idle_period_counts_the_ticks_between_its_ends() {
+        let params = Params::defaults(Cubic::INFO.params);
+        let (mss, initial_window) = (Bytes(1448), Bytes(14_480));
+        let (paced, round_recovery, seed) = (false, false, 1);
+        let mut linux =
+            Linux::new(&Setup { mss, initial_window, paced, round_recovery, seed, params });
+        let begun = Instant::ZERO + Duration::from_millis(1_003);
+        linux.growth(begun, 10, 1, Duration::from_millis(10));
+        linux.exclude(begun + Duration::from_millis(7), Duration::from_millis(7));
+        assert_eq!(linux.epoch.map(|epoch| epoch.begin), Some(252));
+    }
 }

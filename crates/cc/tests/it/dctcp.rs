@@ -3,7 +3,7 @@
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::Controller;
 use sojourn_params::Value;
-use sojourn_units::Duration;
+use sojourn_units::{Bytes, Duration};
 
 fn dctcp(initial: u64, alpha: f64) -> Driver {
     let params = [("alpha_init", Value::Number(alpha))];
@@ -130,4 +130,17 @@ fn alpha_stays_within_zero_and_one() {
         d.ack(|f| f.ce_packets = 50);
     }
     assert!((0.0..=1.0).contains(&alpha(&d)));
+}
+
+/// Linux, `dctcp_react_to_loss`: half of the window in whole packets, at a loss and at a timeout,
+/// whatever is in flight.
+#[test]
+fn losses_halve_whole_packets_with_linux_s_arithmetic() {
+    let params = [("arithmetic", Value::Choice("linux".to_owned()))];
+    let mut d = Driver::new(build("dctcp", 73, &params), Duration::from_millis(10));
+    d.lose();
+    assert_eq!(d.bytes(), MSS.0 * 36);
+    let mut d = Driver::new(build("dctcp", 73, &params), Duration::from_millis(10));
+    d.cc.on_timeout(d.now, Bytes::ZERO);
+    assert_eq!(d.cc.probe().ssthresh, Some(MSS * 36));
 }

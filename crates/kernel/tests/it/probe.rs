@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::thread;
+use std::time::Duration;
 
 use sojourn_kernel::{AckRow, Probe};
 
@@ -39,7 +40,14 @@ fn rows(namespace: u32) -> Option<Vec<AckRow>> {
     };
     let mut rows = Vec::new();
     transfer();
-    probe.follow(|row| rows.push(row), || false).expect("the buffer");
+    // The buffer ends at a row that a program on the other processor has not finished yet, so it is
+    // read until some time after the last row of this transfer.
+    let mut reads = 0..20;
+    let mut wait = || {
+        thread::sleep(Duration::from_millis(5));
+        reads.next().is_some()
+    };
+    probe.follow(|row| rows.push(row), &mut wait).expect("the buffer");
     assert_eq!(probe.missed().expect("a count"), 0);
     Some(rows)
 }

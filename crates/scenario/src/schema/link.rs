@@ -108,9 +108,9 @@ static CAPACITY: Either = Either {
                     "spacing",
                     Shape::Scalar(Kind::Choice("even", Spacing::NAMES)),
                     "even",
-                    "`even` spreads the deliveries of a millisecond over the millisecond that ends \
-                     at their time, so that a constant trace is a constant rate; `burst` makes \
-                     them all at its end, as mahimahi does",
+                    "`even` delivers at a rate that changes as little as the milliseconds of the \
+                     deliveries allow, so that a constant trace is a constant rate; `burst` makes \
+                     all deliveries of a millisecond at its end, as mahimahi does",
                 ),
             ],
         },
