@@ -31,7 +31,9 @@ class Load(NamedTuple):
         draw = random.Random(self.seed).random
         weights = [sum(self.ecn[: place + 1]) / sum(self.ecn) for place in range(4)]
         yield COLUMNS
-        arrival = departure = left = 0
+        # Some code takes a time of zero for none.
+        arrival = departure = 1_000_000
+        left = 0
         for _ in range(count):
             if arrival > departure:
                 yield f"{departure},,,"

@@ -16,9 +16,10 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any, NamedTuple, Protocol
 
+from inputs_media import FAST, SLOW, media
 from inputs_queues import loads
 from inputs_tcp import bbr, cubic, marks, vegas
 from tables import each, markdown
@@ -35,7 +36,7 @@ NEEDS = ("cargo",)
 EVENTS = {"queue": 90_000, "controller": 30_000}
 FEW_EVENTS = 6_000
 # A window of a queue's events has a row in `data`, and each n-th event of a controller.
-WINDOW, NTH = 600, 200
+WINDOW, NTH = 750, 200
 LEAST = 1.0
 """Differences are relative to a number, but of shares to one."""
 
@@ -63,6 +64,8 @@ class Pair(NamedTuple):
     """Which rule differs."""
     tolerance: float = 0.0
     """Difference of equal numbers: of a packet, or of a kernel's coarse rates."""
+    outputs: str = ""
+    """The pair with the reference's outputs, if it has the same reference and events."""
 
 
 LINUX = "Linux 6.12.117"
@@ -87,7 +90,7 @@ def controller(
     return Pair(name, "controller", form, reference, inputs, cause or "nothing differs", tolerance)
 
 
-PAIRS = (
+QUEUES = (
     queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
     queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
     queue(
@@ -100,14 +103,21 @@ PAIRS = (
             slow="dq_rate_estimator=true",
         ),
     ),
-    queue("codel", f"{LINUX}, sch_codel.c", loads("ecn=true", slow="ce_threshold=2ms")),
     queue(
         "codel",
-        f"{LINUX}, sch_codel.c, with the four rules of RFC 8289 in which it differs",
+        f"{LINUX}, sch_codel.c",
+        loads("ecn=true", slow="ce_threshold=2ms"),
+        "count, first drop, square root and clock of RFC 8289",
+    ),
+    queue(
+        "codel",
+        f"{LINUX}, sch_codel.c with these rules of the RFC",
         loads("ecn=true", slow="ce_threshold=2ms"),
         name="codel_rfc",
     ),
     queue("cake", f"{LINUX}, sch_cake.c", loads("diffserv=besteffort")),
+)
+CONTROLLERS = (
     controller("cubic_linux", f"{LINUX}, tcp_cubic.c", cubic("arithmetic=linux")),
     controller(
         "vegas_linux", f"{LINUX}, tcp_vegas.c", vegas("arithmetic=linux", "slow_start=every")
@@ -125,6 +135,21 @@ PAIRS = (
         marks("alpha_init=0", "d=0", ect1=True),
     ),
 )
+NADA, SCREAM = "cisco/ns3-rmcat adb3f8e, nada-controller.cc", "EricssonResearch/scream c8f84c3"
+GCC = "webrtc-mirror/webrtc 3710345e71ad, goog_cc"
+OPTIONS = ("reduce_jitter=true", "conditional_loss=true", "reduce_undershoot=true")
+GAINS = ("k_u=0.0087", "k_d=0.039")
+CALL = SLOW._replace(report_us=50_000)
+MEDIA = (
+    controller("nada", NADA, media(SLOW)),
+    controller("scream", SCREAM, media(FAST, "mss=1200", marks=True)),
+    controller("scream_options", SCREAM, media(FAST, "mss=1200", *OPTIONS, marks=True))._replace(
+        outputs="scream"
+    ),
+    controller("gcc", GCC, media(CALL)),
+    controller("gcc_gains", GCC, media(CALL, *GAINS))._replace(outputs="gcc"),
+)
+PAIRS = (*QUEUES, *CONTROLLERS, *MEDIA)
 
 
 def measure(small: bool) -> dict[str, Rows]:
@@ -141,7 +166,8 @@ def measure(small: bool) -> dict[str, Rows]:
 
 def answer(tables: dict[str, Rows]) -> str:
     """Return a row for each pair."""
-    head = ["form", "reference", "inputs", "events", "equal", "greatest difference", "cause"]
+    head = ["form", "reference", "inputs", "events", "equal", "median difference"]
+    head += ["greatest difference", "cause"]
     return markdown([head, *([row[key] for key in head] for row in tables["pairs"])])
 
 
@@ -149,7 +175,7 @@ def compared(pair: Pair, name: str, small: bool) -> Row:
     """Compare one input of a pair."""
     count = FEW_EVENTS if small else EVENTS[pair.kind]
     own = SHORTENED[pair.kind](replayed(pair, name, count), count)
-    other = [row for row in stored(pair.name) if row["input"] == name][: len(own)]
+    other = [row for row in stored(pair.outputs or pair.name) if row["input"] == name][: len(own)]
     assert len(own) == len(other), f"{pair.name}, {name}: run the reference anew"
     differing = [
         place
@@ -178,6 +204,9 @@ def summary(pair: Pair, inputs: Rows) -> Row:
         "inputs": len(inputs),
         "events": sum(row["events"] for row in inputs),
         "equal": "all" if equal == rows else f"{equal} of {rows} rows",
+        "median difference": f"{median(row['median'] for row in inputs):.2g}"
+        if pair.kind == "controller"
+        else "",
         "greatest difference": shown if worst["difference"] else "0",
         "cause": pair.cause,
     }
@@ -259,8 +288,10 @@ def difference_of_fates(own: Rows, other: Rows) -> Row:
 
 def difference_of_states(own: Rows, other: Rows) -> Row:
     """Return the greatest relative difference of a state."""
-    most, of = max(max(differences(*rows)) for rows in zip(own, other, strict=True))
-    return {"difference": round(most, 9), "of": of}
+    found = [max(differences(*rows)) for rows in zip(own, other, strict=True)]
+    most, of = max(found)
+    middle = median(difference for difference, _ in found)
+    return {"difference": round(most, 9), "of": of, "median": round(middle, 9)}
 
 
 SHORTENED = {"queue": fates, "controller": states}
