@@ -135,19 +135,39 @@ CONTROLLERS = (
         marks("alpha_init=0", "d=0", ect1=True),
     ),
 )
-NADA, SCREAM = "cisco/ns3-rmcat adb3f8e, nada-controller.cc", "EricssonResearch/scream c8f84c3"
+NADA = "cisco/ns3-rmcat adb3f8e, nada-controller.cc"
+SCREAM = "EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp"
 GCC = "webrtc-mirror/webrtc 3710345e71ad, goog_cc"
-OPTIONS = ("reduce_jitter=true", "conditional_loss=true", "reduce_undershoot=true")
-GAINS = ("k_u=0.0087", "k_d=0.039")
-CALL = SLOW._replace(report_us=50_000)
+CALL = media(SLOW._replace(report_us=50_000))
+PLAIN = media(FAST, "mss=1200", marks=True)
+OPTIONS = media(
+    FAST,
+    "mss=1200",
+    "reduce_jitter=true",
+    "conditional_loss=true",
+    "reduce_undershoot=true",
+    marks=True,
+)
 MEDIA = (
-    controller("nada", NADA, media(SLOW)),
-    controller("scream", SCREAM, media(FAST, "mss=1200", marks=True)),
-    controller("scream_options", SCREAM, media(FAST, "mss=1200", *OPTIONS, marks=True))._replace(
-        outputs="scream"
+    controller(
+        "nada",
+        NADA,
+        media(SLOW),
+        "loss interval without the open one, once a round trip; update after a whole report",
     ),
-    controller("gcc", GCC, media(CALL)),
-    controller("gcc_gains", GCC, media(CALL, *GAINS))._replace(outputs="gcc"),
+    controller("nada_rfc", f"{NADA} with six rules of Sojourn", media(SLOW)),
+    controller("scream", SCREAM, PLAIN, "three options of the draft are off"),
+    controller(
+        "scream_options",
+        SCREAM,
+        OPTIONS,
+        "back-off for delay divided by the round trip once; a loss each 25 ms; smoothed RTT",
+    )._replace(outputs="scream"),
+    controller("scream_draft", f"{SCREAM} with twelve rules of the draft", OPTIONS),
+    controller(
+        "gcc", GCC, CALL, "gains of the threshold; deviation of the capacity; losses by the draft"
+    ),
+    controller("gcc_draft", f"{GCC} with twelve rules of the draft, delay only", CALL),
 )
 PAIRS = (*QUEUES, *CONTROLLERS, *MEDIA)
 
