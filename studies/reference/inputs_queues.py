@@ -55,7 +55,7 @@ class Load(NamedTuple):
 
 
 def loads(*settings: str, **others: str) -> dict[str, Load]:
-    """Return the inputs of a queue with these settings; some inputs have another one."""
+    """Return the inputs of a queue with these settings; some inputs have others too."""
     own = ("limit=1000", *settings)
     found = {
         "steady": Load(1, (1.02, 1.0, 0.98), PLAIN, sizes=(1500, 1500), settings=own),
@@ -70,5 +70,6 @@ def loads(*settings: str, **others: str) -> dict[str, Load]:
         "stalls": Load(9, (1.0, 0.02, 0.3), CLASSIC, stall_s=1.5, settings=own),
         "slow": Load(8, (1.1, 0.9, 1.0), CLASSIC, gap_ns=3_000_000, phase_s=20, settings=own),
     }
-    added = {name: found[name]._replace(settings=(*own, other)) for name, other in others.items()}
-    return found | added
+    for name, other in others.items():
+        found[name] = found[name]._replace(settings=(*own, *other.split()))
+    return found

@@ -43,6 +43,8 @@ class Path:
     """Queueing delay from which packets are marked; 0: none."""
     mark_ramp_us: int = 1
     """Further delay to certain marks."""
+    marks_first: bool = False
+    """Whether the first packet is marked, from which a controller may count."""
     slot_us: int = 1
     """Acknowledgements wait for the end of a slot, and are then one."""
     ect1: bool = False
@@ -236,6 +238,7 @@ def enter_link(sender: Sender, packet: Packet, draw: Callable[[], float]) -> Non
     if is_within(now, sender.given.script.timeout_every_s, path.rtt_ms / 500):
         return
     packet.marked = path.mark_from_us > 0 and waits > certain * US
+    packet.marked |= path.marks_first and packet.number == 0
     sender.link_free = max(sender.link_free, now) + transmission
     arrival = sender.link_free + round(path.rtt_ms * 1_000) * US
     slot = path.slot_us * US
@@ -375,12 +378,13 @@ def vegas(*settings: str) -> dict[str, Trace]:
     }
 
 
-def marks(*settings: str, ect1: bool) -> dict[str, Trace]:
+def marks(*settings: str, scalable: bool = False) -> dict[str, Trace]:
     """Return inputs with marks, and one with losses."""
-    step = Path(((0, 20),), 30, mark_from_us=1_000, ect1=ect1)
-    ramp = Path(((0, 40),), 40, mark_from_us=500, mark_ramp_us=8_000, ect1=ect1)
-    long = Path(((0, 30),), 50, mark_from_us=4_000, mark_ramp_us=30_000, slot_us=700, ect1=ect1)
-    losses = Path(((0, 20),), 30, loss=0.001, ect1=ect1)
+    own = {"ect1": scalable, "marks_first": scalable}
+    step = Path(((0, 20),), 30, mark_from_us=1_000, **own)
+    ramp = Path(((0, 40),), 40, mark_from_us=500, mark_ramp_us=8_000, **own)
+    long = Path(((0, 30),), 50, mark_from_us=4_000, mark_ramp_us=30_000, slot_us=700, **own)
+    losses = Path(((0, 20),), 30, loss=0.001, **own)
     return {
         "step": Trace(step, Script(NUDGES), 8, settings),
         "ramp": Trace(ramp, Script(CALM), 9, settings),

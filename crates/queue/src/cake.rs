@@ -237,7 +237,7 @@ impl<P: Packet> Cake<P> {
         self.backlog.bytes += packet.size();
         self.tins[at].push(slot, packet);
         self.filter_acks(at, slot, now, drops);
-        self.tins[at].activate(slot);
+        self.tins[at].activate(slot, &mut self.random);
         while self.backlog.exceeds(self.limit) {
             self.drop_from_longest(now, drops);
         }
@@ -304,6 +304,9 @@ impl<P: Packet> Cake<P> {
     }
 
     /// `cake_drop`: drops from the head of the longest queue of all tins.
+    ///
+    /// Deviation (Linux `cake_heapify`): Linux finds it by a heap, which moves a shorter queue down by
+    /// one level only. The queue that it finds may be some percent shorter, or one of several as long.
     #[cold]
     fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
         let longest = |tin: &Tin<P>| tin.bytes.iter().copied().max().unwrap_or(0);

@@ -14,6 +14,7 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Duration, Ecn};
 
 use crate::contract::{Info, Setup};
+use crate::dualq::pi::Real;
 use crate::dualq::{Case, DualQ, Judge, Verdict, params};
 
 const MIN_TH: Param = Param {
@@ -117,6 +118,8 @@ fn recur(count: &mut f64, likelihood: f64) -> bool {
 }
 
 impl Judge for Rfc {
+    type Law = Real;
+
     fn new(setup: &Setup) -> Rfc {
         Rfc {
             k: setup.params.number("k"),

@@ -6,12 +6,13 @@
 //! packets behind the packet.
 //! Deviation (Linux sch_dualpi2.c): absent are dropping on arrival (`drop_enqueue`), the step in
 //! packets and its `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
-//! and the splitting of segmentation offloads. The probability is a float; the kernel has 32 bits.
+//! and the splitting of segmentation offloads.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::contract::{Info, Setup};
+use crate::dualq::pi::Law;
 use crate::dualq::{Case, DualQ, Judge, Verdict, params};
 use crate::random::Random;
 
@@ -53,6 +54,79 @@ pub(crate) const INFO: Info = Info {
 /// The coupled queues of Linux.
 pub(crate) type DualPi2Linux<P> = DualQ<P, Linux>;
 
+/// `MAX_PROB`, and the unit of probabilities.
+const MAX_PROB: u64 = u32::MAX as u64;
+const UNIT: f64 = 1.0 / 4_294_967_296.0;
+
+/// The law of the base probability in the kernel's integers (`calculate_probability`).
+pub struct Integers {
+    /// Delays in nanoseconds.
+    target: i64,
+    last_delay: i64,
+    /// In 64 times the unit a nanosecond.
+    alpha: i64,
+    beta: i64,
+    prob: u32,
+    /// Maximum of `prob`.
+    most: u32,
+}
+
+/// A gain in Hz, as the kernel scales it from parts of 256 (`dualpi2_scale_alpha_beta`).
+fn gain(hz: f64) -> i64 {
+    let parts = (hz * 256.0).round() as u64;
+    (((parts * MAX_PROB) >> 2) / 1_000_000_000) as i64
+}
+
+impl Law for Integers {
+    fn new(params: &Params) -> Integers {
+        let k = params.number("k") as u64;
+        let most = if params.switch("drop_on_overload") { MAX_PROB } else { MAX_PROB / k };
+        Integers {
+            target: nanoseconds(params.time("target")),
+            last_delay: 0,
+            alpha: gain(params.number("alpha")),
+            beta: gain(params.number("beta")),
+            prob: 0,
+            most: most as u32,
+        }
+    }
+
+    #[inline]
+    fn p(&self) -> f64 {
+        f64::from(self.prob) * UNIT
+    }
+
+    /// A change of more than 2^32 wraps, as in the kernel: a queue that empties within a `tupdate`
+    /// after a delay of more than 0.3 s may leave a probability above zero.
+    fn step(&mut self, delay: Duration) {
+        let (delay, old) = (nanoseconds(delay), self.prob);
+        let integral = (delay - self.target).wrapping_mul(self.alpha);
+        let proportional = (delay - self.last_delay).wrapping_mul(self.beta);
+        let delta = integral.wrapping_add(proportional);
+        self.last_delay = delay;
+        let change = (delta.unsigned_abs() >> 6) as u32;
+        self.prob = if delta > 0 {
+            Some(old.wrapping_add(change)).filter(|new| *new >= old).unwrap_or(u32::MAX)
+        } else {
+            Some(old.wrapping_sub(change)).filter(|new| *new <= old).unwrap_or(0)
+        };
+        self.prob = self.prob.min(self.most);
+    }
+
+    fn is_settled(&self, delay: Option<Duration>) -> bool {
+        match delay.map(nanoseconds) {
+            None => self.prob == 0 && self.last_delay == 0,
+            Some(delay) => {
+                self.prob == self.most && delay >= self.target && delay >= self.last_delay
+            }
+        }
+    }
+}
+
+fn nanoseconds(span: Duration) -> i64 {
+    i64::try_from(span.0).unwrap_or(i64::MAX)
+}
+
 /// Random marking.
 pub struct Linux {
     k: f64,
@@ -69,12 +143,17 @@ impl Linux {
     }
 
     fn is_overload(&self, case: &Case) -> bool {
-        case.p * self.k > 1.0
+        case.p * self.k > MAX_PROB as f64 * UNIT
     }
 
-    /// True with probability p'^2: two random numbers below p'.
+    /// `dualpi2_roll`: also at a draw of `p` itself.
+    fn rolls(&mut self, p: f64) -> bool {
+        (self.random.next_bits() >> 32) as f64 * UNIT <= p
+    }
+
+    /// True with probability p'^2: two random numbers up to p'.
     fn rolls_squared(&mut self, case: &Case) -> bool {
-        self.random.rolls(case.p) && self.random.rolls(case.p)
+        self.rolls(case.p) && self.rolls(case.p)
     }
 
     /// `dualpi2_scalable_marking`.
@@ -86,11 +165,13 @@ impl Linux {
             let drops = self.drop_on_overload && self.rolls_squared(case);
             return if drops { Verdict::Drop } else { Verdict::Mark };
         }
-        if self.random.rolls(case.p * self.k) { Verdict::Mark } else { Verdict::Pass }
+        if self.rolls(case.p * self.k) { Verdict::Mark } else { Verdict::Pass }
     }
 }
 
 impl Judge for Linux {
+    type Law = Integers;
+
     fn new(setup: &Setup) -> Linux {
         Linux {
             k: setup.params.number("k"),

@@ -16,7 +16,7 @@ pub(crate) mod params;
 pub(crate) mod pi;
 mod scheduler;
 
-use pi::Pi;
+use pi::{Law, Pi};
 use scheduler::Scheduler;
 
 /// The decision on a packet that the scheduler has chosen.
@@ -55,6 +55,8 @@ pub struct Case {
 
 /// Decides at the dequeue whether a packet passes, is marked or is dropped.
 pub trait Judge: Send {
+    /// The law of the base probability.
+    type Law: Law;
     /// Reads the queue's parameters.
     fn new(setup: &Setup) -> Self;
     /// Judges a packet of the L queue.
@@ -64,11 +66,11 @@ pub trait Judge: Send {
 }
 
 /// Two FIFOs, coupled.
-pub struct DualQ<P, J> {
+pub struct DualQ<P, J: Judge> {
     lq: Fifo<P>,
     cq: Fifo<P>,
     limit: Limit,
-    pi: Pi,
+    pi: Pi<J::Law>,
     scheduler: Scheduler,
     judge: J,
 }

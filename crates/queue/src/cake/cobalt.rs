@@ -4,8 +4,10 @@
 //! Unlike CoDel (RFC 8289), COBALT keeps `count` while the sojourn time is below target and
 //! lowers it step by step.
 //!
-//! Deviation (Linux `cobalt_control`): gaps are exact to the nanosecond; Linux takes 1/sqrt(count)
-//! from a table and one Newton step.
+//! As in Linux, 1/sqrt(count) has 32 bits, and improves by one Newton step a signal from a count of
+//! 16 on. It is zero in a queue that never signalled: its first signal does not wait for the
+//! interval.
+//! Deviation (Linux `cobalt_control`): an interval above 4.3 s does not wrap.
 
 use sojourn_units::{Duration, Instant};
 
@@ -14,6 +16,8 @@ use crate::random::Random;
 
 /// BLUE's increment of the drop probability (`p_inc` of `cake_set_rate`).
 const INCREMENT: f64 = 1.0 / 256.0;
+/// Counts below this have exact gaps (`REC_INV_SQRT_CACHE`).
+const EXACT: u32 = 16;
 /// BLUE's decrement (`p_dec`).
 const DECREMENT: f64 = 1.0 / 4096.0;
 
@@ -32,6 +36,8 @@ pub(super) struct Settings {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     count: u32,
+    /// 1/sqrt(count), in units of 2^-32.
+    rec_inv_sqrt: u32,
     /// Time of the next signal; in rest, an activity timeout.
     drop_next: Instant,
     /// Last change of `p_drop`.
@@ -61,8 +67,7 @@ impl State {
         }
         self.dropping = false;
         if self.is_due(now) {
-            self.count -= 1;
-            self.schedule(self.drop_next, settings);
+            self.count_to(self.count - 1, settings);
         }
     }
 
@@ -91,13 +96,11 @@ impl State {
             if !drop {
                 packet.mark_ce();
             }
-            self.count = self.count.saturating_add(1);
-            self.schedule(self.drop_next, settings);
+            self.count_to(self.count.saturating_add(1), settings);
             is_past = now > self.drop_next;
         } else if is_due {
             while self.is_due(now) {
-                self.count -= 1;
-                self.schedule(self.drop_next, settings);
+                self.count_to(self.count - 1, settings);
             }
             is_past = now > self.drop_next;
         }
@@ -135,10 +138,29 @@ impl State {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// CoDel's control law from `since` (`cobalt_control`): a count of 0 counts as 1.
+    /// Changes `count`, and schedules the next signal after the last one.
+    fn count_to(&mut self, count: u32, settings: &Settings) {
+        self.count = count;
+        if count < EXACT {
+            let inverse = 4_294_967_296.0 / libm::sqrt(f64::from(count.max(1)));
+            self.rec_inv_sqrt = (inverse as u64).min(u64::from(u32::MAX)) as u32;
+        } else {
+            self.newton_step();
+        }
+        self.schedule(self.drop_next, settings);
+    }
+
+    /// `cobalt_newton_step`, in numbers of 32 fractional bits.
+    fn newton_step(&mut self) {
+        let inverse = u64::from(self.rec_inv_sqrt);
+        let squared = (inverse * inverse) >> 32;
+        let factor = (3_u64 << 32).wrapping_sub(u64::from(self.count) * squared) >> 2;
+        self.rec_inv_sqrt = (factor.wrapping_mul(inverse) >> 31) as u32;
+    }
+
+    /// CoDel's control law from `since` (`cobalt_control`).
     fn schedule(&mut self, since: Instant, settings: &Settings) {
-        let gap = settings.interval.0 as f64 / libm::sqrt(f64::from(self.count.max(1)));
-        // A gap of zero would end the loop over due steps late, but never: `count` falls.
-        self.drop_next = since + Duration((gap + 0.5) as u64);
+        let gap = u128::from(settings.interval.0) * u128::from(self.rec_inv_sqrt);
+        self.drop_next = since + Duration((gap >> 32) as u64);
     }
 }

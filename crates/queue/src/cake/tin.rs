@@ -161,9 +161,10 @@ impl<P: Packet> Tin<P> {
         }
     }
 
-    /// The bytes that a flow may send in a round: fewer, the more bulk flows its busier host has.
-    /// `dither` in 0..65536 spreads the rounding.
-    fn flow_share(&self, slot: usize, dither: u64) -> i64 {
+    /// The bytes that a flow may send in a round: fewer, the more bulk flows its busier host has. A
+    /// random number spreads the rounding (`cake_get_flow_quantum`).
+    fn flow_share(&self, slot: usize, random: &mut Random) -> i64 {
+        let dither = random.next_bits() >> 48;
         let ends = self.flows[slot].ends;
         let load = |end: End| self.hosts.bulk_flows(end, ends[end as usize]);
         let load = self.isolation.fair_ends().map(load).max().unwrap_or(1).max(1);
@@ -171,7 +172,7 @@ impl<P: Packet> Tin<P> {
     }
 
     /// Puts a flow that received a packet into the rotation.
-    pub(super) fn activate(&mut self, slot: usize) {
+    pub(super) fn activate(&mut self, slot: usize, random: &mut Random) {
         match self.flows[slot].set {
             Set::None => self.lists[List::New as usize].push_back(slot as u16),
             Set::Decaying => {
@@ -187,7 +188,7 @@ impl<P: Packet> Tin<P> {
         }
         self.flows[slot].set = Set::Sparse;
         self.sparse += 1;
-        self.flows[slot].deficit = self.flow_share(slot, 0);
+        self.flows[slot].deficit = self.flow_share(slot, random);
     }
 
     fn enter_bulk(&mut self, slot: usize) {
@@ -217,8 +218,7 @@ impl<P: Packet> Tin<P> {
                 self.enter_bulk(slot);
             }
         }
-        let dither = (random.next() * 65_536.0) as u64;
-        self.flows[slot].deficit += self.flow_share(slot, dither);
+        self.flows[slot].deficit += self.flow_share(slot, random);
         self.move_front(list, List::Old);
     }
 
