@@ -5,7 +5,7 @@ gets the same events.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from random import Random
 from typing import NamedTuple
@@ -140,6 +140,9 @@ def reports(packets: list[Packet], interval: int) -> Iterator[Report]:
             yield Report(sent + DELAY_US, sent, arrived[first:place])
 
 
+Event = Frame | Packet | Report
+
+
 class Sender:
     """The sender's counts, of which the events tell."""
 
@@ -151,7 +154,7 @@ class Sender:
         self.in_flight = self.delivered = 0
         self.srtt = self.min_rtt = 0
 
-    def row(self, event: Frame | Packet | Report) -> dict[str, object]:
+    def row(self, event: Event) -> dict[str, object]:
         """Return the row of an event."""
         if isinstance(event, Frame):
             return self.on_frame(event)
@@ -231,10 +234,9 @@ class Media(NamedTuple):
         """Yield the columns and so many events."""
         frames, sent = source(self.seed, self.path, self.load)
         packets = carried(self.seed, self.path, self.load, sent)
+        streams: list[Iterable[Event]] = [frames, packets, reports(packets, self.load.report_us)]
         # Of events at the same time, a frame comes first.
-        merged = heapq.merge(
-            frames, packets, reports(packets, self.load.report_us), key=lambda one: one.at
-        )
+        merged = heapq.merge(*streams, key=lambda event: event.at)
         sender = Sender(self.load, packets)
         yield ",".join(COLUMNS)
         for event in islice(merged, count):
