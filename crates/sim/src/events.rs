@@ -53,6 +53,7 @@ impl Clock {
     /// that moment did, as they do for arrivals over a wire without delay.
     #[inline]
     pub(crate) fn at(self, event: Event) -> Clock {
+        debug_assert!(event.at >= self.now, "time goes back");
         let after = u64::from(event.kind >= Kind::Departure);
         Clock { now: event.at, horizon: self.horizon.max(Instant(event.at.0 + after)) }
     }

@@ -18,6 +18,11 @@ fn at(time: Instant) -> u64 {
     time.0 >> SHIFT
 }
 
+/// The sojourn time of a packet enqueued at `since`.
+fn waited(now: Instant, since: Instant) -> u64 {
+    at(now).saturating_sub(at(since))
+}
+
 fn units(span: Duration) -> u64 {
     span.0 >> SHIFT
 }
@@ -62,7 +67,7 @@ impl State {
             head = self.start_dropping(now, control, fifo, others, head, drops);
         }
         let mut packet = head.packet?;
-        if at(now) - at(packet.enqueued_at()) > units(control.ce_threshold) {
+        if waited(now, packet.enqueued_at()) > units(control.ce_threshold) {
             mark_capable(&mut packet);
         }
         Some(packet)
@@ -84,7 +89,7 @@ impl State {
     ) -> Head<P> {
         let packet = fifo.pop();
         let above = packet.as_ref().is_some_and(|packet| {
-            let sojourn = at(now) - at(packet.enqueued_at());
+            let sojourn = waited(now, packet.enqueued_at());
             sojourn >= units(control.target) && others + fifo.backlog().bytes > control.mtu
         });
         if !above {

@@ -104,8 +104,8 @@ impl Control {
             self.measure(now, size, backlog).unwrap_or(0)
         } else {
             let last = self.vars.dq_tstamp.replace(now);
-            self.vars.qdelay = if backlog == Bytes::ZERO { 0 } else { now - ticks(since) };
-            last.map_or(0, |last| now - last)
+            self.vars.qdelay = if backlog == Bytes::ZERO { 0 } else { now.saturating_sub(ticks(since)) };
+            last.map_or(0, |last| now.saturating_sub(last))
         };
         self.vars.burst_time = self.vars.burst_time.saturating_sub(span);
     }
@@ -118,7 +118,7 @@ impl Control {
         }
         let count = vars.dq_count? + size.0;
         vars.dq_count = Some(count);
-        let span = now - vars.dq_tstamp?;
+        let span = now.saturating_sub(vars.dq_tstamp?);
         if count < QUEUE_THRESHOLD || span == 0 {
             return None;
         }

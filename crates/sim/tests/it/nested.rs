@@ -77,7 +77,8 @@ back = ["far"]
     ))
 }
 
-const FQ_CODEL: &str = r#"{ kind = "fq_codel", ecn = true }"#;
+/// With the CoDel of RFC 8289, which `codel` has too.
+const FQ_CODEL: &str = r#"{ kind = "fq_codel_rfc", ecn = true }"#;
 const DRR_CODEL: &str = r#"{ kind = "drr", inner = { kind = "codel", ecn = true } }"#;
 
 /// A shaper over fair queueing over an AQM on a fast interface matches fq_codel on a link of the

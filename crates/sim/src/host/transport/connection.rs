@@ -7,7 +7,7 @@ use sojourn_params::Params;
 use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Data, Receiver, Seen, Sender};
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
 use super::small_queues::OwnQueue;
 use crate::events::{EventQueue, Kind};
@@ -30,7 +30,7 @@ pub(crate) struct Connection<M: Metering> {
     /// Whether its acknowledgements are encrypted, as QUIC's are.
     pub(crate) is_opaque: bool,
     /// Whether its data packets may be copies, or carry more than [`Packet`] does: requests for
-    /// acknowledgements, or timestamps for the receiver.
+    /// acknowledgements, or timestamps for the receiver; or whether the receiver holds batches.
     pub(crate) has_extras: bool,
     pub(crate) flow: usize,
     /// Whether it carries the flow's requests, against the flow's direction.
@@ -142,6 +142,7 @@ pub(crate) fn connect<M: Metering>(
         is_opaque: transport.profile == Profile::Quic,
         has_extras: transport.ack_frequency > 0
             || transport.immediate_ack
+            || transport.gro > Duration::ZERO
             || transport.initial_receive_window.is_some(),
         flow,
         is_request,

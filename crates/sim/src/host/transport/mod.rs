@@ -12,7 +12,7 @@ use sojourn_params::Params;
 use sojourn_scenario::Profile;
 use sojourn_source::{Action, Source};
 use sojourn_trace::Histogram;
-use sojourn_transport::{Poll, Seen};
+use sojourn_transport::{Data, Poll, Seen};
 use sojourn_units::Instant;
 
 use super::{AnyHost, Hosts, Setup};
@@ -112,11 +112,26 @@ impl<M: Metering, T: Tap> Hosts<M, T> {
         if T::LISTENS {
             self.tap.data(self.net.clock.now, id, Passage::Received, &data);
         }
-        if connection.has_extras && !connection.pass_extras(self.net.clock.now, packet, &data) {
-            return;
+        if connection.has_extras {
+            return self.on_data_with_extras(id, packet, &data);
         }
         connection.receiver.on_data(self.net.clock.now, &data);
         self.answer(id);
+    }
+
+    /// As above, for a connection whose receiver has more work.
+    #[inline(never)]
+    fn on_data_with_extras(&mut self, id: usize, packet: &Packet, data: &Data) {
+        let now = self.net.clock.now;
+        let connection = &mut self.connections[id];
+        if !connection.pass_extras(now, packet, data) {
+            return;
+        }
+        connection.receiver.on_data(now, data);
+        self.answer(id);
+        // The packet may have begun a batch after it ended another, which is acknowledged now.
+        let connection = &mut self.connections[id];
+        connection.schedule_timer(id, connection.receiver.timer(), &mut self.net.events);
     }
 
     /// Sends the receiver's acknowledgement, if one is due.
