@@ -31,6 +31,18 @@ INLINE void control_init(struct control *c, struct tcp_sock *tp)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/*
+ * Whether pacing may keep the window from being full, although the application has data (RFC 9002
+ * section 7.8). The receive window may too, so at least half of the window must be in use, as
+ * RFC 7661 section 4.3 has it.
+ */
+INLINE u64 is_held(struct tcp_sock *tp, const struct rate_sample *sample)
+{
+	u64 has_data = sample->delivered > 0 && !sample->is_app_limited;
+
+	return has_data && tp->snd_cwnd <= 2 * tp->max_packets_out;
+}
+
 INLINE u64 control_flags(const struct control *c, struct tcp_sock *tp,
 			 const struct rate_sample *sample)
 {
@@ -38,10 +50,8 @@ INLINE u64 control_flags(const struct control *c, struct tcp_sock *tp,
 
 	if (c->ca_state == TCP_CA_CWR || c->ca_state == TCP_CA_RECOVERY)
 		flags |= IN_RECOVERY;
-	if (is_cwnd_limited(tp))
+	if (is_cwnd_limited(tp) || is_held(tp, sample))
 		flags |= CWND_LIMITED;
-	if (sample->delivered > 0 && !sample->is_app_limited)
-		flags |= NOT_APP_LIMITED;
 	return flags;
 }
 

@@ -20,8 +20,6 @@ enum event_kind {
 #define IN_RECOVERY (1 << 3)
 #define CWND_LIMITED (1 << 4)
 #define RETRANSMISSION (1 << 5)
-/* The application did not limit the sender when it sent the packet of the rate sample. */
-#define NOT_APP_LIMITED (1 << 6)
 
 struct event {
 	u64 now;

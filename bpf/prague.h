@@ -269,12 +269,11 @@ INLINE u64 prague_increase_q20(const struct prague *s, const struct prague_param
 INLINE void prague_grow(struct prague *s, const struct prague_params *p, const struct event *e)
 {
 	struct window *w = &s->window;
-	u64 has_data = e->flags & (CWND_LIMITED | NOT_APP_LIMITED);
 	u64 packets = greatest(e->acked_packets, 1);
 	u64 unmarked = e->acked * (packets - least(e->ce_packets, packets)) / packets;
 	u64 cwnd_q20;
 
-	if (!has_data || !e->acked || s->state == PRAGUE_LOSS)
+	if (!(e->flags & CWND_LIMITED) || !e->acked || s->state == PRAGUE_LOSS)
 		return;
 	if (window_in_slow_start(w))
 		unmarked = window_slow_start(w, unmarked);

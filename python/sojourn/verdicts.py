@@ -294,8 +294,15 @@ def _added(one: ControllerVerdict) -> str:
         share = "" if part >= 0.95 * excess else f", {_brief(part)} of it"
         text += f"{share} {_CAUSES[cause]},"
     if one["recovery_s"] is None:
-        return f"{text} and did not recover"
+        return f"{text} and did not recover{_lock(one)}"
     return f"{text} and took {_brief(one['recovery_s'])} to recover"
+
+
+def _lock(one: ControllerVerdict) -> str:
+    """Explain a queue that BBR v3 never drains (`sojourn controllers bbr3`, max_bw_filter)."""
+    if one["control"] == "bbr3" and (one["utilisation_after"] or 0.0) >= _FULL:
+        return ": each ProbeRTT may keep its old estimate of the bandwidth"
+    return ""
 
 
 def _reason(one: ControllerVerdict, is_one: bool) -> str:

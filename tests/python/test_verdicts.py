@@ -122,6 +122,15 @@ def test_a_rise_a_ramp_and_an_outage_have_their_own_words() -> None:
     assert "and did not recover" in text_of(a=spike(excess_s=0.1, duration_s=None))
 
 
+def test_the_verdict_says_why_bbr3_may_never_drain_its_queue() -> None:
+    lasting = spike(excess_s=0.5, duration_s=None, utilisation_after=1.0)
+    why = "did not recover: each ProbeRTT may keep its old estimate of the bandwidth"
+    assert why in text_of(bbr3=lasting)
+    assert why not in text_of(bbr=lasting)
+    # A link with idle time has no queue that stays.
+    assert why not in text_of(bbr3={**lasting, "utilisation_after": 0.9})
+
+
 def test_of_many_changes_the_greatest_have_sentences() -> None:
     made: Any = summary(a=spike())
     sizes = [0.1 + 0.01 * place for place in range(9)]

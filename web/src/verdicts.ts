@@ -213,14 +213,20 @@ function clause(same: readonly Response[]): string {
 }
 
 /** An excess: its size, its largest part, and the time until it was over. */
-function addedText({ excess, cause, part, recovery }: Response): string {
+function addedText({ control, excess, cause, part, recovery, used }: Response): string {
   let text = brief(excess ?? 0);
   if (cause !== null && part !== null) {
     const share = part >= 0.95 * (excess ?? 0) ? "" : `, ${brief(part)} of it`;
     text += `${share} ${CAUSES[cause]},`;
   }
-  if (recovery === null) return `${text} and did not recover`;
+  if (recovery === null) return `${text} and did not recover${lockText(control, used)}`;
   return `${text} and took ${brief(recovery)} to recover`;
+}
+
+/** A queue that BBR v3 never drains (its parameter max_bw_filter). */
+function lockText(control: string, used: number | null): string {
+  const locks = control === "bbr3" && (used ?? 0) >= FULL;
+  return locks ? ": each ProbeRTT may keep its old estimate of the bandwidth" : "";
 }
 
 function reasonText(one: Response, isOne: boolean): string {

@@ -60,6 +60,8 @@ fn feedback(packets: u64, number: u64, is_loss: bool) -> Feedback<'static> {
         in_flight_before: MSS * packets,
         in_flight: Bytes(0),
         cwnd_limited: true,
+        cwnd_filled: true,
+        slow_start_to: Bytes::ZERO,
         largest_acked: number - 1,
         next_number: number,
         received: &[],

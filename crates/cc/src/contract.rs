@@ -179,10 +179,18 @@ pub struct Feedback<'a> {
     pub in_flight_before: Bytes,
     /// Bytes in flight after it.
     pub in_flight: Bytes,
-    /// Whether the congestion window limited the sender in this round trip or the last
-    /// (`C.is_cwnd_limited`, draft-ietf-ccwg-bbr-06 section 2.2). If not, the window must
-    /// not grow (RFC 9002 section 7.8, RFC 7661).
+    /// Whether the congestion window, or its pacing, limited the sender when it had sent the newest
+    /// acknowledged packet, or since. If not, the window must not grow (RFC 9002 section 7.8):
+    /// the application or the receive window has left a part of it unused. With RFC 7661
+    /// (`cwnd_validation`): whether half of the window is in use.
     pub cwnd_limited: bool,
+    /// Whether the data in flight filled the window then (`C.is_cwnd_limited`,
+    /// draft-ietf-ccwg-bbr-06 section 2.2). False if only pacing, without which waiting data would have
+    /// filled it, limited the sender.
+    pub cwnd_filled: bool,
+    /// Window up to which slow start may grow if `cwnd_limited` is false: with TCP twice the greatest flight in
+    /// the window of data (Linux, `tcp_is_cwnd_limited`), with QUIC zero.
+    pub slow_start_to: Bytes,
 
     /// Largest packet number acknowledged so far.
     pub largest_acked: u64,

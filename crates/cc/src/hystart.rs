@@ -118,6 +118,8 @@ struct Detection {
     delay: bool,
     /// Length of a train that ends slow start, in minimum RTTs.
     train_rtts: f64,
+    /// Rounds begin from [`LOW_WINDOW`] on only.
+    skips_low_windows: bool,
 }
 
 impl Detection {
@@ -128,11 +130,12 @@ impl Detection {
             train: detect != "delay",
             delay: detect != "train",
             train_rtts: setup.params.number("hystart_train") * spread,
+            skips_low_windows: setup.params.choice("arithmetic") == "linux",
         }
     }
 }
 
-/// HyStart as in Linux 5.10 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
+/// HyStart as in Linux since 5.16 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
 /// the elephants", 2008.
 ///
 /// Deviation (Linux `hystart_update`): `delay_min` is the connection's minimum round-trip time.
@@ -141,8 +144,7 @@ impl Detection {
 pub(crate) struct Hystart {
     detection: Detection,
     round: Round,
-    /// `None` until the first round begins.
-    round_start: Option<Instant>,
+    round_start: Instant,
     /// Last ACK of the train.
     last_ack: Instant,
     /// Minimum RTT of this round.
@@ -156,7 +158,7 @@ impl Hystart {
         Hystart {
             detection,
             round: Round::default(),
-            round_start: None,
+            round_start: Instant::ZERO,
             last_ack: Instant::ZERO,
             curr_rtt: Duration::MAX,
             samples: 0,
@@ -165,27 +167,37 @@ impl Hystart {
     }
 
     fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
-        // Check before starting a new round, as Linux does: the ACK that ends a round still
-        // belongs to its train.
-        if !self.found && window.cwnd >= window.mss * LOW_WINDOW {
-            self.found = self.exit_found(now, feedback, window.cwnd);
-            if self.found {
-                window.ssthresh = window.cwnd;
-            }
+        // Without a sample, Linux does not call `hystart_update` (`cubictcp_acked`).
+        let Some(rtt) = feedback.rtt else { return };
+        let is_low = window.cwnd < window.mss * LOW_WINDOW;
+        // Deviation (Linux `cubictcp_acked`): rounds follow each other from the first packet on, as in
+        // Ha and Rhee and in Linux before 5.16. Since then, the first one begins with the window of 16
+        // packets, often in the middle of a train; with `arithmetic = "linux"` it does here too.
+        if self.found || is_low && self.detection.skips_low_windows {
+            return;
         }
+        // Begin the round before the check: the ACK that ends a round is the first of the next
+        // one (Linux 5.16, commit 4e1fddc98d25). Before, it ended a train of a whole round trip.
         if self.round.ended(feedback) {
-            self.round_start = Some(now);
+            self.round_start = now;
             self.last_ack = now;
             self.curr_rtt = Duration::MAX;
             self.samples = 0;
         }
+        self.found = !is_low && self.exit_found(now, rtt, feedback, window.cwnd);
+        if self.found {
+            window.ssthresh = window.cwnd;
+        }
     }
 
-    fn exit_found(&mut self, now: Instant, feedback: &Feedback<'_>, cwnd: Bytes) -> bool {
-        let (Some(rtt), Some(start)) = (feedback.rtt, self.round_start) else {
-            return false;
-        };
-        let train = self.train_is_long(now, start, feedback, cwnd);
+    fn exit_found(
+        &mut self,
+        now: Instant,
+        rtt: Duration,
+        feedback: &Feedback<'_>,
+        cwnd: Bytes,
+    ) -> bool {
+        let train = self.train_is_long(now, feedback, cwnd);
         let delay = self.delay_has_grown(rtt, feedback.min_rtt);
         (train && self.detection.train) || (delay && self.detection.delay)
     }
@@ -193,19 +205,13 @@ impl Hystart {
     /// Whether closely spaced ACKs have arrived for half the minimum RTT, or the fraction
     /// set by the parameter: the window then fills the path. The time doubles with pacing,
     /// which spreads the packets.
-    fn train_is_long(
-        &mut self,
-        now: Instant,
-        start: Instant,
-        feedback: &Feedback<'_>,
-        cwnd: Bytes,
-    ) -> bool {
+    fn train_is_long(&mut self, now: Instant, feedback: &Feedback<'_>, cwnd: Bytes) -> bool {
         if now.since(self.last_ack) > ACK_DELTA {
             return false;
         }
         self.last_ack = now;
         let whole = feedback.min_rtt + ack_delay(cwnd, feedback.srtt);
-        now.since(start) > Duration((whole.0 as f64 * self.detection.train_rtts) as u64)
+        now.since(self.round_start) > Duration((whole.0 as f64 * self.detection.train_rtts) as u64)
     }
 
     /// Checks from the ninth sample of a round on, as Linux does.

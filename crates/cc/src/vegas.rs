@@ -19,9 +19,14 @@ use crate::round::Round;
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
 
+mod arithmetic;
+
+use arithmetic::{Arithmetic, Comparison};
+
 /// The Vegas controller.
 pub struct Vegas {
     window: Window,
+    arithmetic: Arithmetic,
     round: Round,
     /// Minimum round-trip time, of the path without a queue (`BaseRTT`); `None` before the
     /// first sample and after an idle period.
@@ -123,6 +128,15 @@ impl Vegas {
                       that the rate is measured at a constant window, or every one",
                 source: "Brakmo and Peterson 1995, section III-D; every: Linux tcp_vegas_cong_avoid",
             },
+            Param {
+                name: "arithmetic",
+                kind: Kind::Choice("exact", &["exact", "linux"]),
+                doc: "the paper's comparison in bytes, of a window that grows only while it limits \
+                      the sender; or Linux's in whole packets, by BaseRTT and rounded down, of a \
+                      window that always grows, and of round-trip times as they are. All of Linux's \
+                      Vegas is this with `slow_start = \"every\"`",
+                source: "Brakmo and Peterson 1995, section III-C; Linux tcp_vegas_cong_avoid",
+            },
         ],
         ordered: &[("alpha", "beta")],
         needs: Needs { ecn: EcnUse::Classic, ack_delay: true, validation: true, ..Needs::BASE },
@@ -134,6 +148,7 @@ impl Vegas {
         let p = &setup.params;
         Vegas {
             window: Window::new(setup),
+            arithmetic: Arithmetic::new(p),
             round: Round::default(),
             base_rtt: None,
             rtt: Duration::MAX,
@@ -150,8 +165,7 @@ impl Vegas {
 
     /// `tcp_vegas_pkts_acked`.
     fn sample(&mut self, rtt: Duration) {
-        // Never zero, because it is a divisor.
-        let rtt = rtt.max(Duration(1));
+        let rtt = self.arithmetic.sampled(rtt);
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
         self.rtt = self.rtt.min(rtt);
         self.newest_rtt = rtt;
@@ -205,22 +219,23 @@ impl Vegas {
             SlowStart::EveryOther { .. } if held => self.newest_rtt,
             SlowStart::EveryOther { .. } => return,
         };
-        if self.queued(base, rtt) <= self.span(self.gamma, rtt) {
+        let compared = self.compared(base, rtt);
+        if !self.arithmetic.exceeds(&compared, self.gamma) {
             return;
         }
         let w = &mut self.window;
         // Deviation (Brakmo and Peterson 1995, section III-D): slow start ends with the window that
         // the measured rate needs, as in Linux: the actual rate times BaseRTT, and one packet for
         // the rounding of the division.
-        let fits = u128::from(w.cwnd.0) * u128::from(base.0) / u128::from(rtt.0);
-        w.cwnd = w.cwnd.min(Bytes(fits as u64) + w.mss).max(w.mss * 2);
+        w.cwnd = w.cwnd.min(self.arithmetic.fitting(&compared) + w.mss).max(w.mss * 2);
         w.ssthresh = w.ssthresh.min(w.cwnd);
         self.remember_window();
     }
 
     fn grow_in_slow_start(&mut self, feedback: &Feedback<'_>) {
         let w = &mut self.window;
-        if w.in_slow_start() && !self.slow_start.is_holding() && w.may_grow(feedback) {
+        let may_grow = self.arithmetic.may_grow(w, feedback);
+        if w.in_slow_start() && !self.slow_start.is_holding() && may_grow {
             w.slow_start(feedback.acked);
         }
     }
@@ -229,16 +244,16 @@ impl Vegas {
     ///
     /// Deviation (Brakmo and Peterson 1995, section III-C): the comparison takes the minimum
     /// round-trip time of a round trip, as in Linux.
-    /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 7661);
-    /// Linux's Vegas does not check this.
+    /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 9002
+    /// section 7.8); Linux's Vegas does not check this (`arithmetic = "linux"`).
     fn avoid_congestion(&mut self, base: Duration, feedback: &Feedback<'_>) {
-        let queued = self.queued(base, self.rtt);
-        let [alpha, beta] = [self.alpha, self.beta].map(|packets| self.span(packets, self.rtt));
+        let compared = self.compared(base, self.rtt);
+        let may_grow = self.arithmetic.may_grow(&self.window, feedback);
         let w = &mut self.window;
-        if queued > beta {
+        if self.arithmetic.exceeds(&compared, self.beta) {
             w.cwnd = w.cwnd.saturating_sub(w.mss);
             w.ssthresh = w.ssthresh.min(w.cwnd);
-        } else if queued < alpha && w.may_grow(feedback) {
+        } else if self.arithmetic.is_below(&compared, self.alpha) && may_grow {
             w.cwnd += w.mss;
         }
         w.cwnd = w.cwnd.max(w.mss * 2);
@@ -251,19 +266,8 @@ impl Vegas {
         w.ssthresh = w.ssthresh.max(w.cwnd * 3 / 4);
     }
 
-    /// Section III-C: Diff is the expected rate cwnd/BaseRTT minus the actual rate
-    /// cwnd/RTT. Diff times BaseRTT is the data in the queue. This returns it times RTT,
-    /// which avoids rounding.
-    ///
-    /// Deviation (Linux tcp_vegas.c): Diff is the paper's. Linux divides by BaseRTT and not by RTT,
-    /// and rounds down, so that it overestimates a long queue.
-    fn queued(&self, base: Duration, rtt: Duration) -> u128 {
-        u128::from(self.window.cwnd.0) * u128::from(rtt.0 - base.0)
-    }
-
-    /// `packets` of queue, in the units of [`Self::queued`].
-    fn span(&self, packets: u64, rtt: Duration) -> u128 {
-        u128::from((self.window.mss * packets).0) * u128::from(rtt.0)
+    fn compared(&self, base: Duration, rtt: Duration) -> Comparison {
+        Comparison { cwnd: self.window.cwnd, mss: self.window.mss, base, rtt }
     }
 }
 
@@ -281,7 +285,14 @@ impl Controller for Vegas {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
-        if let Some(rtt) = feedback.adjusted_rtt(self.base_rtt.unwrap_or(Duration::MAX)) {
+        // Deviation (Linux tcp_vegas.c): without the delay of an acknowledgement, which is no queue;
+        // Linux's samples have it (`arithmetic = "linux"`).
+        let base = self.base_rtt.unwrap_or(Duration::MAX);
+        let rtt = match self.arithmetic {
+            Arithmetic::Exact => feedback.adjusted_rtt(base),
+            Arithmetic::Linux => feedback.rtt,
+        };
+        if let Some(rtt) = rtt {
             self.sample(rtt);
         }
         if let Some(before) = self.undo.on_feedback(feedback) {
@@ -293,7 +304,7 @@ impl Controller for Vegas {
         if feedback.loss_event || feedback.ecn_event {
             // Deviation (Brakmo and Peterson 1995): losses and marks halve the window, as in Linux
             // (`tcp_reno_ssthresh`).
-            self.window.reduce_to(self.window.cwnd / 2);
+            self.window.reduce_to(self.arithmetic.halved(&self.window));
         }
         self.set_mode(feedback);
         if self.mode == Mode::Recovering {
@@ -309,7 +320,12 @@ impl Controller for Vegas {
 
     fn on_timeout(&mut self, _now: Instant, in_flight: Bytes) {
         self.undo.on_timeout(self.window.saved());
-        self.window.on_timeout(in_flight / 2);
+        let ssthresh = match self.arithmetic {
+            Arithmetic::Exact => in_flight / 2,
+            // `tcp_reno_ssthresh`.
+            Arithmetic::Linux => self.arithmetic.halved(&self.window),
+        };
+        self.window.on_timeout(ssthresh);
     }
 
     fn on_validation(&mut self, _now: Instant, cwnd: Bytes, ends_recovery: bool) {

@@ -150,10 +150,16 @@ impl Window {
     }
 
     /// Whether `feedback` allows the window to grow: it acknowledges data, no recovery is
-    /// in progress, it is no duplicate, and the window limited the sender.
+    /// in progress, it is no duplicate, and the window is used.
     pub(crate) fn may_grow(&self, feedback: &Feedback<'_>) -> bool {
         let must_hold = feedback.in_recovery || feedback.is_duplicate;
-        feedback.acked > Bytes::ZERO && !must_hold && feedback.cwnd_limited
+        feedback.acked > Bytes::ZERO && !must_hold && self.is_used(feedback)
+    }
+
+    /// Whether the window limits the sender, or may lead it in slow start.
+    pub(crate) fn is_used(&self, feedback: &Feedback<'_>) -> bool {
+        let leads = || self.in_slow_start() && self.cwnd < feedback.slow_start_to;
+        feedback.cwnd_limited || leads()
     }
 
     /// `ssthresh` once it is set, for recordings.

@@ -68,10 +68,12 @@ choices! {
         /// The controller's: after an idle period of a timeout, the initial window (RFC 5681
         /// section 4.1).
         Rfc5681 = "rfc5681",
-        /// RFC 7661: the window stays for five minutes, and grows only while half of it is used.
+        /// RFC 7661: the window stays for five minutes, and grows only while pipeACK is at least half
+        /// of it.
         Rfc7661 = "rfc7661",
         /// Linux: half of the window for each timeout of idle time, and half of the unused part for
-        /// each timeout without a full window.
+        /// each timeout without a full window. The growth is TCP's by default: while the window is
+        /// full, and in slow start up to twice the flight (`tcp_is_cwnd_limited`).
         Linux = "linux",
     }
 
@@ -213,7 +215,9 @@ settings! {
     cwnd_validation: CwndValidation = Declared {
         doc: "use of a congestion window that the application has not filled, for `reno`, `cubic`, \
               `dctcp` and `vegas`: `rfc5681` restarts from the initial window after an idle \
-              timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step",
+              timeout, `rfc7661` keeps it for five minutes, `linux` lowers it step by step; it grows \
+              while it is full, with TCP in slow start also up to twice the data in flight, and with \
+              `rfc7661` while half of it is in use",
         kind: choice::<CwndValidation>(),
         tcp: Key(
             "rfc5681",

@@ -35,6 +35,7 @@ mod setting;
 mod stack;
 mod suspicion;
 mod tail_probe;
+mod usage;
 mod window_tuning;
 mod wire;
 
@@ -61,6 +62,7 @@ pub use setting::{Choice, Setting};
 pub use stack::{
     Direction, Lacks, Stack, StackDatagram, StackEvent, StackInfo, StackSetup, StackState, Stacks,
 };
+pub use usage::Usage;
 pub use wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange, WindowUpdate};
 
 /// Runs the example of README.md as a doctest.

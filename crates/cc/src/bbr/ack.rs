@@ -17,7 +17,8 @@ pub(super) struct Ack {
     pub(super) prior_in_flight: u64,
     /// Packets in flight after it (`tcp_packets_in_flight`).
     pub(super) in_flight: u64,
-    /// Total bytes delivered, and bytes in flight now.
+    /// Total packets and bytes delivered, and bytes in flight now.
+    pub(super) delivered_packets: u64,
     pub(super) delivered: Bytes,
     pub(super) bytes_in_flight: Bytes,
     pub(super) rtt: Option<Duration>,
@@ -43,7 +44,13 @@ pub(super) struct Sample {
 }
 
 impl Ack {
-    pub(super) fn new(now: Instant, feedback: &Feedback<'_>, config: &Config) -> Ack {
+    /// `delivered_packets`: packets delivered so far, these included.
+    pub(super) fn new(
+        now: Instant,
+        feedback: &Feedback<'_>,
+        delivered_packets: u64,
+        config: &Config,
+    ) -> Ack {
         let rate = feedback.rate.filter(|rate| rate.interval > Duration::ZERO);
         Ack {
             now,
@@ -51,6 +58,7 @@ impl Ack {
             losses: feedback.lost_packets,
             prior_in_flight: config.packets(feedback.in_flight_before),
             in_flight: config.packets(feedback.in_flight),
+            delivered_packets,
             delivered: feedback.delivered,
             bytes_in_flight: feedback.in_flight,
             rtt: feedback.rtt,

@@ -75,6 +75,8 @@ pub struct Bbr {
     /// Sending resumed after an idle period, and no acknowledgement has arrived since.
     idle_restart: bool,
     mark: Mark,
+    /// Packets delivered (`tp->delivered`).
+    delivered_packets: u64,
 }
 
 /// The state machine (`enum bbr_mode`; draft section 4.3).
@@ -141,6 +143,7 @@ impl Bbr {
             begun: false,
             idle_restart: false,
             mark: Mark::default(),
+            delivered_packets: 0,
             config,
         }
     }
@@ -326,7 +329,8 @@ impl Controller for Bbr {
         }
         self.begin(now);
         self.mark = Mark { delivered_at: now, delivered: feedback.delivered, ..self.mark };
-        let mut ack = Ack::new(now, feedback, &self.config);
+        self.delivered_packets += feedback.acked_packets;
+        let mut ack = Ack::new(now, feedback, self.delivered_packets, &self.config);
         if let (Some(sample), Some(dip)) = (&mut ack.sample, self.dip_samples) {
             sample.app_limited |= dip.contains(sample.prior_delivered);
         }

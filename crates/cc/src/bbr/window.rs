@@ -117,7 +117,7 @@ impl Window {
     /// (`bbr_set_cwnd`).
     pub(super) fn steer(&mut self, ack: &Ack, target: u64, full: bool, config: &Config) {
         let grown = self.cwnd + ack.acked;
-        let begun = ack.delivered >= config.mss * config.initial_window;
+        let begun = ack.delivered_packets >= config.initial_window;
         if full {
             self.cwnd = grown.min(target);
         } else if self.cwnd < target || !begun {

@@ -1,11 +1,14 @@
 //! Estimate of ACK aggregation (section 5.5.9), with which the window carries the sender
 //! through the silence between two bursts of acknowledgements.
 
-use sojourn_units::{Bytes, Instant};
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::Bbr3;
 use super::sample::Sample;
 use crate::windowed::WindowedMax;
+
+/// `bbr_extra_acked_max_us`.
+const MAX_SPAN: Duration = Duration::from_millis(100);
 
 /// The estimator of ACK aggregation.
 #[derive(Debug, Default)]
@@ -24,7 +27,17 @@ impl Aggregation {
     /// Restarts the interval after an idle period, which is not aggregation (section
     /// 5.4.1).
     pub(super) fn restart(&mut self, now: Instant) {
-        self.interval_start = now;
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.4.1): forgets the deliveries of the interval too, as
+        // Linux does (`bbr_cwnd_event`). They would count as excess in every later interval, up to
+        // the window, which grows by the excess.
+        (self.delivered, self.interval_start) = (Bytes::ZERO, now);
+    }
+
+    /// The excess that the window carries, at the bandwidth `bw`.
+    pub(super) fn allowance(&self, bw: Rate) -> Bytes {
+        // Deviation (draft-ietf-ccwg-bbr-06 section 5.5.9): at most 100 ms of the bandwidth, as in Linux
+        // (`bbr_extra_acked_max_us`).
+        self.extra_acked.min(bw.bytes_in(MAX_SPAN))
     }
 }
 

@@ -88,6 +88,17 @@ pub(super) const PARAMS: &[Param] = &[
         source: "draft-ietf-ccwg-bbr-06 section 2.11",
     },
     Param {
+        name: "max_bw_filter",
+        kind: Kind::Choice("draft", &["draft", "repaired"]),
+        doc: "end of a cycle of bandwidth probing, after two of which an estimate is forgotten: a \
+              probe's end, unless the application or a ProbeRTT limited its samples; repaired: that of \
+              a ProbeRTT too, unless the application limited them. In the draft's form, an estimate may \
+              outlast a fall of the capacity before a deep buffer, since a ProbeRTT comes every 5 s, and \
+              a cycle takes as long once the queue is long",
+        source: "draft-ietf-ccwg-bbr-06 section 5.5.6, google/bbr bbr_adapt_upper_bounds; repaired: \
+                 Sojourn",
+    },
+    Param {
         name: "extra_acked_filter_len",
         kind: Kind::Integer(10, 1, 1_000),
         doc: "length of the aggregation filter, in round trips",
@@ -171,6 +182,8 @@ pub(super) struct Config {
     pub(super) headroom: Factor,
     pub(super) min_pipe_cwnd: Bytes,
     pub(super) max_bw_filter_len: u64,
+    /// Whether a ProbeRTT ends a cycle of the filter.
+    pub(super) is_filter_repaired: bool,
     pub(super) extra_acked_filter_len: u64,
     pub(super) startup_full_loss_cnt: u64,
     pub(super) min_rtt_filter_len: Duration,
@@ -204,6 +217,7 @@ impl Config {
             headroom: factor("headroom"),
             min_pipe_cwnd: smss * p.integer("min_pipe_cwnd"),
             max_bw_filter_len: p.integer("max_bw_filter_len"),
+            is_filter_repaired: p.choice("max_bw_filter") == "repaired",
             extra_acked_filter_len: p.integer("extra_acked_filter_len"),
             startup_full_loss_cnt: p.integer("startup_full_loss_cnt"),
             min_rtt_filter_len: p.time("min_rtt_filter_len"),

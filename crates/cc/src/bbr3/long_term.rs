@@ -70,7 +70,7 @@ impl Bbr3 {
                 probing.ack_phase = AckPhase::Init;
                 // Precautionary Bandwidth Probing: Acceleration.
                 let again = probing.prev_probe_precautionary && !probing.prev_probe_too_high;
-                if in_probe_bw && !rs.loss.is_app_limited {
+                if self.ends_bw_cycle(in_probe_bw, rs) {
                     self.advance_max_bw_filter();
                 }
                 if in_probe_bw && again {
@@ -90,6 +90,26 @@ impl Bbr3 {
             }
         }
         false
+    }
+
+    /// Whether this sample, the first of a round trip after a probe, ends a cycle of the bandwidth's
+    /// filter: nothing but the network has limited it.
+    ///
+    /// A ProbeRTT marks all data in flight as application-limited. After a fall of the capacity before
+    /// a deep buffer, half of the old bandwidth-delay product stays in flight during each ProbeRTT, so
+    /// that the queue remains and becomes the minimum round-trip time, and the window grows with it.
+    /// Once a cycle takes as long as the interval of ProbeRTT, 5 s, no cycle ends with an unmarked
+    /// sample, and the old bandwidth stays for ever. Google's code does the same (google/bbr,
+    /// `bbr_adapt_upper_bounds`).
+    ///
+    /// Deviation (draft-ietf-ccwg-bbr-06 section 5.5.6): with `max_bw_filter = "repaired"`, a ProbeRTT
+    /// ends a cycle, and its marks do not keep the next one from ending.
+    fn ends_bw_cycle(&self, in_probe_bw: bool, rs: &Sample) -> bool {
+        if self.config.is_filter_repaired {
+            !rs.is_limited_by_app
+        } else {
+            in_probe_bw && !rs.loss.is_app_limited
+        }
     }
 
     /// `RaiseInflightLongtermSlope`: each round trip of probing adds twice as many packets

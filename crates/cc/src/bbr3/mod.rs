@@ -11,6 +11,9 @@
 //! ([`packets::Packet`]). Volumes are in bytes, as the draft recommends (section 2), and
 //! rates in bits of payload per second.
 //!
+//! Before a deep buffer, the estimate of the bandwidth may never follow a fall of the capacity: see
+//! `max_bw_filter` and `long_term.rs`. The draft's form is the default, since Google's hosts have it.
+//!
 //! Deviation (draft-ietf-ccwg-bbr-06 section 4.1.3.3): the sender requests no other frequency of
 //! acknowledgements.
 //! Deviation (draft-ietf-ccwg-bbr-06 section 3.7): packets are Not-ECT, since the draft has no
@@ -123,7 +126,8 @@ impl Bbr3 {
     /// Registry entry.
     pub const INFO: Info = Info {
         name: "bbr3",
-        title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss",
+        title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss; may lock before a \
+                deep buffer",
         source: "draft-ietf-ccwg-bbr-06; Google's response to ECN by choice",
         params: config::PARAMS,
         ordered: &[],

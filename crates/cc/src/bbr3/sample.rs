@@ -26,6 +26,9 @@ pub(super) struct Sample {
     pub(super) prior_delivered: Option<Bytes>,
     /// Data in flight and losses since the sampled packet was sent.
     pub(super) loss: LossSample,
+    /// Whether the application limited the sampled packet; `RS.is_app_limited` also has the marks of a
+    /// ProbeRTT.
+    pub(super) is_limited_by_app: bool,
     /// `C.inflight`, before this acknowledgement and after it.
     pub(super) in_flight_before: Bytes,
     pub(super) in_flight: Bytes,
@@ -74,10 +77,11 @@ impl Bbr3 {
             delivered: feedback.rate.map_or(Bytes::ZERO, |rate| rate.delivered),
             prior_delivered: feedback.rate.map(|rate| rate.prior_delivered),
             loss,
+            is_limited_by_app: feedback.rate.is_some_and(|rate| rate.app_limited),
             marks,
             in_flight_before: feedback.in_flight_before,
             in_flight: feedback.in_flight,
-            is_cwnd_limited: feedback.cwnd_limited,
+            is_cwnd_limited: feedback.cwnd_filled,
             next_number: feedback.next_number,
         }
     }

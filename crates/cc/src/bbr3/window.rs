@@ -57,8 +57,9 @@ impl Bbr3 {
 
     /// `UpdateMaxInflight` (section 5.6.4.2).
     fn update_max_inflight(&mut self) {
-        let cap = self.bdp_multiple(self.bandwidth.bw, self.cwnd_gain());
-        self.window.max_inflight = self.quantization_budget(cap + self.aggregation.extra_acked);
+        let bw = self.bandwidth.bw;
+        let cap = self.bdp_multiple(bw, self.cwnd_gain()) + self.aggregation.allowance(bw);
+        self.window.max_inflight = self.quantization_budget(cap);
     }
 
     /// `ProbeRTTCwnd` (section 5.6.4.5).

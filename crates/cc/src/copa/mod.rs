@@ -330,7 +330,7 @@ impl Copa {
     }
 
     /// Section 2.1, steps 2 and 3, for `acked` packets acknowledged at once.
-    fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, cwnd_limited: bool) {
+    fn step(&mut self, acked: u64, standing: Duration, d_q: Duration, may_grow: bool) {
         let arithmetic = self.arithmetic;
         let rises = arithmetic.rises(self.cwnd, d_q, self.per_delta, standing);
         self.slow_start &= rises;
@@ -338,12 +338,19 @@ impl Copa {
         let change = arithmetic.change(acked, self.velocity.v, self.per_delta, self.cwnd);
         if !rises {
             self.cwnd -= change;
-        } else if cwnd_limited {
-            // Deviation (Arun and Balakrishnan 2018, section 2.1): a window that does not limit the
-            // sender does not grow (RFC 7661).
+        } else if may_grow {
             self.cwnd += if self.slow_start { arithmetic.doubling(acked) } else { change };
         }
         self.cwnd = arithmetic.bounded(self.cwnd);
+    }
+
+    /// Whether the window limits the sender, or may lead it in slow start.
+    fn is_used(&self, feedback: &Feedback<'_>) -> bool {
+        // Deviation (Arun and Balakrishnan 2018, section 2.1): a window that does not limit the sender
+        // does not grow (RFC 9002 section 7.8), except in slow start up to twice the flight, as in
+        // Linux.
+        let leads = || self.slow_start && self.mss.mul_f64(self.cwnd) < feedback.slow_start_to;
+        feedback.cwnd_limited || leads()
     }
 
     /// Shrinks the window if the loss ratio exceeds the ceiling, because the delay is then
@@ -397,7 +404,8 @@ impl Controller for Copa {
         let d_q = standing.saturating_sub(min);
         self.rtt_standing = Some(standing);
         self.choose_mode(now, srtt, d_q, max.saturating_sub(min));
-        self.step(feedback.acked_packets, standing, d_q, feedback.cwnd_limited);
+        let may_grow = self.is_used(feedback);
+        self.step(feedback.acked_packets, standing, d_q, may_grow);
         self.keep_below_ceiling(now, rtt);
     }
 

@@ -201,8 +201,9 @@ impl Cubic {
     /// Sections 4.6 and 4.7.
     ///
     /// Deviation (RFC 9438 section 4.6): the reduction starts from the window, as in Linux, and not
-    /// from the data in flight. The section allows this if, as here, the window grows only while it
-    /// limits the sender.
+    /// from the data in flight. The section allows this if the window does not grow while the
+    /// application limits the sender. Here, as in Linux, only TCP's slow start lets it grow then, up
+    /// to twice the flight.
     fn on_congestion(&mut self, ecn_only: bool) {
         let beta = if ecn_only { self.beta_ecn } else { self.beta };
         let packets = self.window.packets();

@@ -32,7 +32,6 @@ pub(super) const INFO: Info = Info {
     ordered: &[],
     needs: Needs {
         ecn: EcnUse::L4s,
-        rate_samples: true,
         // Linux's module has `cong_control`, which replaces PRR.
         prr: false,
         ..Needs::BASE

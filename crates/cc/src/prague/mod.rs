@@ -235,13 +235,11 @@ impl Prague {
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 
-    /// Section 2.4.3: grows for unmarked bytes, independently of reductions for marks, but not
-    /// while the application limits the sender.
+    /// Section 2.4.3: grows for unmarked bytes, independently of reductions for marks, but only while
+    /// the window or its pacing limits the sender (`prague_update_cwnd`).
     fn grow(&mut self, feedback: &Feedback<'_>) {
-        let paced = feedback.rate.is_some_and(|sample| !sample.app_limited);
-        let has_data = feedback.cwnd_limited || paced;
         let must_hold = feedback.is_duplicate || matches!(self.state, State::Loss { .. });
-        if !has_data || feedback.acked == Bytes::ZERO || must_hold {
+        if !self.window.is_used(feedback) || feedback.acked == Bytes::ZERO || must_hold {
             return;
         }
         let mut unmarked = self.arithmetic.unmarked(feedback);

@@ -32,6 +32,8 @@ pub(super) enum Role {
 #[derive(Clone, Debug)]
 pub(super) struct Interval {
     pub(super) role: Role,
+    /// The rate at which it should send, Mbit/s.
+    planned_mbps: f64,
     begun: Instant,
     ended: Option<Instant>,
     /// Packet numbers: the first, and the one after the last.
@@ -50,7 +52,11 @@ pub(super) struct Outcome {
     ///
     /// Deviation (Dong et al. 2018, section 3): the utility uses the rate at which packets left.
     pub(super) rate_mbps: f64,
+    /// That rate as a share of the planned one.
+    pub(super) used: f64,
     pub(super) utility: f64,
+    /// The derivative of the utility by the rate, with this latency gradient and these losses.
+    pub(super) slope: f64,
     /// Seconds of round-trip time a second, before the filter.
     pub(super) gradient: f64,
 }
@@ -68,10 +74,19 @@ pub(super) struct Utility {
 impl Utility {
     /// Section 3, equation 1: `x^t - b x dRTT/dT - c x L`.
     pub(super) fn of(&self, rate_mbps: f64, gradient: f64, loss: f64) -> f64 {
+        libm::pow(rate_mbps, self.exponent) - rate_mbps * self.cost(gradient, loss)
+    }
+
+    /// The derivative of [`Utility::of`] by the rate.
+    fn slope(&self, rate_mbps: f64, gradient: f64, loss: f64) -> f64 {
+        let gain = self.exponent * libm::pow(rate_mbps, self.exponent - 1.0);
+        gain - self.cost(gradient, loss)
+    }
+
+    /// The cost of latency and losses for a unit of the rate.
+    fn cost(&self, gradient: f64, loss: f64) -> f64 {
         let gradient = if gradient.abs() < self.filter { 0.0 } else { gradient };
-        libm::pow(rate_mbps, self.exponent)
-            - self.latency * rate_mbps * gradient
-            - self.loss * rate_mbps * loss
+        self.latency * gradient + self.loss * loss
     }
 }
 
@@ -102,9 +117,10 @@ impl Slope {
 }
 
 impl Interval {
-    pub(super) fn new(role: Role, now: Instant, first: u64) -> Interval {
+    pub(super) fn new(role: Role, planned_mbps: f64, now: Instant, first: u64) -> Interval {
         Interval {
             role,
+            planned_mbps,
             begun: now,
             ended: None,
             first,
@@ -158,8 +174,14 @@ impl Interval {
         let rate_mbps = self.bytes as f64 * 8e-6 / seconds;
         let loss = self.lost as f64 / (self.next - self.first) as f64;
         let gradient = self.slope.value();
-        let utility = utility.of(rate_mbps, gradient, loss);
-        Some(Outcome { role: self.role, rate_mbps, utility, gradient })
+        Some(Outcome {
+            role: self.role,
+            rate_mbps,
+            used: rate_mbps / self.planned_mbps,
+            utility: utility.of(rate_mbps, gradient, loss),
+            slope: utility.slope(rate_mbps, gradient, loss),
+            gradient,
+        })
     }
 }
 
@@ -178,6 +200,16 @@ mod tests {
         close(utility(0.01).of(10.0, 0.0, 0.05), 7.9433 - 5.675);
         close(utility(0.0).of(10.0, 0.002, 0.0), 7.9433 - 18.0);
         close(utility(0.01).of(10.0, 0.002, 0.0), 7.9433);
+    }
+
+    #[test]
+    fn the_slope_of_the_utility_is_its_derivative() {
+        let utility = Utility { exponent: 0.9, latency: 900.0, loss: 11.35, filter: 0.0 };
+        for (rate, gradient, loss) in [(10.0, 0.0, 0.0), (10.0, 0.002, 0.0), (300.0, -0.01, 0.05)] {
+            let [below, above] = [-1e-4, 1e-4].map(|by| utility.of(rate + by, gradient, loss));
+            let found = utility.slope(rate, gradient, loss);
+            assert!((found - (above - below) / 2e-4).abs() < 1e-6, "{rate}: {found}");
+        }
     }
 
     #[test]

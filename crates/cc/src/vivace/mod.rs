@@ -44,6 +44,8 @@ pub struct Vivace {
     rng: Xoshiro256PlusPlus,
     /// The current rate in Mbit/s; `None` until the first round-trip time.
     rate: Option<f64>,
+    /// The greatest rate in Mbit/s that the start has used, or the initial one.
+    proven: f64,
     srtt: Duration,
     /// The utility of the last interval of the start; `None` once the start is over.
     start: Option<f64>,
@@ -141,6 +143,7 @@ impl Vivace {
             stepper: Stepper::new(p.number("theta"), p.number("omega"), p.number("delta")),
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
             rate: None,
+            proven: 0.0,
             srtt: Duration::ZERO,
             start: Some(f64::NEG_INFINITY),
             planned: VecDeque::new(),
@@ -153,7 +156,8 @@ impl Vivace {
     /// The first round-trip time: the initial window in a round trip.
     fn begin(&mut self, rtt: Duration) {
         if self.rate.is_none() && rtt > Duration::ZERO {
-            self.set_rate(self.initial.as_f64() * 8e-6 / rtt.as_secs_f64());
+            self.proven = self.initial.as_f64() * 8e-6 / rtt.as_secs_f64();
+            self.set_rate(self.proven);
             self.srtt = rtt;
             self.planned.push_back(Role::Starting);
         }
@@ -165,11 +169,22 @@ impl Vivace {
 
     /// The rate of the current interval, Mbit/s.
     fn current_rate(&self, rate: f64) -> f64 {
-        match self.intervals.back().map(|interval| interval.role) {
-            Some(Role::Faster) => rate * (1.0 + self.epsilon),
-            Some(Role::Slower) => rate * (1.0 - self.epsilon),
-            Some(Role::Waiting | Role::Starting) | None => rate,
+        self.intervals.back().map_or(rate, |interval| self.rate_of(interval.role, rate))
+    }
+
+    /// The rate of an interval with this role, Mbit/s.
+    fn rate_of(&self, role: Role, rate: f64) -> f64 {
+        match role {
+            Role::Faster => rate * (1.0 + self.epsilon),
+            Role::Slower => rate * (1.0 - self.epsilon),
+            Role::Waiting | Role::Starting => rate,
         }
+    }
+
+    /// Whether the rate, and not the application or a window, limited the sender in an interval. It
+    /// then uses more of the rate than half of what the rates of a pair differ by.
+    fn is_used(&self, outcome: &Outcome) -> bool {
+        outcome.used > 1.0 - self.epsilon / 2.0
     }
 
     /// Plans a pair of intervals, in random order.
@@ -182,15 +197,40 @@ impl Vivace {
 
     /// Section 4.1: doubles the rate until the utility falls, then returns to the rate before.
     fn on_start(&mut self, outcome: &Outcome, before: f64, rate: f64) {
-        if outcome.utility > before {
-            self.start = Some(outcome.utility);
-            self.set_rate(rate * 2.0);
-            self.planned.push_back(Role::Starting);
-        } else {
+        let is_used = self.is_used(outcome);
+        let goes_on = if is_used { outcome.utility > before } else { outcome.slope >= 0.0 };
+        if !goes_on {
             self.start = None;
             self.set_rate(rate / 2.0);
-            self.plan_pair();
+            return self.plan_pair();
         }
+        if is_used {
+            self.start = Some(outcome.utility);
+            self.proven = self.proven.max(rate);
+            self.set_rate(rate * 2.0);
+        } else {
+            // Deviation (Dong et al. 2018, section 4.1): a rate that the sender does not use is not doubled
+            // (RFC 9002 section 7.8). It leads the rate in use by so little that the start goes on as
+            // soon as the sender uses more.
+            let led = self.proven.max(outcome.rate_mbps) * (1.0 + self.epsilon);
+            self.set_rate(led.min(rate));
+        }
+        self.planned.push_back(Role::Starting);
+    }
+
+    /// A pair that the rate did not limit.
+    fn on_unused_pair(&mut self, rate: f64, pair: [Outcome; 2]) {
+        // Deviation (Dong et al. 2018, section 4.2): such a pair, whose rates are the application's,
+        // does not raise the rate (RFC 9002 section 7.8). It lowers the rate in use if the utility of
+        // both intervals falls with the rate.
+        let slope = pair[0].slope.max(pair[1].slope);
+        if slope < 0.0 {
+            let used = rate.min(pair[0].rate_mbps.max(pair[1].rate_mbps));
+            let change = self.stepper.change(slope, used);
+            self.set_rate(used + change);
+        }
+        self.abnormal = None;
+        self.plan_pair();
     }
 
     /// Section 4.2: a step along the gradient of a pair.
@@ -204,11 +244,8 @@ impl Vivace {
         let of = |role| self.outcomes.iter().find(|outcome| outcome.role == role).copied();
         let (Some(faster), Some(slower)) = (of(Role::Faster), of(Role::Slower)) else { return };
         let distance = faster.rate_mbps - slower.rate_mbps;
-        if distance <= 0.0 {
-            // Deviation (Dong et al. 2018, section 4.2): a pair with equal rates, of an application
-            // that limits the sender, shows no gradient and is repeated.
-            self.abnormal = None;
-            return self.plan_pair();
+        if distance <= 0.0 || !self.is_used(&faster) || !self.is_used(&slower) {
+            return self.on_unused_pair(rate, [faster, slower]);
         }
         let gradient = (faster.utility - slower.utility) / distance;
         let is_abnormal = faster.gradient < slower.gradient - self.utility.filter;
@@ -259,16 +296,15 @@ impl Controller for Vivace {
     }
 
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
-        if self.rate.is_none() {
-            return;
-        }
+        let Some(rate) = self.rate else { return };
         let is_new = self.intervals.back().is_none_or(|last| last.is_full(now, self.srtt));
         if is_new {
             if let Some(last) = self.intervals.back_mut() {
                 last.end(now);
             }
             let role = self.planned.pop_front().unwrap_or(Role::Waiting);
-            self.intervals.push_back(Interval::new(role, now, sent.number));
+            let planned = self.rate_of(role, rate);
+            self.intervals.push_back(Interval::new(role, planned, now, sent.number));
         }
         if let Some(current) = self.intervals.back_mut() {
             current.send(sent.number, sent.bytes.0);

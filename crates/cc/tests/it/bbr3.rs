@@ -216,6 +216,7 @@ fn nothing(flow: &Flow) -> Feedback<'static> {
         in_flight_before: MSS * FLIGHT,
         in_flight: MSS * FLIGHT,
         cwnd_limited: true,
+        cwnd_filled: true,
         largest_acked: flow.delivered,
         next_number: flow.sent,
         ..no_feedback(RTT)
@@ -329,4 +330,50 @@ fn marks_of_a_long_path_have_no_effect() {
         (0..4).for_each(|_| flow.marked_round(1));
         assert_eq!(flow.view().inflight_shortterm, None);
     }
+}
+
+/// Linux, `bbr_cwnd_event` and `bbr_extra_acked_max_us`: deliveries before an idle period are no excess
+/// of the next interval. Bursts of 40 packets, each delivered in a round trip, have a window of two
+/// bursts, an excess of one at most, and the growth of the last acknowledgement.
+#[test]
+fn bursts_after_idle_periods_are_no_aggregation() {
+    let (mut cc, burst) = (build("bbr3", 10, &[]), 40);
+    let (mut now, mut delivered) = (Instant::ZERO, 0);
+    for _ in 0..200 {
+        for place in 0..burst {
+            let sent = Sent {
+                number: delivered + place,
+                bytes: MSS,
+                in_flight_before: MSS * place,
+                retransmission: false,
+                app_limited: true,
+                idle: Duration::ZERO,
+                rto: Duration::from_secs(1),
+            };
+            cc.on_sent(now, &sent);
+        }
+        now += RTT;
+        let sample = RateSample {
+            delivered: MSS * burst,
+            number: delivered + burst - 1,
+            interval: RTT,
+            prior_delivered: MSS * delivered,
+            app_limited: true,
+        };
+        delivered += burst;
+        let ack = Feedback {
+            acked: MSS * burst,
+            acked_packets: burst,
+            delivered: MSS * delivered,
+            rtt: Some(RTT),
+            rate: Some(sample),
+            in_flight_before: MSS * burst,
+            largest_acked: delivered - 1,
+            next_number: delivered,
+            ..no_feedback(RTT)
+        };
+        cc.on_feedback(now, &ack);
+        now += Duration::from_millis(10);
+    }
+    assert!(cc.limits().cwnd <= MSS * (4 * burst), "{:?}", cc.limits());
 }

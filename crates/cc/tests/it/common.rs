@@ -68,6 +68,8 @@ pub(crate) fn no_feedback(rtt: Duration) -> Feedback<'static> {
         in_flight_before: Bytes::ZERO,
         in_flight: Bytes::ZERO,
         cwnd_limited: false,
+        cwnd_filled: false,
+        slow_start_to: Bytes::ZERO,
         largest_acked: 0,
         next_number: 0,
         received: &[],
@@ -116,6 +118,7 @@ impl Driver {
             in_flight_before: in_flight,
             in_flight: in_flight.saturating_sub(MSS),
             cwnd_limited: true,
+            cwnd_filled: true,
             largest_acked: self.acked,
             next_number: self.acked + self.packets(),
             ..no_feedback(self.rtt)

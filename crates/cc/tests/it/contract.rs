@@ -234,6 +234,8 @@ impl Run {
             in_flight_before: Bytes(told.in_flight.0 * MSS),
             in_flight: Bytes(told.in_flight.1 * MSS),
             cwnd_limited,
+            cwnd_filled: cwnd_limited && told.acked > 1,
+            slow_start_to: Bytes(told.in_flight.0 * MSS),
             largest_acked: told.numbers.0,
             next_number: told.numbers.1,
             received: &received,

@@ -1,6 +1,6 @@
 //! The exits of CUBIC's slow start: Linux's HyStart and RFC 9406.
 
-use crate::common::{Driver, build_over, choice};
+use crate::common::{Driver, MSS, build_over, choice};
 use sojourn_cc::Controller;
 use sojourn_params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
@@ -61,6 +61,47 @@ fn an_ack_train_of_half_the_least_rtt_ends_slow_start() {
     }
 }
 
+/// packetdrill, `gtests/net/tcp/cubic/cubic-hystart-delay-rtt-jumps-upward.pkt` (google/packetdrill
+/// at 8d63bbc7d627): acknowledgements of two packets each, of a window of 20 whose round trip rose
+/// from 200 to 240 ms. The acknowledgement that ends the first round is the first sample of the
+/// next, so the ninth sample ends slow start at a window of 36.
+#[test]
+fn a_round_trip_that_jumps_upward_ends_slow_start_at_the_ninth_acknowledgement() {
+    let rtt = Duration::from_millis(200);
+    let params = [("slow_start", choice("hystart")), ("arithmetic", choice("linux"))];
+    let mut c = Driver::new(build_over(false, "cubic", 10, &params), rtt);
+    c.ack(|f| (f.acked, f.acked_packets, f.largest_acked) = (f.acked * 10, 10, 9));
+    c.now += Duration::from_millis(240);
+    c.spacing = Some(Duration::from_millis(1));
+    let mut found = Vec::new();
+    for nth in 0..10 {
+        c.rtt = Duration::from_millis(240 + nth);
+        c.ack(|f| {
+            (f.acked, f.acked_packets) = (f.acked * 2, 2);
+            (f.largest_acked, f.next_number) = (11 + 2 * nth, 30);
+        });
+        found.push((c.packets(), c.cc.probe().ssthresh.map(|bytes| bytes.0 / MSS.0)));
+    }
+    let growing = (11..19).map(|half| (2 * half, None));
+    let expected: Vec<_> = growing.chain([(36, Some(36)), (36, Some(36))]).collect();
+    assert_eq!(found, expected);
+}
+
+/// Linux 5.16, commit 4e1fddc98d25: the acknowledgement that ends a round begins the next train. On a
+/// path of 1.2 ms, on which a burst arrives as one, it comes 1.2 ms after the first of its round: above
+/// half of min_rtt and the 1 ms of hystart_ack_delay, and below the 2 ms of hystart_ack_delta.
+#[test]
+fn the_acknowledgement_that_ends_a_round_ends_no_train() {
+    let rtt = Duration::from_micros(1_200);
+    let mut c = cubic_at(rtt, "hystart", false, 20);
+    c.spacing = Some(Duration::from_nanos(1));
+    for packets in [20, 40, 80, 160, 320, 640] {
+        assert_eq!((c.packets(), left_slow_start(&c)), (packets, false));
+        c.round();
+        c.now += rtt;
+    }
+}
+
 /// `hystart_train` is the share of min_rtt; `hystart_detect` can disable either signal
 /// (Linux's parameter of that name).
 #[test]
@@ -80,8 +121,8 @@ fn what_hystart_looks_for_can_be_chosen() {
         train(&mut c, ms);
         c
     }));
-    // The first ACK starts the round; the ninth sample within it decides.
-    for (detect, exit) in [("both", Some(10)), ("delay", Some(10)), ("train", None)] {
+    // The ninth sample of the round decides.
+    for (detect, exit) in [("both", Some(9)), ("delay", Some(9)), ("train", None)] {
         let mut c = build(detect);
         assert_eq!(round_at(&mut c, RTT), None);
         assert_eq!(round_at(&mut c, RTT * 2), exit, "{detect}");
@@ -121,12 +162,11 @@ fn a_small_window_is_not_judged() {
 #[test]
 fn delay_beyond_the_threshold_ends_slow_start_at_the_ninth_sample() {
     for (base_ms, allowed_us) in [(100, 12_500), (16, 4_000), (400, 16_000)] {
-        for (over_us, ends) in [(0, None), (1, Some(10))] {
+        for (over_us, ends) in [(0, None), (1, Some(9))] {
             let base = Duration::from_millis(base_ms);
             let mut c = cubic_at(base, "hystart", false, 40);
             round_at(&mut c, base);
             let rtt = base + Duration::from_micros(allowed_us + over_us);
-            // The round's first ACK still belongs to the previous round.
             assert_eq!(round_at(&mut c, rtt), ends, "{base_ms} ms and {over_us} us over");
         }
     }
@@ -138,9 +178,9 @@ fn delay_beyond_the_threshold_ends_slow_start_at_the_ninth_sample() {
 fn hystart_judges_again_after_a_timeout() {
     let mut c = cubic("hystart", false, 40);
     round_at(&mut c, RTT);
-    assert_eq!(round_at(&mut c, RTT * 2), Some(10));
+    assert_eq!(round_at(&mut c, RTT * 2), Some(9));
     let now = c.now;
-    c.cc.on_timeout(now, crate::common::MSS * 1000);
+    c.cc.on_timeout(now, MSS * 1000);
     c.rtt = RTT;
     assert_eq!(c.trajectory(5), [1, 2, 4, 8, 16, 32]);
     c.rtt = RTT * 2;
@@ -219,7 +259,7 @@ fn hystart_plus_plus_limits_an_unpaced_burst() {
 fn hystart_plus_plus_is_for_the_first_slow_start_only() {
     let mut c = cubic("hystart++", true, 40);
     let now = c.now;
-    c.cc.on_timeout(now, crate::common::MSS * 1000);
+    c.cc.on_timeout(now, MSS * 1000);
     c.trajectory(5);
     c.rtt = RTT * 3;
     assert_eq!(c.trajectory(2), [32, 64, 128]);

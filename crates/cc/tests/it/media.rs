@@ -116,6 +116,8 @@ impl Bench {
             in_flight_before: newly + newly,
             in_flight: newly,
             cwnd_limited: true,
+            cwnd_filled: true,
+            slow_start_to: Bytes::ZERO,
             largest_acked: self.number - 1,
             next_number: self.number + told.packets,
             received: &received,

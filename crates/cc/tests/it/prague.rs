@@ -195,27 +195,22 @@ fn paces_at_a_window_a_round_trip_and_twice_that_in_slow_start() {
     assert_eq!(d.cc.limits().burst, rate.bytes_in(Duration::from_micros(250)));
 }
 
-/// A sender limited by its application does not grow; one limited by its own pacing does.
+/// L4STeam's `prague_update_cwnd`, by `tcp_is_cwnd_limited`: a window that does not limit the sender
+/// does not grow, except in slow start up to twice the greatest flight.
 #[test]
-fn grows_while_there_is_data() {
+fn grows_while_the_window_limits_it() {
     let mut d = avoiding(20, 40, &[]);
     let before = d.bytes();
-    (0..60).for_each(|_| d.ack(|f| f.cwnd_limited = false));
-    assert_eq!(d.bytes(), before);
-    let sample = |app_limited| sojourn_cc::RateSample {
-        number: 0,
-        delivered: MSS * 20,
-        interval: Duration::from_millis(40),
-        prior_delivered: Bytes::ZERO,
-        app_limited,
+    let unused = |f: &mut sojourn_cc::Feedback<'static>| {
+        (f.cwnd_limited, f.slow_start_to) = (false, MSS * 40);
     };
-    for (app_limited, grows) in [(true, false), (false, true)] {
-        let before = d.bytes();
-        (0..60).for_each(|_| {
-            d.ack(|f| (f.cwnd_limited, f.rate) = (false, Some(sample(app_limited))));
-        });
-        assert_eq!(d.bytes() > before, grows);
-    }
+    (0..60).for_each(|_| d.ack(unused));
+    assert_eq!(d.bytes(), before);
+    (0..60).for_each(|_| d.ack(|_| {}));
+    assert!(d.bytes() > before);
+    let mut d = prague(20, 40, &[]);
+    (0..60).for_each(|_| d.ack(unused));
+    assert_eq!(d.packets(), 40);
 }
 
 /// A path without marks, then a fully marked epoch that lasts `pause_ms` longer than the

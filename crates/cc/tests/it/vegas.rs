@@ -144,3 +144,54 @@ fn idleness_forgets_the_base_rtt() {
     let windows = d.trajectory(3);
     assert!(windows[3] > windows[1], "no queue is seen any more: {windows:?}");
 }
+
+/// Vegas with Linux's formula and slow start, with `packets` of window on a path of `base`.
+fn linux(packets: u64, base: Duration) -> Driver {
+    let params = [("arithmetic", choice("linux")), ("slow_start", choice("every"))];
+    let mut d = Driver::new(build("vegas", 2 * packets, &params), base);
+    d.ack(|_| {});
+    d.lose();
+    d.ack(|_| {});
+    d
+}
+
+/// Linux `tcp_vegas_cong_avoid`: `diff = cwnd * (rtt - baseRTT) / baseRTT` in whole packets, with a
+/// microsecond added to each sample. At 50 packets and 100 ms: 4 ms are 2.0 packets, 3.9 ms 1.95, rounded
+/// down to 1; 8 ms are 4.0, and 10 ms 5.0. By the paper, 4 ms would be 50 * 4/104 = 1.92 packets.
+#[test]
+fn linux_rounds_the_packets_in_the_queue_down() {
+    let found = [3_900, 4_001, 8_001, 9_900, 10_001].map(|queue_us| {
+        let mut d = linux(50, BASE);
+        d.rtt = BASE + Duration::from_micros(queue_us);
+        let windows = d.trajectory(1);
+        windows[1] as i64 - windows[0] as i64
+    });
+    assert_eq!(found, [1, 0, 0, 0, -1]);
+    // `change` for the paper's formula at 4 ms.
+    let mut d = vegas(50);
+    d.rtt = BASE + Duration::from_micros(4_001);
+    assert_eq!(d.trajectory(1), [50, 51]);
+}
+
+/// Linux `tcp_vegas_cong_avoid` does not ask whether the window limits the sender.
+#[test]
+fn linux_grows_without_being_limited() {
+    let grown = |mut d: Driver| {
+        let before = d.packets();
+        (0..200).for_each(|_| d.ack(|f| f.cwnd_limited = false));
+        d.packets() > before
+    };
+    assert!(grown(linux(50, BASE)));
+    assert!(!grown(vegas(50)));
+}
+
+/// Linux `tcp_reno_ssthresh`: whole packets, at a loss and at a timeout.
+#[test]
+fn linux_halves_whole_packets() {
+    let mut d = linux(25, BASE);
+    d.lose();
+    assert_eq!(d.bytes(), MSS.0 * 12);
+    let now = d.now;
+    d.cc.on_timeout(now, MSS * 3);
+    assert_eq!(d.cc.probe().ssthresh, Some(MSS * 6));
+}

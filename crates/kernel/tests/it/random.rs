@@ -107,6 +107,8 @@ impl Calls {
             in_flight_before: Bytes(MSS * self.below(200)),
             in_flight: Bytes(MSS * self.below(200)),
             cwnd_limited: !self.is_one_of(5),
+            cwnd_filled: true,
+            slow_start_to: Bytes::ZERO,
             largest_acked: self.acked,
             next_number: self.sent,
             received: &[],

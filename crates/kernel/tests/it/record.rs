@@ -10,7 +10,7 @@ use sojourn_sim::Simulation;
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Flags of an event (`bpf/event.h`).
-pub(crate) const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
+pub(crate) const FLAGS: [fn(&Feedback<'_>) -> bool; 6] = [
     |f| f.loss_event,
     |f| f.ecn_event,
     |f| f.spurious,
@@ -18,11 +18,10 @@ pub(crate) const FLAGS: [fn(&Feedback<'_>) -> bool; 7] = [
     |f| f.cwnd_limited,
     // Of packets that leave after an idle period.
     |_| false,
-    |f| f.rate.is_some_and(|sample| !sample.app_limited),
 ];
 pub(crate) const RETRANSMISSION: u64 = 1 << 5;
-/// The flags of marks and of rate samples.
-pub(crate) const NEEDED: u64 = 1 << 1 | 1 << 6;
+/// The flag of marks.
+pub(crate) const NEEDED: u64 = 1 << 1;
 
 /// The calls of a connection.
 #[derive(Clone, Default)]
@@ -112,6 +111,12 @@ impl Controller for Recorder {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        // The flag of the kernel includes the growth of slow start (`tcp_is_cwnd_limited`).
+        let cwnd = self.inner.limits().cwnd;
+        let ssthresh = self.inner.probe().ssthresh.unwrap_or(Bytes::MAX);
+        let leads = cwnd < ssthresh && cwnd < feedback.slow_start_to;
+        let cwnd_limited = feedback.cwnd_limited || leads;
+        let feedback = &Feedback { cwnd_limited, slow_start_to: Bytes::ZERO, ..*feedback };
         self.inner.on_feedback(now, feedback);
         let flags =
             FLAGS.iter().enumerate().map(|(bit, is_set)| u64::from(is_set(feedback)) << bit);

@@ -149,9 +149,14 @@ pub(crate) struct Feedback {
     in_flight_before_bytes: u64,
     /// Bytes in flight after it.
     in_flight_bytes: u64,
-    /// Whether the window limited the sender in this round trip or the last. If not, the
-    /// window must not grow (RFC 9002 section 7.8).
+    /// Whether the window, or its pacing, limited the sender when it had sent the newest acknowledged
+    /// packet, or since. If not, the window must not grow (RFC 9002 section 7.8).
     cwnd_limited: bool,
+    /// Whether the data in flight filled the window then.
+    cwnd_filled: bool,
+    /// Window up to which slow start may grow if `cwnd_limited` is false: with TCP twice the
+    /// greatest flight in the window of data (Linux, `tcp_is_cwnd_limited`), with QUIC zero.
+    slow_start_to_bytes: u64,
     /// Largest packet number acknowledged so far.
     largest_acked: u64,
     /// Packet number of the next transmission. A round trip ends when `largest_acked` reaches
@@ -166,7 +171,7 @@ class_repr! {
     acked_bytes, acked_packets, lost_bytes, lost_packets, lost_numbers, ce_packets,
     ect0_packets, ect1_packets, loss_event, ecn_event, in_recovery, is_duplicate, spurious, after_timeout,
     rtt_ns, ack_delay_ns, srtt_ns, min_rtt_ns, rate, delivered_bytes, in_flight_before_bytes, in_flight_bytes,
-    cwnd_limited, largest_acked, next_number, received,
+    cwnd_limited, cwnd_filled, slow_start_to_bytes, largest_acked, next_number, received,
 }
 
 impl Feedback {
@@ -197,6 +202,8 @@ impl Feedback {
             in_flight_before_bytes: feedback.in_flight_before.0,
             in_flight_bytes: feedback.in_flight.0,
             cwnd_limited: feedback.cwnd_limited,
+            cwnd_filled: feedback.cwnd_filled,
+            slow_start_to_bytes: feedback.slow_start_to.0,
             largest_acked: feedback.largest_acked,
             next_number: feedback.next_number,
             received: feedback.received.iter().map(Received::new).collect(),

@@ -16,7 +16,7 @@ mod tests;
 use std::sync::Arc;
 
 use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
-use sojourn_transport::{Delivery, Reduced, StackState};
+use sojourn_transport::{Delivery, Reduced, StackState, Usage};
 #[cfg(feature = "host")]
 use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
@@ -89,9 +89,7 @@ pub(crate) struct Ledger {
     now: Instant,
     period: Period,
     reduced: Reduced,
-    /// Whether the window has limited the sender: in this round trip, and in the last.
-    limited: [bool; 2],
-    limited_until: u64,
+    usage: Usage,
     tally: Arc<Tally>,
     report: Report,
     /// Numbers of the lost packets of the report.
@@ -128,8 +126,7 @@ impl Ledger {
             now: Instant::ZERO,
             period: Period::None,
             reduced: Reduced::new(sojourn_transport::RecoveryPeriod::Rfc9002),
-            limited: [false; 2],
-            limited_until: 0,
+            usage: Usage::default(),
             tally,
             report: Report::default(),
             lost_numbers: Vec::new(),
@@ -163,6 +160,10 @@ impl Ledger {
         let number = self.flight.next();
         self.flight.send(now, pn, bytes, stamp);
         self.in_flight += bytes;
+        if self.is_full() {
+            // A full window limits the sender without more data too (RFC 9002 section 7.8).
+            self.usage.fill(number + 1);
+        }
         (self.sent_at, self.now) = (now, self.now.max(now));
         let rate = self.pacing_rate();
         self.gate.on_sent(now, number, Bytes(bytes), &self.limits, rate);
@@ -177,11 +178,26 @@ impl Ledger {
 
     /// The stack had data to send, and the window or the gate stopped it.
     pub(crate) fn on_blocked(&mut self) {
-        let is_full = self.in_flight + self.mss.0 > self.open_window();
-        // A sender that only its pacing holds back is not application-limited (RFC 9002 section
-        // 7.8). A controller that paces itself decides alone.
-        self.limited[0] |= is_full || self.limits.pacing == Pacing::Unpaced;
+        let is_full = self.is_full();
+        if is_full {
+            self.usage.fill(self.flight.next());
+        } else {
+            self.usage.hold(self.flight.next());
+        }
         self.gate.on_blocked(is_full);
+    }
+
+    /// Whether the window has no room for a full packet.
+    fn is_full(&self) -> bool {
+        self.in_flight + self.mss.0 > self.open_window()
+    }
+
+    /// Whether only pacing keeps the sender from filling its window (RFC 9002 section 7.8).
+    /// `in_flight`: bytes in flight before an acknowledgement.
+    fn is_held(&self, in_flight: u64) -> bool {
+        // Deviation (RFC 9002 section 7.8): the stack does not report how much data waits, so at least half of
+        // the window must be in use, as RFC 7661 section 4.3 has it.
+        self.usage.is_held(self.largest_acked) && in_flight.saturating_mul(2) >= self.limits.cwnd.0
     }
 
     /// The window, for a stack that does not report that it is blocked: it asks only if it has data
@@ -190,19 +206,18 @@ impl Ledger {
     #[cfg(feature = "quinn")]
     pub(crate) fn gated_window(&mut self) -> u64 {
         self.flush();
-        let is_full = self.in_flight + self.mss.0 > self.open_window();
-        if is_full || self.gate.is_closed() {
+        if self.is_full() || self.gate.is_closed() {
             self.on_blocked();
             return gate::CLOSED;
         }
         gate::OPEN
     }
 
-    /// The stack had data to send in the last round trip, for a stack that does not report what
-    /// has stopped it.
+    /// The stack had data to send when it last stopped, for a stack that does not report what has
+    /// stopped it.
     #[cfg(feature = "quinn")]
     pub(crate) fn on_busy(&mut self) {
-        self.limited[0] = true;
+        self.usage.hold(self.flight.next());
     }
 
     /// The identifier of a packet in flight, by its departure and size. Among equals, the first
@@ -246,6 +261,7 @@ impl Ledger {
 
     /// The application has no data to send although the window has room.
     pub(crate) fn on_app_limited(&mut self) {
+        self.usage.release();
         if self.in_flight < self.limits.cwnd.0 {
             self.delivery.on_app_limited(self.in_flight);
         }

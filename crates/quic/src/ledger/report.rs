@@ -155,10 +155,7 @@ impl Ledger {
         self.end_period(&report);
         let loss_event = self.begin_loss(&report);
         let ecn_event = is_marked && self.begin_mark();
-        if self.largest_acked >= self.limited_until {
-            self.limited = [false, self.limited[0]];
-            self.limited_until = self.flight.next();
-        }
+        let cwnd_filled = self.usage.is_filled(self.largest_acked);
         let lost_numbers = std::mem::take(&mut self.lost_numbers);
         let feedback = Feedback {
             acked: Bytes(report.acked),
@@ -184,7 +181,9 @@ impl Ledger {
             delivered: Bytes(self.delivery.delivered),
             in_flight_before: Bytes(report.in_flight_before),
             in_flight: Bytes(self.in_flight),
-            cwnd_limited: self.limited[0] || self.limited[1],
+            cwnd_limited: cwnd_filled || self.is_held(report.in_flight_before),
+            cwnd_filled,
+            slow_start_to: Bytes::ZERO,
             largest_acked: self.largest_acked,
             next_number: self.flight.next(),
             received: &[],

@@ -5,6 +5,10 @@ mod common;
 mod downloads;
 mod faults;
 mod hostile;
+mod limited;
 mod programs;
 mod refused;
 mod variants;
+#[path = "../../../sim/tests/it/watched.rs"]
+#[allow(dead_code, reason = "the simulator's tests use more of it")]
+mod watched;

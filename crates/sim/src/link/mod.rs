@@ -259,6 +259,31 @@ impl<M: Metering> Link<M> {
         }
     }
 
+    /// The longest wait of the packets that still wait at the end of a run, if the link goes on to send
+    /// them at its last rate; at a rate of zero, until the end. Removes them.
+    pub(crate) fn longest_wait_left(&mut self, end: Instant) -> Option<Duration> {
+        let service = self.service.as_mut()?;
+        let line = &mut self.wire.line;
+        let (mut at, mut longest) = (end, None);
+        if line.is_sending() && self.departs_at < Instant::MAX {
+            at = self.departs_at.max(end);
+        }
+        loop {
+            line.depart(at);
+            let Some(begun) = service.waiting.begin(at, line, &mut |_, _| {}) else {
+                // A shaper holds them back.
+                match service.waiting.ready_at().filter(|ready_at| *ready_at > at) {
+                    Some(ready_at) if ready_at < Instant::MAX => at = ready_at,
+                    _ => return longest,
+                }
+                continue;
+            };
+            longest = longest.max(Some(at.since(begun.enqueued_at)));
+            let sent_at = service.server.begin(at, begun.size);
+            at = if sent_at < Instant::MAX { sent_at } else { at };
+        }
+    }
+
     #[inline(always)]
     fn note_wait(&mut self, leaves_at: Instant, enqueued_at: Instant, marked: bool) {
         M::enter(Part::Recording);

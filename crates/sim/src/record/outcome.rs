@@ -247,7 +247,8 @@ pub struct LinkSummary {
     pub queue_delay_p50_s: Option<f64>,
     /// 99th percentile of the waiting times.
     pub queue_delay_p99_s: Option<f64>,
-    /// Greatest waiting time.
+    /// Greatest waiting time. Packets that still wait at the end count with the time until the link
+    /// would have sent them at its last rate.
     pub queue_delay_max_s: Option<f64>,
     /// Packets that arrived at the link.
     pub arrived_packets: u64,

@@ -197,6 +197,8 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
             || could.is_none_or(|could| link.sent_bits(now) <= could * (1.0 + 1e-6) + 1.0),
         "more than the capacity"
     );
+    let reordered_packets = link.reordered();
+    let longest_left = link.longest_wait_left(now).map(|wait| wait.0);
     LinkSummary {
         name: link.name.clone(),
         utilisation: could.and_then(|could| {
@@ -206,13 +208,13 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
         capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
         queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
         queue_delay_p99_s: seconds(link.delays.quantile(0.99)),
-        queue_delay_max_s: seconds(link.delays.max()),
+        queue_delay_max_s: seconds(link.delays.max().max(longest_left)),
         arrived_packets: link.counts.arrived,
         delivered_packets: link.counts.delivered,
         dropped_packets: link.counts.dropped + link.counts.lost,
         marked_packets: link.counts.marked,
         duplicated_packets: link.counts.duplicated,
-        reordered_packets: link.reordered(),
+        reordered_packets,
         warning: None,
     }
 }

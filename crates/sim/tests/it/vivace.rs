@@ -64,3 +64,29 @@ fn two_flows_share() {
     assert!(jain(&goodputs) > 0.9, "{goodputs:?}");
     assert!(goodputs.iter().sum::<f64>() > 0.85 * 20e6, "{goodputs:?}");
 }
+
+/// RFC 9002 section 7.8, and RFC 8085 section 3.1: a rate that an application does not use does not grow, and
+/// an application without a backlog still makes room. The source of 8 Mbit/s uses a part of 20 Mbit/s, then
+/// overloads 4 Mbit/s.
+#[test]
+fn an_application_below_its_rate_makes_room_when_the_capacity_falls() {
+    let summary = run(r#"
+duration = "40s"
+measure = { from = "30s" }
+[link.bottleneck]
+rate = { start = "20Mbit", steps = [{ at = "10s", rate = "4Mbit" }] }
+delay = "20ms"
+buffer = "100ms"
+[link.back]
+delay = "20ms"
+[flow.f]
+control = "vivace"
+path = ["bottleneck"]
+back = ["back"]
+source = { kind = "on-off", rate = "8Mbit", on = "1s", off = "0s" }
+"#);
+    let queue = link(&summary, "bottleneck");
+    let (used, p50) = (queue.utilisation.unwrap(), queue.queue_delay_p50_s.unwrap());
+    println!("{used}, queue {p50} s");
+    assert!(used > 0.8 && p50 < 0.1, "{used}, queue {p50} s");
+}

@@ -11,6 +11,7 @@ use super::{MediaFrame, RtpPacket};
 use crate::config::Profile;
 use crate::pacer::Pacer;
 use crate::rtt::Rtt;
+use crate::usage::Usage;
 
 /// Inputs to build a sender.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +73,7 @@ pub struct RtpSender {
     /// The first packet after the last loss event, and after the last mark event.
     loss_end: u64,
     mark_end: u64,
-    /// Whether the window has held packets back since the round trip began that ends at
-    /// `round_end`, or in the one before.
-    is_limited: bool,
-    was_limited: bool,
-    round_end: u64,
+    usage: Usage,
     delivered: Bytes,
     received: Vec<Received>,
     lost: Vec<u64>,
@@ -107,9 +104,7 @@ impl RtpSender {
             progress_at: Instant::ZERO,
             loss_end: 0,
             mark_end: 0,
-            is_limited: false,
-            was_limited: false,
-            round_end: 0,
+            usage: Usage::default(),
             delivered: Bytes::ZERO,
             received: Vec::new(),
             lost: Vec::new(),
@@ -152,7 +147,7 @@ impl RtpSender {
     pub fn poll(&mut self, now: Instant) -> Option<RtpPacket> {
         let size = self.queue.front()?.bytes;
         if self.is_blocked(size) {
-            self.is_limited = true;
+            self.usage.fill(self.flight.next_number());
             return None;
         }
         let due = self.pacer.next();
@@ -259,7 +254,6 @@ impl RtpSender {
         }
         self.delivered += arrived.bytes;
         self.tell(now, before, &arrived, lost);
-        self.begin_round();
     }
 
     /// Marks the packets that a report says to have arrived.
@@ -355,7 +349,9 @@ impl RtpSender {
                 delivered: self.delivered,
                 in_flight_before: before,
                 in_flight: self.flight.in_flight(),
-                cwnd_limited: self.is_limited || self.was_limited,
+                cwnd_limited: self.usage.is_filled(self.flight.newest()),
+                cwnd_filled: self.usage.is_filled(self.flight.newest()),
+                slow_start_to: Bytes::ZERO,
                 largest_acked: self.flight.newest(),
                 next_number,
                 received: &self.received,
@@ -365,14 +361,6 @@ impl RtpSender {
         let size = self.queue.front().map_or(Bytes::ZERO, |queued| queued.bytes);
         if let Pacing::Rate(rate) = self.limits.pacing {
             self.pacer.rate_rose(now, size, rate);
-        }
-    }
-
-    /// A round trip ends when a packet arrives that was sent after its begin.
-    fn begin_round(&mut self) {
-        if self.flight.newest() >= self.round_end {
-            self.round_end = self.flight.next_number();
-            self.was_limited = std::mem::take(&mut self.is_limited);
         }
     }
 

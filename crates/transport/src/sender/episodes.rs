@@ -72,6 +72,7 @@ impl<C: Controller> Sender<C> {
         self.episode = Episode::Loss { until, resent_as: self.next_number, prr: None };
         self.reduced.for_loss(until);
         self.scoreboard.begin_recovery(lost);
+        self.usage.begin_recovery(self.largest_acked);
         // RFC 3168 section 6.1.2: CWR follows every reduction. Otherwise the echo of a mark in the
         // same window would cause a second one.
         self.cwr = true;

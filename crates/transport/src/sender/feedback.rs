@@ -24,7 +24,6 @@ struct Observed {
     /// Bytes in flight before it, and bytes that it acknowledges.
     flight: u64,
     acked: u64,
-    begins_round: bool,
     /// It ends a recovery.
     ended: bool,
     /// It begins one.
@@ -67,7 +66,7 @@ impl<C: Controller> Sender<C> {
         debug_assert!(self.scoreboard.is_in_order(&self.detector), "no packet can be lost");
         self.reorder_at = Instant::MAX;
         let ecn = self.count_ecn(ack);
-        self.start_round_if_due();
+        let (cwnd_limited, slow_start_to) = self.growth(in_flight_before.0);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -77,6 +76,8 @@ impl<C: Controller> Sender<C> {
             ack_delay: self.ack_delay(now, ack, &newly),
             rate,
             in_flight_before,
+            cwnd_limited,
+            slow_start_to,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
@@ -117,13 +118,14 @@ impl<C: Controller> Sender<C> {
         let starts = self.begin_loss_episode(&lost);
         let repaired = if starts { None } else { self.respond_to_probe(repaired) };
         let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
-        let begins_round = self.start_round_if_due();
-        let mut cwnd_limited = self.is_limited();
+        let (mut cwnd_limited, mut slow_start_to) = self.growth(before.in_flight);
         if self.has_observers {
             let (flight, acked) = (before.in_flight, newly.bytes);
             let reduces = starts || ecn_event || repaired.is_some();
-            let observed = Observed { flight, acked, begins_round, ended, starts, reduces };
-            cwnd_limited = self.observe_acked(now, &observed);
+            let observed = Observed { flight, acked, ended, starts, reduces };
+            if let Some(is_validated) = self.observe_acked(now, &observed) {
+                (cwnd_limited, slow_start_to) = (is_validated, Bytes::ZERO);
+            }
         }
         let unreported = std::mem::take(&mut self.unreported);
         let feedback = Feedback {
@@ -144,6 +146,7 @@ impl<C: Controller> Sender<C> {
             rate,
             in_flight_before: Bytes(before.in_flight),
             cwnd_limited,
+            slow_start_to,
             received: &self.received,
             ..self.feedback()
         };
@@ -294,30 +297,40 @@ impl<C: Controller> Sender<C> {
         sample
     }
 
+    /// Passes single values on, so that `newly` stays in registers.
     #[inline(always)]
     fn ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
-        if self.needs.ack_delay { self.longest_ack_delay(now, ack, newly) } else { Duration::ZERO }
+        if !self.needs.ack_delay {
+            return Duration::ZERO;
+        }
+        let Some(newest) = &newly.newest else { return Duration::ZERO };
+        let oldest_at = newly.oldest_sent_at.unwrap_or(newest.sent_at);
+        self.longest_ack_delay(now, ack, newly.packets, (oldest_at, newest.sent_at))
     }
 
     /// The longest time for which the receiver may have held `ack`. QUIC's says it (RFC 9002 section
     /// 5.3). TCP's receiver sends one at once for `ack_every` packets, and beyond a gap (RFC 5681
     /// section 4.2). Otherwise its timer may have sent it, unless the next packet followed before
     /// the timer, which starts with the first packet, could expire.
+    #[cold]
     #[inline(never)]
-    fn longest_ack_delay(&self, now: Instant, ack: &Ack, newly: &Newly) -> Duration {
+    fn longest_ack_delay(
+        &self,
+        now: Instant,
+        ack: &Ack,
+        packets: u64,
+        (oldest_at, newest_at): (Instant, Instant),
+    ) -> Duration {
         let most = self.config.ack_delay;
         if self.config.profile == Profile::Quic {
             return ack.delay.min(most);
         }
-        let (Some(newest), Some(oldest_at)) = (newly.newest, newly.oldest_sent_at) else {
-            return Duration::ZERO;
-        };
         let next_at = self.scoreboard.base_sent_at().unwrap_or(now);
-        let is_full = newly.packets >= self.config.ack_every;
+        let is_full = packets >= self.config.ack_every;
         if is_full || !ack.ranges().is_empty() || next_at.since(oldest_at) < most {
             return Duration::ZERO;
         }
-        most.saturating_sub(newest.sent_at.since(oldest_at))
+        most.saturating_sub(newest_at.since(oldest_at))
     }
 
     #[inline(always)]
@@ -421,42 +434,51 @@ impl<C: Controller> Sender<C> {
         heard && self.needs.ecn != EcnUse::None && self.config.ecn && !self.ignores_marks()
     }
 
-    /// Passes an acknowledgement to the rules that observe it. Returns whether the window may grow.
+    /// Passes an acknowledgement to the rules that observe it. Returns whether the window may grow, if
+    /// one of them decides it.
     #[inline(never)]
-    fn observe_acked(&mut self, now: Instant, observed: &Observed) -> bool {
-        self.request_acks(observed.begins_round);
+    fn observe_acked(&mut self, now: Instant, observed: &Observed) -> Option<bool> {
+        self.request_acks();
         self.validate_acked(now, observed.acked, observed.ended);
         if observed.reduces {
             self.validate_congestion(now, observed.flight, observed.starts);
         }
-        self.may_grow(now)
+        self.is_validated(now)
     }
 
     /// Decides at the end of a round trip on a request for acknowledgements.
-    fn request_acks(&mut self, begins_round: bool) {
+    fn request_acks(&mut self) {
         let Some(requester) = &mut self.requester else { return };
         requester.on_feedback(self.largest_acked);
-        if begins_round {
+        if self.largest_acked >= self.round_end {
+            self.round_end = self.next_number;
             requester.on_round(self.limits.cwnd, self.config.mss, self.rtt.srtt);
         }
         self.config.ack_delay = requester.max_ack_delay();
     }
 
-    /// Whether the window has limited the sender in this round trip or the last.
+    /// Whether the window, or its pacing, limited the sender when it sent the newest acknowledged packet.
     #[inline(always)]
     pub(super) fn is_limited(&self) -> bool {
-        self.limited[0] || self.limited[1]
+        self.usage.is_filled(self.largest_acked) || self.usage.is_held(self.largest_acked)
     }
 
-    /// Starts a new round trip for `limited`, if it is due. Returns whether it is.
+    /// Whether the window limits the sender; if not, the window up to which slow start may grow:
+    /// [`Feedback::slow_start_to`]. `in_flight`: bytes in flight before an acknowledgement.
     #[inline(always)]
-    fn start_round_if_due(&mut self) -> bool {
-        let is_due = self.largest_acked >= self.limited_until;
-        if is_due {
-            self.limited = [false, self.limited[0]];
-            self.limited_until = self.next_number;
+    fn growth(&mut self, in_flight: u64) -> (bool, Bytes) {
+        if self.is_limited() { (true, Bytes::ZERO) } else { (false, self.slow_start_to(in_flight)) }
+    }
+
+    /// Twice the flight with TCP (Linux, `tcp_is_cwnd_limited`); RFC 9002 section 7.8 has no such
+    /// growth.
+    #[cold]
+    fn slow_start_to(&mut self, in_flight: u64) -> Bytes {
+        let (largest, next) = (self.largest_acked, self.next_number);
+        match self.config.profile {
+            Profile::Tcp => Bytes(self.usage.greatest_flight(largest, next, in_flight)) * 2,
+            Profile::Quic => Bytes::ZERO,
         }
-        is_due
     }
 
     /// The fields that every feedback has.
@@ -486,6 +508,8 @@ impl<C: Controller> Sender<C> {
             in_flight_before: Bytes(self.scoreboard.in_flight),
             in_flight: Bytes(self.scoreboard.in_flight),
             cwnd_limited: self.is_limited(),
+            cwnd_filled: self.usage.is_filled(self.largest_acked),
+            slow_start_to: Bytes::ZERO,
             largest_acked: self.largest_acked,
             next_number: self.next_number,
             received: &[],

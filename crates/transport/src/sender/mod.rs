@@ -13,6 +13,7 @@ use crate::recovery::{Episode, Reduced};
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 use crate::tail_probe::TailProbe;
+use crate::usage::Usage;
 use crate::window_tuning::Announced;
 use crate::wire::{Data, EcnCounts};
 
@@ -104,9 +105,9 @@ pub struct Sender<C> {
     counts: EcnCounts,
     /// CWR is due on the next new data (RFC 3168 section 6.1.2).
     cwr: bool,
-    /// Whether the window has limited the sender: in this round trip, and in the last.
-    limited: [bool; 2],
-    limited_until: u64,
+    usage: Usage,
+    /// Packet number that ends the current round trip; only for `requester`.
+    round_end: u64,
     /// The loss detector's timer.
     reorder_at: Instant,
     /// Last restart of the retransmission timer.
@@ -181,8 +182,8 @@ impl<C: Controller> Sender<C> {
             largest_acked: 0,
             counts: EcnCounts::default(),
             cwr: false,
-            limited: [false; 2],
-            limited_until: 0,
+            usage: Usage::default(),
+            round_end: 0,
             reorder_at: Instant::MAX,
             progress_at: Instant::ZERO,
             sent_at: Instant::ZERO,

@@ -62,6 +62,7 @@ impl<C: Controller> Sender<C> {
         // No loss remains that could start a new recovery.
         self.lost_end = 0;
         self.reduced.undo();
+        self.usage.undo();
         self.stats.undone_reductions += 1;
         true
     }

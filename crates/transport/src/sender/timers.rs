@@ -150,6 +150,7 @@ impl<C: Controller> Sender<C> {
         self.note_lost(&lost, true);
         if !mends {
             self.scoreboard.begin_recovery(&lost);
+            self.usage.begin_recovery(self.largest_acked);
         }
         self.unreported.bytes += lost.bytes;
         self.unreported.packets += lost.packets;

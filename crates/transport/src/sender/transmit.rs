@@ -117,7 +117,7 @@ impl<C: Controller> Sender<C> {
         let in_flight = self.scoreboard.in_flight;
         let is_full = in_flight + len > cwnd.0 && (in_flight > 0 || cwnd == Bytes::ZERO);
         if is_full {
-            self.limited[0] = true;
+            self.usage.fill(self.next_number);
             self.tso.end();
             self.pacer.note_wait(false);
         }
@@ -136,18 +136,29 @@ impl<C: Controller> Sender<C> {
         if next <= now {
             return self.begin_burst(now);
         }
-        self.limited[0] |= self.would_fill_window();
+        if self.would_fill_window() {
+            self.usage.hold(self.next_number);
+        }
         self.pacer.note_wait(true);
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
     }
 
-    /// Whether only this transport's pacing keeps the sender from filling its window. Such a sender
-    /// is not application-limited (RFC 9002 section 7.8). A controller that paces itself gives a
-    /// rate.
+    /// Whether only pacing keeps the sender from filling its window. Such a sender does not
+    /// underutilize the window (RFC 9002 section 7.8).
     fn would_fill_window(&self) -> bool {
-        let waiting = self.scoreboard.lost_bytes() + (self.written - self.offset);
-        self.limits.pacing == Pacing::Unpaced
-            && self.scoreboard.in_flight.saturating_add(waiting) >= self.limits.cwnd.0
+        let new = (self.written - self.offset).min(self.receive_room());
+        let waiting = self.scoreboard.lost_bytes().saturating_add(new);
+        self.fills_window(self.scoreboard.in_flight.saturating_add(waiting))
+    }
+
+    /// Whether the data in flight leave no room for a full packet in the window. A window below one
+    /// packet is full with any.
+    pub(super) fn has_full_window(&self) -> bool {
+        self.scoreboard.in_flight > 0 && self.fills_window(self.scoreboard.in_flight)
+    }
+
+    fn fills_window(&self, flight: u64) -> bool {
+        flight.saturating_add(self.config.mss.0) > self.cwnd().0
     }
 
     /// Length of the next new packet, limited by data and receive window.
@@ -166,6 +177,11 @@ impl<C: Controller> Sender<C> {
         self.probes = 0;
         self.tso.end();
         self.pacer.note_wait(false);
+        // A full window limits the sender without more data too (RFC 9002 section 7.8; Linux,
+        // `tcp_write_xmit`).
+        if self.has_full_window() {
+            self.usage.fill(self.next_number);
+        }
         // The handshake holds new data, and F-RTO lost segments.
         let is_held = self.waiting.is_some() || self.scoreboard.lost_bytes() > 0;
         if !is_held && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {

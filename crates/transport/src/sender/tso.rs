@@ -74,7 +74,9 @@ impl<C: Controller> Sender<C> {
         }
         let goal = self.burst_goal();
         if self.should_defer(now, goal) {
-            self.limited[0] |= self.window_room() < self.receive_room();
+            if self.window_room() < self.receive_room() {
+                self.usage.fill(self.next_number);
+            }
             return Some(Poll::Blocked);
         }
         let packets = goal.min(self.burst_quota());
@@ -160,7 +162,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Room in the receive window, in bytes.
-    fn receive_room(&self) -> u64 {
+    pub(super) fn receive_room(&self) -> u64 {
         let base = self.scoreboard.base_offset().unwrap_or(self.offset);
         self.config.window_limit().saturating_sub(self.offset - base)
     }

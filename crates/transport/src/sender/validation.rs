@@ -261,9 +261,7 @@ impl<C: Controller> Sender<C> {
     /// A packet has left. `resent`: the segment that it retransmits, and its length.
     pub(super) fn validate_use(&mut self, now: Instant, resent: Option<(u64, u64)>) {
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
-        let next = self.new_data();
-        let is_full = next > 0 && in_flight + next > cwnd;
-        let flags = (is_full || self.is_limited(), self.is_open());
+        let flags = (self.uses_window(in_flight), self.is_open());
         match self.validation.as_deref_mut() {
             Some(Validation::Linux(rule)) => {
                 let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
@@ -275,6 +273,18 @@ impl<C: Controller> Sender<C> {
             }
             None => {}
         }
+    }
+
+    /// Whether the window limits the sender, or leads slow start by less than `in_flight`
+    /// (`tcp_is_cwnd_limited`).
+    fn uses_window(&mut self, in_flight: u64) -> bool {
+        if self.has_full_window() || self.is_limited() {
+            return true;
+        }
+        let (largest, next, cwnd) = (self.largest_acked, self.next_number, self.limits.cwnd);
+        let flight = Bytes(self.usage.greatest_flight(largest, next, in_flight));
+        let ssthresh = self.controller.probe().ssthresh;
+        ssthresh.is_none_or(|ssthresh| cwnd < ssthresh) && cwnd < flight * 2
     }
 
     fn is_open(&self) -> bool {
@@ -313,12 +323,12 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether the window may grow.
-    pub(super) fn may_grow(&mut self, now: Instant) -> bool {
-        let (cwnd, is_limited) = (self.limits.cwnd.0, self.is_limited());
+    /// Whether the window may grow, if RFC 7661 decides it.
+    pub(super) fn is_validated(&mut self, now: Instant) -> Option<bool> {
+        let cwnd = self.limits.cwnd.0;
         match self.validation.as_deref_mut() {
-            Some(Validation::PipeAck(rule)) => rule.is_validated(now, cwnd),
-            Some(Validation::Linux(_)) | None => is_limited,
+            Some(Validation::PipeAck(rule)) => Some(rule.is_validated(now, cwnd)),
+            Some(Validation::Linux(_)) | None => None,
         }
     }
 

@@ -22,3 +22,4 @@ mod timers;
 mod transfer;
 mod validation;
 mod window_tuning;
+mod window_use;

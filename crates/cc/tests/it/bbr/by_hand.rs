@@ -5,7 +5,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::model::{MSS, Network, bbr};
 use super::{DELAY, RATE, at, ran};
-use crate::common::no_feedback;
+use crate::common::{build, no_feedback};
 
 /// The feedback of one acknowledgement for a flow with 100 packets in flight.
 fn feedback(delivered: u64, in_flight: u64) -> Feedback<'static> {
@@ -201,4 +201,36 @@ fn a_pause_made_by_pacing_is_not_idleness() {
     // Pacing would have released this one long before: the sender was idle, hence gain 1.
     net.controller.on_sent(second + DELAY, &sent(Duration::from_micros(50)));
     assert!(pacing(&net.controller) < RATE);
+}
+
+/// `bbr_set_cwnd`: the window grows by each packet as long as fewer than ten are delivered
+/// (`tp->delivered`, TCP_INIT_CWND), of whatever size.
+#[test]
+fn small_packets_do_not_prolong_the_first_growth() {
+    let (mut cc, small) = (build("bbr", 10, &[]), Bytes(100));
+    cc.on_handshake(Instant::ZERO, DELAY);
+    for number in 0..200 {
+        let begun = Instant::ZERO + DELAY * (number + 1);
+        cc.on_sent(
+            begun,
+            &Sent { number, bytes: small, app_limited: true, ..sent(Duration::ZERO) },
+        );
+        let sample = RateSample {
+            delivered: small,
+            number,
+            interval: DELAY,
+            prior_delivered: small * number,
+            app_limited: true,
+        };
+        let ack = Feedback {
+            acked: small,
+            delivered: small * (number + 1),
+            in_flight_before: small,
+            in_flight: Bytes::ZERO,
+            rate: Some(sample),
+            ..feedback(number, 0)
+        };
+        cc.on_feedback(begun + DELAY, &ack);
+    }
+    assert_eq!(cc.limits().cwnd, crate::common::MSS * 19);
 }

@@ -23,8 +23,9 @@ pub(crate) struct Path {
     pub(crate) ack_every: u32,
     /// Expected average window in packets.
     pub(crate) expected: f64,
-    /// Initial window and receive window, in packets. If they are equal, no slow start precedes the
-    /// first loss: it would end far above the steady windows, and its effect would last long.
+    /// Initial window and receive window, in packets. If they are equal, the flight is constant before
+    /// the first loss: after an unlimited slow start far above the steady windows, the effect would
+    /// last long. The window leads the flight by a factor of two, which some losses make up for.
     pub(crate) start_and_limit: (f64, f64),
     /// Number of losses to skip at first, and number of losses to measure.
     pub(crate) losses: (u64, u64),

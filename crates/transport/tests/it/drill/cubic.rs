@@ -7,7 +7,6 @@ use super::script::{Drill, Host, Script};
 /// `cubic-hystart-delay-min-rtt-jumps-downward.pkt`: a least round trip that falls does not end
 /// slow start.
 #[test]
-#[ignore = "growth when full"]
 fn hystart_delay_min_rtt_jumps_downward() {
     Script::new(200).on(&[Host::Linux]).run(|d| {
         d.write(28).sends(0..10).cwnd(10);
@@ -23,7 +22,6 @@ fn hystart_delay_min_rtt_jumps_downward() {
 /// `cubic-hystart-delay-rtt-jumps-upward.pkt`: nine samples above 1.125 least round trips end slow
 /// start at 36 packets (the order of `hystart_update` since Linux 5.16, 4e1fddc98d25).
 #[test]
-#[ignore = "growth when full, order of HyStart"]
 fn hystart_delay_rtt_jumps_upward() {
     Script::new(200).on(&[Host::Linux]).run(|d| {
         d.write(30).sends(0..10).cwnd(10);
@@ -57,7 +55,6 @@ fn fills(d: &mut Drill) {
 /// `cubic-bulk-166k.pkt`: after HyStart, the window grows by no more than a packet for two that are
 /// acknowledged. Without probes, as the script's host.
 #[test]
-#[ignore = "start of HyStart's rounds"]
 fn bulk_166k() {
     Script::new(100).on(&[Host::Linux]).run(|d| {
         d.cwnd(10).write(400).rest();

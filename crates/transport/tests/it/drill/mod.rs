@@ -8,9 +8,6 @@
 //!
 //! | reason | the difference |
 //! |---|---|
-//! | growth when full | a full window without a backlog, and slow start up to twice the flight, must grow (`tcp_is_cwnd_limited`) |
-//! | order of HyStart | a round must begin before the check (4e1fddc98d25) |
-//! | start of HyStart's rounds | Linux counts rounds from 16 packets on (`cubictcp_acked`) |
 //! | idle windows | no setting keeps an idle window as `tcp_slow_start_after_idle = 0` does |
 //! | NewReno without SACK | without SACK, no duplicate acknowledgement counts |
 //! | duplicates as deliveries | Linux counts a segment that DSACK reports as delivered once more |

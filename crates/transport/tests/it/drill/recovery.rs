@@ -300,7 +300,6 @@ fn rack_reo_timeout_retrans_failed() {
 /// The same script, its first part: after reordering by more than three packets, Linux lets the
 /// window grow by SACK too (`tcp_may_raise_cwnd`).
 #[test]
-#[ignore = "growth when full"]
 fn rack_reo_timeout_reordering() {
     Script::new(20).on(&[Host::Linux]).run(|d| {
         d.write(10).sends(0..10).after(20);

@@ -86,7 +86,6 @@ fn send_5pkt() {
 
 /// `slow-start-ack-per-2pkt-send-6pkt.pkt`: slow start grows up to twice the flight.
 #[test]
-#[ignore = "growth when full"]
 fn send_6pkt() {
     every(0).on(&[Host::Linux]).run(|d| {
         d.write(6).sends(0..6).cwnd(10);
@@ -98,7 +97,6 @@ fn send_6pkt() {
 
 /// `slow-start-app-limited-9-packets-out.pkt`: up to twice the flight of nine packets.
 #[test]
-#[ignore = "growth when full"]
 fn app_limited_9_packets_out() {
     every(100).on(&[Host::Linux]).run(|d| {
         d.write(9).sends(0..9).cwnd(10).after(100);
@@ -111,7 +109,6 @@ fn app_limited_9_packets_out() {
 /// `slow-start-app-limited.pkt`: a full window without a backlog limits the sender (RFC 9002
 /// section 7.8).
 #[test]
-#[ignore = "growth when full"]
 fn app_limited() {
     every(100).run(|d| {
         d.write(10).sends(0..10).cwnd(10).after(100);
@@ -124,7 +121,6 @@ fn app_limited() {
 /// `slow-start-after-idle.pkt`: 16 packets of 20 are more than half of the window, so it grows to
 /// 36. After 2 s it is the initial one. Linux sends half of it in one burst, and then waits.
 #[test]
-#[ignore = "growth when full"]
 fn after_idle() {
     let linux = Script::new(100).on(&[Host::Linux]);
     let linux = linux.config(|c| c.cwnd_validation = sojourn_transport::CwndValidation::Linux);

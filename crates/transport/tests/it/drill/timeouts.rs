@@ -22,7 +22,6 @@ fn fr_4pkt_fack_last_byte() {
 /// `cubic-rto-ss-ca-cwnd-bump.pkt`, its beginning: a probe in place of the earlier timeout, the
 /// timeout, and the threshold of CUBIC.
 #[test]
-#[ignore = "growth when full"]
 fn rto_ss_ca_cwnd_bump() {
     Script::new(100).run(|d| {
         d.write(1).sends([0]);
@@ -40,7 +39,6 @@ fn rto_ss_ca_cwnd_bump() {
 /// The same script to its end: slow start up to the threshold, and then a packet for each twenty
 /// that are acknowledged.
 #[test]
-#[ignore = "growth when full"]
 fn rto_ss_ca_cwnd_bump_growth() {
     Script::new(100).on(&[Host::Linux]).run(|d| {
         d.write(1).sends([0]);
