@@ -9,7 +9,7 @@
 //! columns: `event`, `now`, and fields of the events with their names; those of a [`RateSample`]
 //! begin with `rate_`. Amounts are bytes, times nanoseconds, rates bits per second. Lists have
 //! spaces between their members, and a [`Received`] colons between its fields. An empty field is
-//! zero, false or `None`; `min_rtt` is then unknown, and `cwnd_filled` as `cwnd_limited`.
+//! zero, false or `None`; `min_rtt` is then unknown.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -209,7 +209,6 @@ fn play(controller: &mut AnyController, row: &Row<'_>) -> Result<Instant, String
 fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> Result<(), String> {
     let received = row.list("received", received)?;
     let lost_numbers = row.list("lost_numbers", |text| text.parse().ok())?;
-    let filled = if row.text("cwnd_filled").is_some() { "cwnd_filled" } else { "cwnd_limited" };
     let feedback = Feedback {
         acked: row.bytes("acked")?,
         acked_packets: row.number("acked_packets")?,
@@ -234,7 +233,7 @@ fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> R
         in_flight_before: row.bytes("in_flight_before")?,
         in_flight: row.bytes("in_flight")?,
         cwnd_limited: row.switch("cwnd_limited")?,
-        cwnd_filled: row.switch(filled)?,
+        cwnd_filled: row.switch("cwnd_filled")?,
         slow_start_to: row.bytes("slow_start_to")?,
         largest_acked: row.number("largest_acked")?,
         next_number: row.number("next_number")?,
