@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, Protocol
 
+import vivace
 from inputs_queues import loads
 from inputs_tcp import bbr, cubic, marks, vegas
 from tables import each, markdown
@@ -167,6 +168,7 @@ def measure(small: bool) -> dict[str, Rows]:
             summary(pair, [row for row in inputs if row["pair"] == pair.name]) for pair in PAIRS
         ],
         "inputs": inputs,
+        "vivace": vivace.shares(small),
     }
 
 
