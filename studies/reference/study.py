@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, Protocol
 
+import vivace
 from inputs_media import FAST, SLOW, media
 from inputs_queues import loads
 from inputs_tcp import bbr, cubic, marks, vegas
@@ -79,8 +80,7 @@ def queue(
 ) -> list[Pair]:
     """Return a pair of a queue, and its proof if there is a cause."""
     pair = Pair(form, "queue", form, reference, inputs, cause)
-    changed = pair._replace(name=f"{form}_proof", reference=f"{pair.reference}, {proof}")
-    return [pair, changed._replace(cause="", is_proof=True)] if proof else [pair]
+    return proven(pair, proof) if proof else [pair]
 
 
 def controller(
@@ -93,6 +93,13 @@ def controller(
     """Return a pair of a controller, whose form is the first part of its name."""
     form = name.partition("_")[0]
     return Pair(name, "controller", form, reference, inputs, cause, tolerance=tolerance)
+
+
+def proven(pair: Pair, proof: str, tolerance: float = 0.0) -> list[Pair]:
+    """Return a pair, and its proof: the reference with rules of the form."""
+    changed = pair._replace(name=f"{pair.name}_proof", reference=f"{pair.reference}, {proof}")
+    tolerance = tolerance or pair.tolerance
+    return [pair, changed._replace(cause="", is_proof=True, tolerance=tolerance)]
 
 
 DUALPI2 = loads(flood="drop_on_overload=false", slow="k=4 step_thresh=5ms", light="target=1ms")
@@ -136,11 +143,14 @@ QUEUES = (
     ),
 )
 CONTROLLERS = (
-    controller(
-        "cubic_linux",
-        f"{LINUX}, tcp_cubic.c",
-        cubic("arithmetic=linux"),
-        "an exact cube root; Linux's is within 0.2 %",
+    *proven(
+        controller(
+            "cubic_linux",
+            f"{LINUX}, tcp_cubic.c",
+            cubic("arithmetic=linux"),
+            "an exact cube root; Linux's is within 0.2 %",
+        ),
+        "with an exact root",
     ),
     controller(
         "vegas_linux", f"{LINUX}, tcp_vegas.c", vegas("arithmetic=linux", "slow_start=every")
@@ -148,61 +158,69 @@ CONTROLLERS = (
     controller(
         "dctcp_linux", f"{LINUX}, tcp_dctcp.c", marks("arithmetic=linux", "window_end=linux")
     ),
-    controller(
-        "bbr",
-        f"{LINUX}, tcp_bbr.c",
-        bbr(),
-        "Linux enters PROBE_RTT at a tick of 4 ms, and rounds the bandwidth",
+    *proven(
+        controller(
+            "bbr",
+            f"{LINUX}, tcp_bbr.c",
+            bbr(),
+            "PROBE_RTT begins at a tick of 4 ms; a coarse bandwidth",
+        ),
+        "with ticks of 1 us",
+        0.03,
     ),
-    controller(
-        "bbr3",
-        "google/bbr 001a430b3ddb, tcp_bbr.c",
-        bbr(every_packet=True),
-        "Google's code checks the loss rate at each acknowledgement too, counts the next burst as "
-        "in flight, and has other gains of DRAIN and DOWN",
-        0.05,
+    *proven(
+        controller(
+            "bbr3",
+            "google/bbr 001a430b3ddb, tcp_bbr.c",
+            bbr(every_packet=True),
+            "losses at each acknowledgement; the next burst is in flight; gains of DRAIN and "
+            "DOWN; the handshake starts the clock of PROBE_RTT",
+            0.05,
+        ),
+        "with these rules of the draft",
     ),
-    controller(
-        "prague",
-        "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
-        marks("alpha_init=0.0625", "d=0", scalable=True),
-        "udp_prague has no slow start, grows by 1 ms of its rate after some round trips without a "
-        "mark, and its epochs last a smoothed round trip",
-        0.1,
+    *proven(
+        controller(
+            "prague",
+            "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
+            marks("alpha_init=0.0625", "d=0", scalable=True),
+            "epochs of at least a smoothed round trip; growth by 1 ms of the rate",
+            0.1,
+        ),
+        "with the draft's epochs and growth",
+        0.03,
     ),
 )
-
-
-def media_pairs(
-    form: str, reference: str, inputs: Mapping[str, Input], cause: str, proof: str
-) -> list[Pair]:
-    """Return a pair of a controller of media, and its proof, equal within 1 %."""
-    pair = controller(form, reference, inputs, cause, 0.01)
-    changed = pair._replace(name=f"{form}_proof", reference=f"{reference}, {proof}")
-    return [pair, changed._replace(cause="", is_proof=True)]
-
-
 OPTIONS = ("reduce_jitter=true", "conditional_loss=true", "reduce_undershoot=true")
 MEDIA = (
-    *media_pairs(
-        "nada",
-        "cisco/ns3-rmcat adb3f8e, nada-controller.cc",
-        media(SLOW),
-        "mean loss interval: the open one, losses of a round trip; update within a report",
+    *proven(
+        controller(
+            "nada",
+            "cisco/ns3-rmcat adb3f8e, nada-controller.cc",
+            media(SLOW),
+            "mean loss interval: the open one, losses of a round trip; update within a report",
+            0.01,
+        ),
         "with six rules of Sojourn",
     ),
-    *media_pairs(
-        "scream",
-        "EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp",
-        media(FAST, "mss=1200", *OPTIONS, marks=True),
-        "the draft: back-off by delay, losses within a round trip, smoothed RTT, media rate",
+    *proven(
+        controller(
+            "scream",
+            "EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp",
+            media(FAST, "mss=1200", *OPTIONS, marks=True),
+            "the draft: back-off by delay, losses within a round trip, smoothed RTT, media rate",
+            0.01,
+        ),
         "with twelve rules of the draft",
     ),
-    *media_pairs(
-        "gcc",
-        "webrtc-mirror/webrtc 3710345e71ad, goog_cc",
-        media(SLOW._replace(report_us=50_000)),
-        "the draft: gains of the threshold, filter, deviation of the capacity, losses",
+    *proven(
+        controller(
+            "gcc",
+            "webrtc-mirror/webrtc 3710345e71ad, goog_cc",
+            media(SLOW._replace(report_us=50_000)),
+            "the draft: gains of the threshold, filter, deviation of the capacity, losses",
+            0.01,
+        ),
         "with twelve rules of the draft, by delay only",
     ),
 )
@@ -220,6 +238,7 @@ def measure(small: bool) -> dict[str, Rows]:
             summary(pair, [row for row in inputs if row["pair"] == pair.name]) for pair in PAIRS
         ],
         "inputs": inputs,
+        "vivace": vivace.shares(small),
     }
 
 
