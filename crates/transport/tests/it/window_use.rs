@@ -19,8 +19,10 @@ impl Flow {
     fn new(name: &str, config: Config) -> Flow {
         let algorithm = sojourn_cc::find(name).expect("a registered controller");
         let mut params = Params::defaults(algorithm.info.params);
-        // Linux's windows are whole packets.
-        let _ = params.set(algorithm.info.params, "arithmetic", Value::Choice("linux".into()));
+        if CONTROLLERS.contains(&name) {
+            // Linux's windows are whole packets.
+            let _ = params.set(algorithm.info.params, "arithmetic", Value::Choice("linux".into()));
+        }
         let controller = (algorithm.build)(&Setup {
             mss: config.mss,
             initial_window: config.mss * 10,
