@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 COLUMNS = "time_ns,flow,size,ecn"
+LABELS = ",dscp,source,destination"
+# CS0, CS1, AF41, EF, LE: the codepoints of flows with labels, in turn.
+DSCPS = (0, 8, 34, 46, 1)
 
 # ECN fields of arrivals, as weights of Not-ECT, ECT(1), ECT(0) and CE.
 PLAIN, CLASSIC, SCALABLE, MIXED = (1, 0, 0, 0), (1, 0, 3, 0), (0, 1, 0, 0), (4, 4, 4, 1)
@@ -25,18 +28,20 @@ class Load(NamedTuple):
     flows: int = 8
     sizes: tuple[int, int] = (64, 1514)
     settings: tuple[str, ...] = ()
+    is_labelled: bool = False
+    """Whether flows have codepoints, and share seven sources and three destinations."""
 
     def events(self, count: int) -> Iterator[str]:
         """Yield the columns and so many events as CSV; a longer series begins as a shorter one."""
         draw = random.Random(self.seed).random
         weights = [sum(self.ecn[: place + 1]) / sum(self.ecn) for place in range(4)]
-        yield COLUMNS
+        yield COLUMNS + LABELS * self.is_labelled
         # Some code takes a time of zero for none.
         arrival = departure = 1_000_000
         left = 0
         for _ in range(count):
             if arrival > departure:
-                yield f"{departure},,,"
+                yield f"{departure},,,{',,,' * self.is_labelled}"
                 phase = int(departure / 1e9 / self.phase_s)
                 departure += int(draw() * 2 * self.gap_ns)
                 if int(departure / 1e9 / self.phase_s) > phase:
@@ -47,7 +52,8 @@ class Load(NamedTuple):
             size = self.sizes[0] + int(draw() * (self.sizes[1] - self.sizes[0] + 1))
             field = draw()
             ecn = next(place for place, most in enumerate(weights) if field < most)
-            yield f"{arrival},{flow},{size},{ecn}"
+            labels = f",{DSCPS[flow % 5]},{flow % 7},{flow % 3}" * self.is_labelled
+            yield f"{arrival},{flow},{size},{ecn}{labels}"
             left = (left or self.burst) - 1
             if not left:
                 load = self.loads[int(arrival / 1e9 / self.phase_s) % len(self.loads)]

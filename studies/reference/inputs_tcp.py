@@ -24,8 +24,8 @@ COLUMNS = (
     "event,now,acked,acked_packets,lost,lost_packets,lost_numbers,ce_packets,ect0_packets,"
     "ect1_packets,loss_event,ecn_event,in_recovery,after_timeout,rtt,srtt,min_rtt,rate_delivered,"
     "rate_number,rate_interval,rate_prior_delivered,rate_app_limited,delivered,in_flight_before,"
-    "in_flight,cwnd_limited,largest_acked,next_number,number,bytes,retransmission,app_limited,"
-    "idle,rto"
+    "in_flight,cwnd_limited,cwnd_filled,largest_acked,next_number,number,bytes,retransmission,"
+    "app_limited,idle,rto"
 )
 
 
@@ -297,6 +297,7 @@ def feedback(
         "in_flight_before": MSS * before,
         "in_flight": MSS * len(sender.flight),
         "cwnd_limited": int(sender.limited_until == 0),
+        "cwnd_filled": int(sender.limited_until == 0),
         "largest_acked": sender.largest,
         "next_number": sender.next_number,
     }

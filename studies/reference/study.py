@@ -11,6 +11,8 @@ reference's outputs in FOLDER, one file `INPUT.csv` for each input.
 
 import argparse
 import csv
+import functools
+import json
 import subprocess
 import sys
 import zlib
@@ -20,6 +22,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple, Protocol
 
+import vivace
+from inputs_media import FAST, SLOW, media
 from inputs_queues import loads
 from inputs_tcp import bbr, cubic, marks, vegas
 from tables import each, markdown
@@ -60,8 +64,10 @@ class Pair(NamedTuple):
     reference: str
     """Repository, revision and file."""
     inputs: Mapping[str, Input]
-    cause: str = "nothing differs"
+    cause: str
     """Which rule differs."""
+    is_proof: bool = False
+    """Whether the reference has the form's own rule there: the rest must be equal."""
     tolerance: float = 0.0
     """Difference of equal numbers: of a packet, or of a kernel's coarse rates."""
 
@@ -70,10 +76,11 @@ LINUX = "Linux 6.12.117"
 
 
 def queue(
-    form: str, reference: str, inputs: Mapping[str, Input], cause: str = "", *, name: str = ""
-) -> Pair:
-    """Return a pair of a queue."""
-    return Pair(name or form, "queue", form, reference, inputs, cause or "nothing differs")
+    form: str, reference: str, inputs: Mapping[str, Input], cause: str = "", *, proof: str = ""
+) -> list[Pair]:
+    """Return a pair of a queue, and its proof if there is a cause."""
+    pair = Pair(form, "queue", form, reference, inputs, cause)
+    return proven(pair, proof) if proof else [pair]
 
 
 def controller(
@@ -85,46 +92,65 @@ def controller(
 ) -> Pair:
     """Return a pair of a controller, whose form is the first part of its name."""
     form = name.partition("_")[0]
-    return Pair(name, "controller", form, reference, inputs, cause or "nothing differs", tolerance)
+    return Pair(name, "controller", form, reference, inputs, cause, tolerance=tolerance)
 
 
+def proven(pair: Pair, proof: str, tolerance: float = 0.0) -> list[Pair]:
+    """Return a pair, and its proof: the reference with rules of the form."""
+    changed = pair._replace(name=f"{pair.name}_proof", reference=f"{pair.reference}, {proof}")
+    tolerance = tolerance or pair.tolerance
+    return [pair, changed._replace(cause="", is_proof=True, tolerance=tolerance)]
+
+
+DUALPI2 = loads(flood="drop_on_overload=false", slow="k=4 step_thresh=5ms", light="target=1ms")
+PIE = loads(
+    "ecn=true",
+    bursts="bytemode=true",
+    light="dq_rate_estimator=true",
+    slow="dq_rate_estimator=true",
+)
+RED = {
+    name: load._replace(sizes=(1514, 1514))
+    for name, load in loads("ecn=true", "unit=bytes", "w_q=0.001953125", "bandwidth=40Mbit").items()
+}
 SHAPED = "bandwidth=25Mbit"
 CAKE = loads("diffserv=besteffort", overload=SHAPED, bursts=SHAPED, flows=f"{SHAPED} ingress=true")
 
 QUEUES = (
-    queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", loads()),
-    queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
-    queue(
-        "pie_linux",
-        f"{LINUX}, sch_pie.c",
-        loads(
-            "ecn=true",
-            bursts="bytemode=true",
-            light="dq_rate_estimator=true",
-            slow="dq_rate_estimator=true",
-        ),
-    ),
-    queue(
+    *queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", DUALPI2),
+    *queue("fq_codel", f"{LINUX}, sch_fq_codel.c", loads(light="ecn=false", slow="flows=16")),
+    *queue("pie_linux", f"{LINUX}, sch_pie.c", PIE),
+    *queue(
         "codel",
         f"{LINUX}, sch_codel.c",
         loads("ecn=true", slow="ce_threshold=2ms"),
-        "count, first drop, square root and clock of RFC 8289",
+        "RFC 8289: count, first drop, square root, clock",
+        proof="with these rules",
     ),
-    queue(
-        "codel",
-        f"{LINUX}, sch_codel.c with these rules of the RFC",
-        loads("ecn=true", slow="ce_threshold=2ms"),
-        name="codel_rfc",
+    *queue(
+        "cake",
+        f"{LINUX}, sch_cake.c",
+        CAKE,
+        "the longest queue of a full buffer",
+        proof="with a search",
     ),
-    queue("cake", f"{LINUX}, sch_cake.c", CAKE, "the longest queue of a full buffer"),
-    queue("cake", f"{LINUX}, sch_cake.c with a search for it", CAKE, name="cake_longest"),
+    *queue(
+        "red",
+        f"{LINUX}, sch_red.c",
+        RED,
+        "average of an idle queue; random numbers",
+        proof="with the paper's average",
+    ),
 )
 CONTROLLERS = (
-    controller(
-        "cubic_linux",
-        f"{LINUX}, tcp_cubic.c",
-        cubic("arithmetic=linux"),
-        "an exact cube root; Linux's is within 0.2 %",
+    *proven(
+        controller(
+            "cubic_linux",
+            f"{LINUX}, tcp_cubic.c",
+            cubic("arithmetic=linux"),
+            "an exact cube root; Linux's is within 0.2 %",
+        ),
+        "with an exact root",
     ),
     controller(
         "vegas_linux", f"{LINUX}, tcp_vegas.c", vegas("arithmetic=linux", "slow_start=every")
@@ -132,48 +158,95 @@ CONTROLLERS = (
     controller(
         "dctcp_linux", f"{LINUX}, tcp_dctcp.c", marks("arithmetic=linux", "window_end=linux")
     ),
-    controller(
-        "bbr",
-        f"{LINUX}, tcp_bbr.c",
-        bbr(),
-        "Linux enters PROBE_RTT at a tick of 4 ms, and rounds the bandwidth",
+    *proven(
+        controller(
+            "bbr",
+            f"{LINUX}, tcp_bbr.c",
+            bbr(),
+            "PROBE_RTT begins at a tick of 4 ms; a coarse bandwidth",
+        ),
+        "with ticks of 1 us",
+        0.03,
     ),
-    controller(
-        "bbr3",
-        "google/bbr 001a430b3ddb, tcp_bbr.c",
-        bbr(every_packet=True),
-        "Google's code checks the loss rate at each acknowledgement too, counts the next burst as "
-        "in flight, and has other gains of DRAIN and DOWN",
-        0.05,
+    *proven(
+        controller(
+            "bbr3",
+            "google/bbr 001a430b3ddb, tcp_bbr.c",
+            bbr(every_packet=True),
+            "losses at each acknowledgement; the next burst is in flight; gains of DRAIN and "
+            "DOWN; the handshake starts the clock of PROBE_RTT",
+            0.05,
+        ),
+        "with these rules of the draft",
     ),
-    controller(
-        "prague",
-        "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
-        marks("alpha_init=0.0625", "d=0", scalable=True),
-        "udp_prague has no slow start, grows by 1 ms of its rate after some round trips without a "
-        "mark, and its epochs last a smoothed round trip",
-        0.1,
+    *proven(
+        controller(
+            "prague",
+            "L4STeam/udp_prague e8e343533a7c, prague_cc.cpp",
+            marks("alpha_init=0.0625", "d=0", scalable=True),
+            "epochs of at least a smoothed round trip; growth by 1 ms of the rate",
+            0.1,
+        ),
+        "with the draft's epochs and growth",
+        0.03,
     ),
 )
-PAIRS = (*QUEUES, *CONTROLLERS)
+OPTIONS = ("reduce_jitter=true", "conditional_loss=true", "reduce_undershoot=true")
+MEDIA = (
+    *proven(
+        controller(
+            "nada",
+            "cisco/ns3-rmcat adb3f8e, nada-controller.cc",
+            media(SLOW),
+            "mean loss interval: the open one, losses of a round trip; update within a report",
+            0.01,
+        ),
+        "with six rules of Sojourn",
+    ),
+    *proven(
+        controller(
+            "scream",
+            "EricssonResearch/scream c8f84c3, ScreamV2Tx.cpp",
+            media(FAST, "mss=1200", *OPTIONS, marks=True),
+            "the draft: back-off by delay, losses within a round trip, smoothed RTT, media rate",
+            0.01,
+        ),
+        "with twelve rules of the draft",
+    ),
+    *proven(
+        controller(
+            "gcc",
+            "webrtc-mirror/webrtc 3710345e71ad, goog_cc",
+            media(SLOW._replace(report_us=50_000)),
+            "the draft: gains of the threshold, filter, deviation of the capacity, losses",
+            0.01,
+        ),
+        "with twelve rules of the draft, by delay only",
+    ),
+)
+PAIRS = (*QUEUES, *CONTROLLERS, *MEDIA)
 
 
 def measure(small: bool) -> dict[str, Rows]:
     """Replay all inputs of all pairs, and compare the outputs with those of `data`."""
     cases = [(pair, name) for pair in PAIRS for name in pair.inputs]
+    for kind in {pair.kind for pair in PAIRS}:
+        program(kind)
     inputs = each(lambda case: compared(*case, small), cases)
     return {
         "pairs": [
             summary(pair, [row for row in inputs if row["pair"] == pair.name]) for pair in PAIRS
         ],
         "inputs": inputs,
+        "vivace": vivace.shares(small),
     }
 
 
 def answer(tables: dict[str, Rows]) -> str:
-    """Return a row for each pair."""
+    """Return a row for each pair, without proofs."""
     head = ["form", "reference", "inputs", "events", "equal", "greatest difference", "cause"]
-    return markdown([head, *([row[key] for key in head] for row in tables["pairs"])])
+    rows = [row for row in tables["pairs"] if not row["is_proof"]]
+    return markdown([head, *([row[key] for key in head] for row in rows)])
 
 
 def compared(pair: Pair, name: str, small: bool) -> Row:
@@ -208,26 +281,35 @@ def summary(pair: Pair, inputs: Rows) -> Row:
         "reference": pair.reference,
         "inputs": len(inputs),
         "events": sum(row["events"] for row in inputs),
-        "equal": "all" if equal == rows else f"{equal} of {rows} rows",
+        "equal": "all" if equal == rows else f"{equal} of {rows}",
         "greatest difference": shown if worst["difference"] else "0",
         "cause": pair.cause,
+        "is_proof": pair.is_proof,
     }
 
 
 def replayed(pair: Pair, name: str, count: int) -> Rows:
     """Return the output of Sojourn's form."""
     given = pair.inputs[name]
-    crate = {"queue": "queue", "controller": "cc"}[pair.kind]
-    line = ["cargo", "run", "--quiet", "-p", f"sojourn-{crate}", "--example", f"replay_{pair.kind}"]
     done = subprocess.run(
-        [*line, "--", pair.form, *given.settings],
+        [program(pair.kind), pair.form, *given.settings],
         input="\n".join(given.events(count)),
-        cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
     return list(csv.DictReader(done.stdout.splitlines()))
+
+
+@functools.cache
+def program(kind: str) -> str:
+    """Build the example that replays events, and return its path."""
+    line = ["cargo", "build", "--quiet", "--message-format=json-render-diagnostics"]
+    line += ["-p", {"queue": "sojourn-queue", "controller": "sojourn-cc"}[kind]]
+    line += ["--example", f"replay_{kind}"]
+    done = subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    built = [json.loads(message).get("executable") for message in done.stdout.splitlines()]
+    return next(path for path in built if path)
 
 
 def fates(output: Rows, count: int) -> Rows:
@@ -258,7 +340,8 @@ def states(output: Rows, _count: int) -> Rows:
     """Take each n-th state, and since the one before the means and how often the window fell."""
     columns = [name for name in output[0] if name not in ("now", "phase")]
     numbers = [{name: float(row[name] or 0) for name in columns} for row in output]
-    fell = [0, *(after["cwnd"] < 0.999 * before["cwnd"] for before, after in pairwise(numbers))]
+    windows = [row.get("cwnd", 0.0) for row in numbers]
+    fell = [0, *(after < 0.999 * before for before, after in pairwise(windows))]
     return [
         {name: f"{value:.7g}" for name, value in (*numbers[end - 1].items(), *since.items())}
         for end in range(NTH, len(numbers) + 1, NTH)
@@ -284,7 +367,7 @@ def difference_of_fates(own: Rows, other: Rows) -> Row:
     for name in ("delivered", "dropped", "marked"):
         mine, its = (sum(int(row[name]) for row in rows) for rows in (own, other))
         sums |= {name: mine, f"{name}_reference": its}
-        found.append((abs(mine - its) / max(its, 1), name))
+        found.append((abs(mine - its) / max(its, 100), name))
     most, of = max(found)
     return {**sums, "difference": round(most, 6), "of": of}
 

@@ -160,10 +160,6 @@ impl<'a> Row<'a> {
         self.cells.get(*place).copied().filter(|text| !text.is_empty())
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.columns.contains_key(name)
-    }
-
     fn optional<T: FromStr>(&self, name: &str) -> Result<Option<T>, String> {
         let parse = |text: &str| text.parse().map_err(|_| format!("`{name}` is `{text}`"));
         self.text(name).map(parse).transpose()
@@ -213,8 +209,6 @@ fn play(controller: &mut AnyController, row: &Row<'_>) -> Result<Instant, String
 fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> Result<(), String> {
     let received = row.list("received", received)?;
     let lost_numbers = row.list("lost_numbers", |text| text.parse().ok())?;
-    // A flight that limits the sender fills the window, unless the file says that pacing limits it.
-    let filled = if row.has("cwnd_filled") { "cwnd_filled" } else { "cwnd_limited" };
     let feedback = Feedback {
         acked: row.bytes("acked")?,
         acked_packets: row.number("acked_packets")?,
@@ -239,7 +233,7 @@ fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> R
         in_flight_before: row.bytes("in_flight_before")?,
         in_flight: row.bytes("in_flight")?,
         cwnd_limited: row.switch("cwnd_limited")?,
-        cwnd_filled: row.switch(filled)?,
+        cwnd_filled: row.switch("cwnd_filled")?,
         slow_start_to: row.bytes("slow_start_to")?,
         largest_acked: row.number("largest_acked")?,
         next_number: row.number("next_number")?,

@@ -118,8 +118,6 @@ struct Detection {
     delay: bool,
     /// Length of a train that ends slow start, in minimum RTTs.
     train_rtts: f64,
-    /// Rounds begin from [`LOW_WINDOW`] on only.
-    skips_low_windows: bool,
 }
 
 impl Detection {
@@ -130,12 +128,11 @@ impl Detection {
             train: detect != "delay",
             delay: detect != "train",
             train_rtts: setup.params.number("hystart_train") * spread,
-            skips_low_windows: setup.params.choice("arithmetic") == "linux",
         }
     }
 }
 
-/// HyStart as in Linux since 5.16 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
+/// HyStart as in Linux since 6.14 (`hystart_update` in tcp_cubic.c), after Ha and Rhee, "Taming
 /// the elephants", 2008.
 ///
 /// Deviation (Linux `hystart_update`): `delay_min` is the connection's minimum round-trip time.
@@ -169,13 +166,8 @@ impl Hystart {
     fn observe(&mut self, now: Instant, feedback: &Feedback<'_>, window: &mut Window) {
         // Without a sample, Linux does not call `hystart_update` (`cubictcp_acked`).
         let Some(rtt) = feedback.rtt else { return };
-        let is_low = window.cwnd < window.mss * LOW_WINDOW;
-        // Deviation (Linux `cubictcp_acked`): rounds follow each other from the first packet on, as in
-        // Ha and Rhee and in Linux before 5.16. Since then, the first one begins with the window of 16
-        // packets, often in the middle of a train; with `arithmetic = "linux"` it does here too.
-        if self.found || is_low && self.detection.skips_low_windows {
-            return;
-        }
+        // Rounds follow each other from the first packet on (Linux 6.14, commit 25c1a9ca53db). From 5.16
+        // to 6.13 the first one began with the window of 16 packets, often in the middle of a train.
         // Begin the round before the check: the ACK that ends a round is the first of the next
         // one (Linux 5.16, commit 4e1fddc98d25). Before, it ended a train of a whole round trip.
         if self.round.ended(feedback) {
@@ -184,9 +176,11 @@ impl Hystart {
             self.curr_rtt = Duration::MAX;
             self.samples = 0;
         }
-        self.found = !is_low && self.exit_found(now, rtt, feedback, window.cwnd);
-        if self.found {
-            window.ssthresh = window.cwnd;
+        if !self.found && window.cwnd >= window.mss * LOW_WINDOW {
+            self.found = self.exit_found(now, rtt, feedback, window.cwnd);
+            if self.found {
+                window.ssthresh = window.cwnd;
+            }
         }
     }
 

@@ -263,7 +263,7 @@ impl Vegas {
     /// `tcp_current_ssthresh`.
     fn remember_window(&mut self) {
         let w = &mut self.window;
-        w.ssthresh = w.ssthresh.max(w.cwnd * 3 / 4);
+        w.ssthresh = w.ssthresh.max(self.arithmetic.remembered(w));
     }
 
     fn compared(&self, base: Duration, rtt: Duration) -> Comparison {

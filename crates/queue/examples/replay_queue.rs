@@ -1,14 +1,15 @@
 //! Replays events through a queue, and prints the fate of every packet.
 //!
 //! Events come from standard input as CSV, in the order of time. An event with a size is an
-//! arrival; the others are dequeues. `ecn` is the ECN field, 0 to 3. The output has a row for each
-//! packet that left: the number of the event, that of the packet in the order of arrivals, and its
-//! ECN field on departure, which is empty if the packet was dropped.
+//! arrival; the others are dequeues. `ecn` is the ECN field, 0 to 3. The labels of a flow may follow:
+//! `dscp`, `source` and `destination`. The output has a row for each packet that left: the number of
+//! the event, that of the packet in the order of arrivals, and its ECN field on departure, which is
+//! empty if the packet was dropped.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufWriter, Write};
 
-use sojourn_queue::{AnyQueue, Discipline, Limit, Packet, Queue, Setup, find};
+use sojourn_queue::{AnyQueue, Discipline, FlowLabels, Limit, Packet, Queue, Setup, find};
 use sojourn_units::{Bytes, Ecn, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -16,6 +17,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const USAGE: &str =
     "replay_queue NAME [limit=PACKETS] [mtu=SIZE] [seed=NUMBER] [PARAMETER=VALUE]...";
 const COLUMNS: &str = "time_ns,flow,size,ecn";
+const LABELS: &str = ",dscp,source,destination";
 
 #[derive(Clone, Copy, Debug)]
 struct Numbered {
@@ -58,8 +60,9 @@ fn main() -> Outcome<()> {
     };
     let mut queue = build(&name, words)?;
     let mut lines = io::stdin().lock().lines();
-    if lines.next().transpose()?.as_deref() != Some(COLUMNS) {
-        return Err(format!("the first line must be {COLUMNS}").into());
+    let head = lines.next().transpose()?.unwrap_or_default();
+    if head != COLUMNS && head != format!("{COLUMNS}{LABELS}") {
+        return Err(format!("the first line must be {COLUMNS}, and may go on {LABELS}").into());
     }
     let mut out = BufWriter::new(io::stdout().lock());
     writeln!(out, "event,packet,ecn")?;
@@ -67,7 +70,10 @@ fn main() -> Outcome<()> {
     for (event, line) in lines.enumerate() {
         let line = line?;
         let (now, packet) = parse(&line, arrived).ok_or_else(|| format!("no event: {line}"))?;
-        arrived += u64::from(packet.is_some());
+        if let Some(packet) = packet {
+            arrived += 1;
+            labels(&line).into_iter().for_each(|labels| queue.label_flow(packet.flow, labels));
+        }
         for (packet, left) in replay(&mut queue, now, packet) {
             let ecn = left.map(|ecn| (ecn as u8).to_string()).unwrap_or_default();
             writeln!(out, "{event},{packet},{ecn}")?;
@@ -110,6 +116,14 @@ fn parse(line: &str, number: u64) -> Option<(Instant, Option<Numbered>)> {
     let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn.parse::<usize>().ok()? & 3];
     let (flow, size) = (flow.parse().ok()?, Bytes(size.parse().ok()?));
     Some((now, Some(Numbered { number, flow, size, ecn, enqueued_at: now })))
+}
+
+/// The labels of a packet's flow, if the event has them.
+fn labels(line: &str) -> Option<FlowLabels> {
+    let mut cells = line.split(',').skip(4).map(str::parse);
+    let mut next = || cells.next()?.ok();
+    let [dscp, source, destination] = [next()?, next()?, next()?];
+    Some(FlowLabels { dscp: u8::try_from(dscp).ok()?, source, destination })
 }
 
 /// Performs an event. Returns the packets that left, with their ECN fields unless dropped.

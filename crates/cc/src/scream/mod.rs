@@ -40,6 +40,8 @@ const MOST_BPS: f64 = 1e15;
 /// The SCReAM v2 controller.
 pub struct Scream {
     config: Config,
+    /// Time of the first event; all other times are relative to it.
+    began: Option<Instant>,
     /// Reference window, and its inflection point, in bytes.
     ref_wnd: f64,
     ref_wnd_i: f64,
@@ -106,6 +108,7 @@ impl Scream {
     pub fn new(setup: &Setup) -> Scream {
         let config = Config::new(setup);
         Scream {
+            began: None,
             ref_wnd: config.min_ref_wnd,
             ref_wnd_i: 1.0,
             ref_wnd_i_update_allowed: true,
@@ -126,6 +129,12 @@ impl Scream {
             acked: AckedRate::default(),
             config,
         }
+    }
+
+    /// The time since the first event, as in EricssonResearch/scream (`getTimeInNtp`): a flow that
+    /// begins late has no long time without congestion behind it.
+    fn elapsed(&mut self, now: Instant) -> Instant {
+        Instant::ZERO + now.since(*self.began.get_or_insert(now))
     }
 
     /// The smaller of the virtual and the smoothed round-trip time.
@@ -275,12 +284,14 @@ impl Controller for Scream {
     }
 
     fn on_frame(&mut self, now: Instant, frame: &Frame) {
+        let now = self.elapsed(now);
         self.acked.frame = frame.interval.as_secs_f64();
         self.media.on_frame(frame);
         self.media.update(now, self.ref_wnd, self.srtt, &self.config);
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        let now = self.elapsed(now);
         if feedback.srtt.0 > 0 {
             self.srtt = feedback.srtt.as_secs_f64().max(LEAST_RTT);
         }
@@ -310,6 +321,7 @@ impl Controller for Scream {
     /// Deviation (draft-ietf-ccwg-rfc8298bis-screamv2-01): a second without a report is a loss of
     /// all packets, with `conditional_loss` too; the draft has no timeout.
     fn on_timeout(&mut self, now: Instant, _in_flight: Bytes) {
+        let now = self.elapsed(now);
         (self.loss_detected, self.lost_in_round) = (true, true);
         let scale = self.scale();
         self.reduce(now, scale);

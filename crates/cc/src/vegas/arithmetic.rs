@@ -103,6 +103,15 @@ impl Arithmetic {
         }
     }
 
+    /// Three quarters of the window (`tcp_current_ssthresh`).
+    pub(super) fn remembered(self, window: &Window) -> Bytes {
+        let packets = window.packets();
+        match self {
+            Arithmetic::Exact => window.cwnd * 3 / 4,
+            Arithmetic::Linux => window.mss * (packets / 2 + packets / 4),
+        }
+    }
+
     /// Half of the window.
     pub(super) fn halved(self, window: &Window) -> Bytes {
         match self {

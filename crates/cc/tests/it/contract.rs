@@ -290,6 +290,43 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// SCReAM's sender subtracts the time of its start (EricssonResearch/scream, `getTimeInNtp`):
+    /// a call that begins later has the same rates.
+    #[test]
+    fn every_controller_of_media_decides_the_same_at_a_later_time(
+        story in prop::collection::vec(operation(), 1..200),
+        draws: u64,
+    ) {
+        for algorithm in sojourn_cc::all().iter().filter(|a| a.info.needs.media) {
+            let declared = algorithm.info.params;
+            for params in [Params::defaults(declared), draw_params(declared, draws)] {
+                shifts(algorithm, &params, &story)?;
+            }
+        }
+    }
+}
+
+fn shifts(
+    algorithm: &Algorithm,
+    params: &Params,
+    story: &[Operation],
+) -> Result<(), TestCaseError> {
+    let name = algorithm.info.name;
+    let (mut early, mut late) =
+        (Run::new(algorithm, params.clone()), Run::new(algorithm, params.clone()));
+    late.now += Duration::from_secs(1_000);
+    for operation in story {
+        early.apply(operation);
+        late.apply(operation);
+        prop_assert_eq!(early.cc.limits(), late.cc.limits(), "{}", name);
+        prop_assert_eq!(early.cc.target(), late.cc.target(), "{}", name);
+    }
+    Ok(())
+}
+
 fn survives(
     algorithm: &Algorithm,
     params: &Params,

@@ -157,6 +157,25 @@ fn a_small_window_is_not_judged() {
     }
 }
 
+/// Linux since 6.14 (commit 25c1a9ca53db, "fix incorrect HyStart round start detection"): rounds
+/// follow each other below 16 packets too, so that a train counts from the first acknowledgement of
+/// its round, and not from the one that makes the window 16 packets. At 3 ms it ends slow start
+/// after (3 + 1) / 2 = 2 ms.
+#[test]
+fn a_train_counts_from_its_round_s_begin_below_the_low_window() {
+    for arithmetic in ["exact", "linux"] {
+        let params = [("slow_start", choice("hystart")), ("arithmetic", choice(arithmetic))];
+        let cc = build_over(false, "cubic", 10, &params);
+        let mut c = Driver::new(cc, Duration::from_millis(3));
+        c.spacing = Some(Duration::from_micros(300));
+        let ended = (1..=20).find(|_| {
+            c.ack(|_| {});
+            left_slow_start(&c)
+        });
+        assert_eq!(ended, Some(8), "{arithmetic}");
+    }
+}
+
 /// Threshold min_rtt/8 within 4 ms and 16 ms, checked from the ninth sample of a round on:
 /// 100 ms allows 12.5 ms, 16 ms allows 4 ms, 400 ms allows 16 ms.
 #[test]

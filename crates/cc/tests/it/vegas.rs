@@ -195,3 +195,13 @@ fn linux_halves_whole_packets() {
     d.cc.on_timeout(now, MSS * 3);
     assert_eq!(d.cc.probe().ssthresh, Some(MSS * 6));
 }
+
+/// Linux `tcp_current_ssthresh`: half and a quarter of the window, each in whole packets.
+#[test]
+fn linux_remembers_whole_packets() {
+    let mut d = linux(3, BASE);
+    while d.packets() < 7 {
+        d.round();
+    }
+    assert_eq!((d.packets(), d.cc.probe().ssthresh), (7, Some(MSS * 4)));
+}

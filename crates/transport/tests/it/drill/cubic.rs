@@ -44,7 +44,7 @@ fn drain(d: &mut Drill, end: u64) {
     }
 }
 
-/// 166 kbit/s: slow start up to 48 packets, which HyStart ends.
+/// 166 kbit/s: slow start up to 48 packets, which HyStart ended before Linux 6.14.
 fn fills(d: &mut Drill) {
     for (end, cwnd) in [(10, 20), (20, 30), (30, 40), (38, 48)] {
         drain(d, end);
@@ -53,19 +53,22 @@ fn fills(d: &mut Drill) {
 }
 
 /// `cubic-bulk-166k.pkt`: after HyStart, the window grows by no more than a packet for two that are
-/// acknowledged. Without probes, as the script's host.
+/// acknowledged. Without probes, as the script's host. Since Linux 6.14 (25c1a9ca53db) rounds follow
+/// each other below 16 packets too: the windows are those of tcp_cubic.c of 6.12.117, which has that
+/// change, after the same acknowledgements. In the script slow start ends at 48 packets, not at 36.
 #[test]
 fn bulk_166k() {
     Script::new(100).on(&[Host::Linux]).run(|d| {
         d.cwnd(10).write(400).rest();
-        fills(d);
-        for (end, cwnd) in [(60, 49), (80, 50), (100, 52), (120, 58)] {
+        let windows =
+            [(10, 20), (20, 30), (30, 36), (38, 36), (60, 37), (80, 39), (100, 45), (120, 54)];
+        for (end, cwnd) in windows {
             drain(d, end);
             d.cwnd(cwnd);
         }
         for n in 61..=200 {
             drain(d, 2 * n);
-            d.cwnd(n - 2);
+            d.cwnd(n - 6);
         }
     });
 }
