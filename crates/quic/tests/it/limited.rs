@@ -15,8 +15,7 @@ fn peaks(case: &Case) -> Peaks {
     let scenario = document.resolve_known(&known, &|_| Err(std::io::ErrorKind::NotFound.into()));
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
     Simulation::new(&scenario, None, 1).finish();
-    let found = *peaks.lock().unwrap();
-    found
+    *peaks.lock().unwrap()
 }
 
 /// The stack's own flow control limits the flow: 64 MiB for a path of 100 MB. Slow start takes 12 of

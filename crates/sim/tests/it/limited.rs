@@ -13,8 +13,7 @@ fn peaks(case: &Case) -> Peaks {
     let scenario = document.resolve_with(&catalogue, &|_| Err(std::io::ErrorKind::NotFound.into()));
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
     Simulation::new(&scenario, None, 1).finish();
-    let found = *peaks.lock().unwrap();
-    found
+    *peaks.lock().unwrap()
 }
 
 /// Transports, and those of controllers whose unused window the transport may validate.
