@@ -201,14 +201,16 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
             || could.is_none_or(|could| link.sent_bits(now) <= could * (1.0 + 1e-6) + 1.0),
         "more than the capacity"
     );
+    let utilisation = could.and_then(|could| {
+        let before = link.warm_up;
+        utilisation(link.sent_bits(now) - before.sent_bits, could - before.could_send_bits)
+    });
     let reordered_packets = link.reordered();
+    // Sends the packets that are left, so that it comes last.
     let longest_left = link.longest_wait_left(now).map(|wait| wait.0);
     LinkSummary {
         name: link.name.clone(),
-        utilisation: could.and_then(|could| {
-            let before = link.warm_up;
-            utilisation(link.sent_bits(now) - before.sent_bits, could - before.could_send_bits)
-        }),
+        utilisation,
         capacity_bps: could.map(|bits| bits / now.as_secs_f64()),
         queue_delay_p50_s: seconds(link.delays.quantile(0.5)),
         queue_delay_p99_s: seconds(link.delays.quantile(0.99)),

