@@ -34,7 +34,7 @@ delay = "15ms"
 path = ["bottleneck"]
 back = ["back"]
 control = "vivace"
-transport = {{ profile = "tcp" }}
+host = "rfc"
 """
 
 
