@@ -74,7 +74,7 @@ DAMAGES = (
 )
 FEW_DAMAGES = (DAMAGES[0], DAMAGES[1], DAMAGES[5])
 # RAPID and LEDBAT need the arrival time of each packet, which QUIC reports anyway.
-TCP, QUIC = 'profile = "tcp", receive_times = true', 'profile = "quic"'
+TCP, QUIC = 'like = "rfc", receive_times = true', 'like = "quic"'
 VALIDATING = "ecn_validation = true"
 MEDIA = "RTP"
 CARRIERS = {

@@ -90,7 +90,7 @@ def unresponsive(queue: str, classic_share: float, duration_s: int) -> sojourn.S
     scenario = sojourn.Scenario(EXACT, duration=f"{duration_s}s", record={"interval": "2ms"})
     scenario.link("a", rate="120Mbit", buffer="unlimited", queue={"kind": queue, own: "1s"})
     scenario.link("back")
-    opened = {"handshake": "none", "initial_burst": 1}
+    opened = {"handshake": "none"}
     scenario.flow("l4s", control="constant", path=["a"], back=["back"], host=opened)
     # Datagrams without ECN, so that drops alone balance the load.
     rate = f"{round(classic_share * RATE_BPS * PAYLOAD)}bit"

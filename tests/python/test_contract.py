@@ -35,7 +35,7 @@ FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
     *("rtt_mean_s", "response_mean_s", "start_s"),
-    *("spurious_retransmissions", "undone_reductions"),
+    *("spurious_retransmissions", "undone_reductions", "host"),
 }
 LINK_MORE = {
     *("capacity_bps", "arrived_packets", "delivered_packets"),

@@ -31,7 +31,7 @@ delay = "15ms"
 control   = "{control}"
 path      = ["bottleneck"]
 back      = ["back"]
-host = {{ like = "{profile}" }}
+host = "{host}"
 """
 
 
@@ -61,7 +61,7 @@ def captured(tmp_path: Path, scenario: str) -> tuple[Any, Path, Path]:
 @needs_tshark
 @pytest.mark.parametrize("control", ["reno", "cubic", "prague"])
 def test_tshark_sees_the_losses_of_the_run(tmp_path: Path, control: str) -> None:
-    flow, sender, receiver = captured(tmp_path, LOSSY.format(control=control, profile="tcp"))
+    flow, sender, receiver = captured(tmp_path, LOSSY.format(control=control, host="rfc"))
     sent = fields(sender, "tcp.len > 0", "tcp.seq", "frame.len")
     assert len(sent) == flow["sent_packets"]
     assert {size for _, size in sent} == {"1500"}
@@ -78,9 +78,9 @@ def test_tshark_sees_the_losses_of_the_run(tmp_path: Path, control: str) -> None
 
 
 @needs_tshark
-@pytest.mark.parametrize("profile", ["tcp", "quic"])
-def test_nothing_is_malformed(tmp_path: Path, profile: str) -> None:
-    _, *files = captured(tmp_path, LOSSY.format(control="reno", profile=profile))
+@pytest.mark.parametrize("host", ["rfc", "quic"])
+def test_nothing_is_malformed(tmp_path: Path, host: str) -> None:
+    _, *files = captured(tmp_path, LOSSY.format(control="reno", host=host))
     for file in files:
         checked = ("-o", "ip.check_checksum:TRUE")
         bad = "_ws.malformed || ip.checksum.status == 0 || _ws.expert.severity >= 0x00800000"
@@ -89,7 +89,7 @@ def test_nothing_is_malformed(tmp_path: Path, profile: str) -> None:
 
 @needs_tshark
 def test_passive_round_trips_are_those_of_the_run(tmp_path: Path) -> None:
-    scenario = LOSSY.format(control="reno", profile="tcp").replace("loss   = 0.002", "")
+    scenario = LOSSY.format(control="reno", host="rfc").replace("loss   = 0.002", "")
     scenario = scenario.replace("60ms", "10s")
     flow, sender, _ = captured(tmp_path, scenario)
     rows = fields(sender, "tcp.analysis.ack_rtt", "tcp.analysis.ack_rtt")

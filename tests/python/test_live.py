@@ -212,7 +212,8 @@ def test_requests_over_udp_are_recorded_as_in_a_simulation(place: Path) -> None:
     file.write_text(SMALL.replace("3s", "2s") + REQUESTS)
     simulated, live = sojourn.run(file), sojourn.live(file, stack="udp")
     (_, expected), (_, found) = simulated.runs[0]["flows"], live.runs[0]["flows"]
-    assert found.keys() == expected.keys()
+    # A live run has hosts of its own.
+    assert found.keys() | {"host"} == expected.keys()
     assert 0 < found["completed_transfers"] <= 20
     times: list[float] = live.flows["response_s"].drop_nulls().to_list()
     # One round trip of the path at least; the first one has that of the handshake, too.

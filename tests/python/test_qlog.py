@@ -29,7 +29,7 @@ delay = "15ms"
 control   = "{control}"
 path      = ["bottleneck"]
 back      = ["back"]
-host = {{ like = "{profile}" }}
+host = "{host}"
 
 [flow.page]
 control = "reno"
@@ -39,16 +39,16 @@ source  = {{ kind = "request", request = "300B", response = "20kB", think = "100
 """
 
 
-def exported(tmp_path: Path, control: str, profile: str) -> tuple[sojourn.Run, Path]:
+def exported(tmp_path: Path, control: str, host: str) -> tuple[sojourn.Run, Path]:
     source = tmp_path / "it.toml"
-    source.write_text(SCENARIO.format(control=control, profile=profile))
+    source.write_text(SCENARIO.format(control=control, host=host))
     run = sojourn.run(source, qlog=tmp_path / "events")
     return run, tmp_path / "events"
 
 
-@pytest.mark.parametrize(("control", "profile"), [("cubic", "tcp"), ("prague", "quic")])
-def test_every_line_keeps_to_the_schema(tmp_path: Path, control: str, profile: str) -> None:
-    _, folder = exported(tmp_path, control, profile)
+@pytest.mark.parametrize(("control", "host"), [("cubic", "rfc"), ("prague", "quic")])
+def test_every_line_keeps_to_the_schema(tmp_path: Path, control: str, host: str) -> None:
+    _, folder = exported(tmp_path, control, host)
     files = sorted(folder.iterdir())
     names = {f"run-1.{name}.{end}.sqlog" for name in _connections() for end in ("client", "server")}
     assert {file.name for file in files} == names
@@ -70,9 +70,9 @@ def _connections() -> tuple[str, ...]:
     return ("upload", "page", "page-requests")
 
 
-@pytest.mark.parametrize("profile", ["tcp", "quic"])
-def test_a_run_comes_back_as_it_was(tmp_path: Path, profile: str) -> None:
-    run, folder = exported(tmp_path, "reno", profile)
+@pytest.mark.parametrize("host", ["rfc", "quic"])
+def test_a_run_comes_back_as_it_was(tmp_path: Path, host: str) -> None:
+    run, folder = exported(tmp_path, "reno", host)
     # The comparison matches controllers by name, and the run's flows have two controllers.
     back, damages = qlog.read(folder / "run-1.upload.server.sqlog", "reno", 0.1)
     truth, found = run.flow("upload").summary, back.flow("upload").summary

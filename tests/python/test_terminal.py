@@ -43,7 +43,8 @@ def test_table_has_a_row_a_controller(without_report: Sojourn, small: Path) -> N
     assert lines[0].rstrip() == "A small drop"
     # The verdict comes first, on as many lines as it needs.
     assert lines[1].startswith("At 3 s bottleneck fell from 12 to 6 Mbit/s.")
-    caption = [line.rstrip() for line in lines].index("bottleneck 12 Mbit/s → 6 Mbit/s at 3 s")
+    head = "bottleneck 12 Mbit/s → 6 Mbit/s at 3 s; host "
+    caption = next(place for place, line in enumerate(lines) if line.startswith(head))
     (cubic,) = [line.split() for line in lines if line.startswith(" ● cubic")]
     (dctcp,) = [line.split() for line in lines if line.startswith(" ● dctcp")]
     assert len(cubic) == len(dctcp)
