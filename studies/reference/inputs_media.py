@@ -49,8 +49,8 @@ class Load(NamedTuple):
     min_rate: int
     max_rate: int
     report_us: int
-    seconds: int
-    """Time that has the events of a whole run."""
+    gap_us: int
+    """Longer than the mean time between two events, so that a trace has enough of them."""
 
 
 class Frame(NamedTuple):
@@ -80,13 +80,15 @@ class Report(NamedTuple):
     packets: list[Packet]
 
 
-def source(seed: int, path: Path, load: Load) -> tuple[list[Frame], list[tuple[int, int]]]:
+def source(
+    seed: int, path: Path, load: Load, end_us: int
+) -> tuple[list[Frame], list[tuple[int, int]]]:
     """Return the frames, and the time and size of each packet."""
     draw = Random(seed)
     frames: list[Frame] = []
     packets: list[tuple[int, int]] = []
     free_at, share = 0, 1.0
-    for at in range(0, load.seconds * 1_000_000, FRAME_US):
+    for at in range(0, end_us, FRAME_US):
         if at % SHARE_US == 0:
             share = draw.uniform(*path.shares)
         rate = min(max(share * capacity(load, at), load.min_rate), load.max_rate)
@@ -232,7 +234,7 @@ class Media(NamedTuple):
 
     def events(self, count: int) -> Iterator[str]:
         """Yield the columns and so many events."""
-        frames, sent = source(self.seed, self.path, self.load)
+        frames, sent = source(self.seed, self.path, self.load, count * self.load.gap_us)
         packets = carried(self.seed, self.path, self.load, sent)
         streams: list[Iterable[Event]] = [frames, packets, reports(packets, self.load.report_us)]
         # Of events at the same time, a frame comes first.
@@ -255,14 +257,14 @@ SLOW = Load(
     min_rate=150_000,
     max_rate=3_000_000,
     report_us=100_000,
-    seconds=200,
+    gap_us=8_000,
 )
 FAST = Load(
     (3_000_000, 6_000_000, 2_000_000, 5_000_000, 1_200_000),
     min_rate=300_000,
     max_rate=10_000_000,
     report_us=50_000,
-    seconds=100,
+    gap_us=4_000,
 )
 
 

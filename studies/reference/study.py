@@ -193,8 +193,7 @@ CONTROLLERS = (
             "bbr3",
             "google/bbr 001a430b3ddb, tcp_bbr.c",
             bbr(every_packet=True),
-            "losses at each acknowledgement; the next burst is in flight; gains of DRAIN and "
-            "DOWN; the handshake starts the clock of PROBE_RTT",
+            "losses at each acknowledgement, the next burst in flight, gains, clock of PROBE_RTT",
             0.05,
         ),
         "with these rules of the draft",
