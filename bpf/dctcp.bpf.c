@@ -98,7 +98,7 @@ INLINE void react_to_loss(struct flow *flow, struct tcp_sock *tp)
 {
 	struct window *w = &flow->dctcp.window;
 
-	window_reduce_to(w, w->saved_cwnd / 2);
+	window_reduce_to(w, dctcp_halved(settings(), w->saved_cwnd, w->mss));
 	tp->snd_ssthresh = reduction(flow);
 }
 

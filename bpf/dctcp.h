@@ -12,7 +12,7 @@
 struct dctcp_params {
 	u64 g_q20;
 	u64 alpha_init_q20;
-	/* 0: alpha with 20 bits; 1: with 10, as Linux's own DCTCP. */
+	/* 0: alpha with 20 bits; 1: with 10, and reductions in whole packets, as Linux's own DCTCP. */
 	u64 is_linux;
 };
 
@@ -89,6 +89,12 @@ INLINE u64 dctcp_reduced(struct dctcp *s, const struct dctcp_params *p)
 	return scale(w->cwnd, ONE_Q20 - s->alpha_q20 / 2);
 }
 
+/* The window after a loss at a window of `cwnd` (section 3.5). */
+INLINE u64 dctcp_halved(const struct dctcp_params *p, u64 cwnd, u64 mss)
+{
+	return p->is_linux ? mss * (cwnd / greatest(mss, 1) / 2) : cwnd / 2;
+}
+
 INLINE void dctcp_on_feedback(struct dctcp *s, const struct dctcp_params *p, const struct event *e)
 {
 	struct window *w = &s->window;
@@ -100,7 +106,7 @@ INLINE void dctcp_on_feedback(struct dctcp *s, const struct dctcp_params *p, con
 		s->window_end = e->next_number;
 	dctcp_observe(s, p, e->acked_packets, e->ce_packets, is_over);
 	if (e->flags & LOSS_EVENT)
-		window_on_loss(w);
+		window_on_loss(w, dctcp_halved(p, w->cwnd, w->mss));
 	else if (e->flags & ECN_EVENT)
 		window_reduce_to(w, dctcp_reduced(s, p));
 	else if (e->acked && (e->flags & CWND_LIMITED) && !(e->flags & IN_RECOVERY))
@@ -110,10 +116,13 @@ INLINE void dctcp_on_feedback(struct dctcp *s, const struct dctcp_params *p, con
 INLINE void dctcp_step(struct dctcp *s, const struct dctcp_params *p, const struct event *e,
 		       struct result *result)
 {
+	const struct window *w = &s->window;
+
 	if (e->kind == FEEDBACK)
 		dctcp_on_feedback(s, p, e);
 	else if (e->kind == TIMED_OUT)
-		window_on_timeout(&s->window, e->in_flight / 2);
+		window_on_timeout(&s->window, p->is_linux ? dctcp_halved(p, w->cwnd, w->mss) :
+							    e->in_flight / 2);
 	else
 		window_on_idle(&s->window, e->flags);
 	result->cwnd = s->window.cwnd;

@@ -83,11 +83,11 @@ INLINE void window_save_for_loss(struct window *w)
 	window_save(w);
 }
 
-/* A loss: half of the window. */
-INLINE void window_on_loss(struct window *w)
+/* A loss, after which the window is `cwnd`. */
+INLINE void window_on_loss(struct window *w, u64 cwnd)
 {
 	window_save_for_loss(w);
-	window_reduce_to(w, w->cwnd / 2);
+	window_reduce_to(w, cwnd);
 }
 
 /*

@@ -115,6 +115,17 @@ RED = {
 }
 SHAPED = "bandwidth=25Mbit"
 CAKE = loads("diffserv=besteffort", overload=SHAPED, bursts=SHAPED, flows=f"{SHAPED} ingress=true")
+TINS = {
+    name: load._replace(is_labelled=True)
+    for name, load in loads(
+        "diffserv=diffserv4",
+        "bandwidth=25.6Mbit",
+        steady="isolation=dual-dsthost",
+        bursts="isolation=dual-srchost",
+        flows="ingress=true",
+        scalable="isolation=flows",
+    ).items()
+}
 
 QUEUES = (
     *queue("dualpi2_linux", "torvalds/linux 92b9c2b7a88c, sch_dualpi2.c", DUALPI2),
@@ -133,6 +144,15 @@ QUEUES = (
         CAKE,
         "the longest queue of a full buffer",
         proof="with a search",
+    ),
+    Pair(
+        "cake_tins",
+        "queue",
+        "cake",
+        f"{LINUX}, sch_cake.c, with a search",
+        TINS,
+        "a packet's time is rounded up to the nanosecond",
+        is_proof=True,
     ),
     *queue(
         "red",
@@ -173,8 +193,7 @@ CONTROLLERS = (
             "bbr3",
             "google/bbr 001a430b3ddb, tcp_bbr.c",
             bbr(every_packet=True),
-            "losses at each acknowledgement; the next burst is in flight; gains of DRAIN and "
-            "DOWN; the handshake starts the clock of PROBE_RTT",
+            "losses at each acknowledgement, the next burst in flight, gains, clock of PROBE_RTT",
             0.05,
         ),
         "with these rules of the draft",

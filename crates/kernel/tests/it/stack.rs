@@ -261,7 +261,8 @@ fn dctcp_in_the_kernel_keeps_the_fraction_of_a_packet() {
             assert_eq!([found.cwnd, found.ssthresh], [cwnd, ssthresh], "at {} us", step.now_us);
             fractions += u64::from(step.flags & LOSS != 0 && cwnd % MSS != 0);
         }
-        assert!(fractions > 10, "{fractions} losses leave a fraction");
+        // Linux halves whole packets.
+        assert_eq!(fractions > 10, arithmetic == "exact", "{fractions} losses leave a fraction");
     }
 }
 

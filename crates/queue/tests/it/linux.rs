@@ -1,7 +1,7 @@
 //! FQ-CoDel and PIE beside the kernel's own code, decision by decision.
 //!
-//! `studies/queues/linux` runs `sch_fq_codel.c` and `sch_pie.c` of Linux 6.12 on the same
-//! inputs, and prints the results in `OUTCOMES`.
+//! `OUTCOMES` are the results of `sch_fq_codel.c` and `sch_pie.c` of Linux 6.12 in user space, on
+//! the same inputs. `studies/reference` has more.
 
 use crate::common::Rig;
 use sojourn_params::Value;
@@ -12,7 +12,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 /// and a hash of the fate of each packet with its step.
 const OUTCOMES: &str = include_str!("linux.txt");
 
-/// One input, as `struct input` of the driver.
+/// One input.
 struct Input {
     name: &'static str,
     seed: u64,
@@ -68,7 +68,7 @@ const fn input(
     Input { name, seed, period, gap_ns, put, flows, limit, ecn_capable, sizes, switches, pause }
 }
 
-/// `SplitMix64`, as the driver has it.
+/// `SplitMix64` (Steele et al. 2014).
 struct SplitMix(u64);
 
 impl SplitMix {
