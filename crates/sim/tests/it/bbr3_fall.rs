@@ -60,7 +60,7 @@ buffer = "unlimited"
 control = "none"
 path = ["out"]
 source = { kind = "on-off", rate = "1Gbit", on = "2.368ms", off = "1s" }
-transport = { mss = "1480B", header = "20B" }
+host = { mss = "1480B", header = "20B" }
 "#;
     let waits = link(&run_exact("500ms", tables), "out").queue_delay_max_s.expect("it has a queue");
     assert!((2.0..2.4).contains(&waits), "{waits} s");
