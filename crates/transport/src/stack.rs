@@ -180,7 +180,7 @@ impl StackInfo {
         name: "mtu",
         kind: Kind::Data(Bytes(1475), Bytes(1228), Bytes(65_000)),
         doc: "size of a full packet, IP included; without path MTU discovery",
-        source: "as the transport `quic`; RFC 9000 section 14",
+        source: "as the host `quic`; RFC 9000 section 14",
     };
 }
 

@@ -24,7 +24,7 @@ fn config(name: &str) -> Transport {
 
 #[test]
 fn a_flow_has_the_host_of_the_scenario_or_its_own() {
-    assert_eq!(flow("", "").transport, config(Host::DEFAULT));
+    assert_eq!(flow("", "").host.name, Host::DEFAULT);
     for name in Host::NAMES {
         let host = format!("host = \"{name}\"");
         for flow in [flow(&host, ""), flow("", &host), flow("host = \"quic\"", &host)] {
