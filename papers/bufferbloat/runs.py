@@ -72,7 +72,7 @@ def hosts(
     size_kb: int,
     control: str = "cubic",
     apart_ms: int = 20,
-    bulk_ms: int = 600,
+    bulk_ms: int = 500,
     ack_every: int = 1,
 ) -> Recording:
     """Simulate the hosts with queues of this size.
@@ -100,7 +100,7 @@ def assignments(
 def recordings(lab: Lab, size_kb: int, apart_ms: int = 20) -> list[Recording]:
     """Simulate several recordings that differ in the start time of the second bulk flow."""
     count = lab.pick(6, 2)
-    return [hosts(lab, size_kb, apart_ms=apart_ms, bulk_ms=600 + 137 * n) for n in range(count)]
+    return [hosts(lab, size_kb, apart_ms=apart_ms, bulk_ms=500 + 137 * n) for n in range(count)]
 
 
 def _record(lab: Lab, changes: Mapping[str, str]) -> Recording:

@@ -26,9 +26,9 @@ _INTRO = """\
 Every column of the Parquet files and every key of the JSON files, written by
 `sojourn columns --markdown`. [The run directory](../run-directory.md) describes the files. Null
 means that a value does not exist or is unknown, and never zero. `sojourn run --json` prints
-`summary.json`, and `sojourn compare --json` prints `comparison.json`. Another program that writes a run
-directory must write the keys and columns marked as required. [Compatibility](../contract.md) says
-which changes a new version may make."""
+`summary.json`, and `sojourn compare --json` prints `comparison.json`. Another program that writes
+a run directory must write the keys and columns marked as required.
+[Compatibility](../contract.md) says which changes a new version may make."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How does BBR version 3 differ from version 1, beside CUBIC, alone and under random loss?
+"""How does BBR version 3 differ from version 1, and after which drops does its estimate stay?
 
 `draft-cases.json` has the 22 test cases of draft-ietf-ccwg-bbr-06, appendix A, and their tests.
 """
@@ -11,7 +11,7 @@ from tables import each, markdown
 
 Row = dict[str, Any]
 
-MINUTES = 0.5
+MINUTES = 3
 
 VERSIONS = ("bbr", "bbr3")
 RTT_MS = 40
@@ -19,6 +19,14 @@ RUNS = 9
 """Runs behind a median: beside CUBIC, and under random loss, one loss decides several seconds."""
 ROUND_TRIPS = 63
 """Round trips of version 3 between two probes on this path."""
+
+RTTS_MS = (10, 20, 40, 80, 160, 320)
+BUFFERS_BDP = (2, 4, 8, None)
+"""Buffers in delay products of the rate before the drop; None is unlimited."""
+LEFT = (0.6, 0.5, 0.4, 0.33, 0.28, 0.25, 0.2, 0.1)
+"""Shares of the rate that a drop leaves."""
+DROPS = 8
+"""Drops behind a share: at another time of BBR's cycle each."""
 
 
 def measure(small: bool) -> dict[str, list[Row]]:
@@ -30,6 +38,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
         "beside_cubic": each(lambda case: beside_cubic(*case, seconds, runs), buffers),
         "alone": each(lambda case: alone(*case, seconds), buffers),
         "random_loss": each(lambda case: random_loss(*case, seconds, runs), losses),
+        "drop": each(lambda case: drop(*case), drops(small)),
     }
 
 
@@ -56,7 +65,79 @@ def answer(tables: dict[str, list[Row]]) -> str:
             "{goodput_mbps:.1f}",
             loss=loss,
         )
+    return f"{markdown(lines)}\n\n{locks(tables['drop'])}"
+
+
+def locks(rows: list[Row]) -> str:
+    """Return the greatest shares of the rate at which all drops lock, and at which one does."""
+    buffers = ["unlimited" if bdp is None else f"{bdp} BDP" for bdp in BUFFERS_BDP]
+    lines = [["round trip", *buffers]]
+    for rtt_ms in RTTS_MS:
+        cells = [
+            [row for row in rows if (row["rtt_ms"], row["buffer_bdp"]) == (rtt_ms, bdp)]
+            for bdp in BUFFERS_BDP
+        ]
+        lines.append([f"{rtt_ms} ms", *(locking(cell) for cell in cells)])
     return markdown(lines)
+
+
+def locking(rows: list[Row]) -> str:
+    """Return the greatest share that always locks, and the greatest that ever does."""
+    always = [row["left"] for row in rows if row["locked"] == row["drops"]]
+    ever = [row["left"] for row in rows if row["locked"]]
+    if not ever:
+        return "–"
+    return f"{100 * max(always, default=0):.0f}, {100 * max(ever):.0f} %"
+
+
+def drops(small: bool) -> list[tuple[int, int | None, float, int]]:
+    """Return round trip, buffer, share of the rate that is left, and the number of drops."""
+    if small:
+        return [(40, None, 0.25, 1)]
+    return [
+        (rtt_ms, bdp, left, DROPS) for rtt_ms in RTTS_MS for bdp in BUFFERS_BDP for left in LEFT
+    ]
+
+
+def drop(rtt_ms: int, bdp: int | None, left: float, number: int) -> Row:
+    """Count the drops of 50 Mbit/s after which the estimate is still too high a minute later.
+
+    The estimate of a flow that has recovered exceeds the rate by some percent; one that has not
+    keeps the rate before the drop, at least 1.67 times the new one. `repaired` is their number
+    with that filter of the bandwidth.
+    """
+
+    def locked(filter_: str) -> int:
+        control = {"kind": "bbr3", "max_bw_filter": filter_}
+        return sum(
+            is_locked(control, rtt_ms, bdp, left, 20 + 0.7 * place) for place in range(number)
+        )
+
+    return {
+        "rtt_ms": rtt_ms,
+        "buffer_bdp": bdp,
+        "left": left,
+        "drops": number,
+        **{
+            key: locked(filter_) for key, filter_ in (("locked", "draft"), ("repaired", "repaired"))
+        },
+    }
+
+
+def is_locked(
+    control: dict[str, str], rtt_ms: int, bdp: int | None, left: float, at_s: float
+) -> bool:
+    """Whether the estimate of the bandwidth outlasts a drop by a minute."""
+    rate = {"start": "50Mbit", "steps": [{"at": f"{at_s}s", "rate": f"{50 * left}Mbit"}]}
+    buffer = "unlimited" if bdp is None else f"{bdp * rtt_ms * 50_000 // 8}B"
+    dropping = (
+        sojourn.Scenario(duration=f"{at_s + 60}s", record={"interval": "1s"})
+        .link("a", rate=rate, delay=f"{rtt_ms / 2}ms", buffer=buffer)
+        .link("back", delay=f"{rtt_ms / 2}ms")
+        .flow("one", control=control, path=["a"], back=["back"])
+    )
+    estimate_bps = sojourn.run(dropping).flows["bandwidth_bps"][-1]
+    return bool(estimate_bps > 1.3 * 50e6 * left)
 
 
 def scenario(control: str, bdps: int, seconds: float, **link: object) -> sojourn.Scenario:

@@ -263,7 +263,7 @@ def measure(small: bool) -> dict[str, Rows]:
 
 def answer(tables: dict[str, Rows]) -> str:
     """Return a row for each pair, without proofs."""
-    head = ["form", "reference", "inputs", "events", "equal", "greatest difference", "cause"]
+    head = ["form", "reference", "equal", "greatest difference", "cause"]
     rows = [row for row in tables["pairs"] if not row["is_proof"]]
     return markdown([head, *([row[key] for key in head] for row in rows)])
 
