@@ -18,7 +18,7 @@ use crate::needs;
 use crate::schedule::End;
 use crate::size_file;
 
-/// What a flow takes from its scenario.
+/// The values of the scenario that its flows need.
 pub(crate) struct Around<'a> {
     pub(crate) links: &'a Names<'a>,
     pub(crate) end: Option<End>,

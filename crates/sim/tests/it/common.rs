@@ -37,7 +37,7 @@ fn resolved(text: &str, trace: &str) -> Scenario {
     scenario
 }
 
-/// Sets what [`host_data`] has found.
+/// Changes the settings that [`host_data`] returned.
 pub(crate) fn set_data(scenario: &mut Scenario, data: Vec<Datum>) {
     for (flow, setting, value) in data {
         let mut flows = scenario.flows.iter_mut();
