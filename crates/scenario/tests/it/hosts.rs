@@ -90,7 +90,7 @@ fn each_end_has_its_own_settings() {
 #[test]
 fn the_receiver_of_requests_may_have_sending_settings() {
     let source = r#"source = { kind = "request", request = "100B", response = "1kB" }"#;
-    let found = flow("", &format!("{source}\nreceiver = {{ tso = \"64KiB\" }}"));
+    let found = flow("host = \"rfc\"", &format!("{source}\nreceiver = {{ tso = \"64KiB\" }}"));
     assert_eq!(found.transport.tso, Bytes(0));
     assert_eq!(found.reverse.expect("it differs").tso, Bytes(65_536));
 }
@@ -109,7 +109,7 @@ fn a_controller_has_the_parameters_of_its_host() {
         let Some(Control::Algorithm { params, .. }) = control.as_deref() else { panic!("{own}") };
         params.choice("arithmetic").to_owned()
     };
-    assert_eq!(arithmetic("", ""), "exact");
+    assert_eq!(arithmetic("host = \"rfc\"", ""), "exact");
     assert_eq!(arithmetic("host = \"linux-6.18\"", ""), "linux");
     assert_eq!(arithmetic("", "host = \"linux-6.18\""), "linux", "of a list, on the flow's host");
     assert_eq!(arithmetic("host = \"linux-6.18\"", "host = \"rfc\""), "exact");
