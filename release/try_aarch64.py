@@ -37,7 +37,7 @@ _COMMANDS = (
     "schema",
     *(f"run {name} --json" for name in _SCENARIOS),
     "run capacity-drop --json --control prague --set link.bottleneck.queue=dualpi2",
-    'run l4s-download --json --set flow.repaired.transport={stack="noq",mtu="1440B"}',
+    'run capacity-drop --json --control prague --set flow.upload.stack={kind="noq",mtu="1440B"}',
     "theory spike --from 60Mbit --to 20Mbit --delay 50ms --json",
 )
 
