@@ -44,7 +44,7 @@ def test_a_quic_stack_is_as_fast_as_the_model(lab: Lab) -> None:
     lab.stack = "noq"
     claims = claims_of(lab, "times")
     ours = claims["Prague with the repair: time for four files"].ours
-    # Under 3.5 s is published, and 3.7 s without the repair. Jitter moves the stack's time by 0.4 s.
+    # Published: under 3.5 s, and 3.7 s without the repair. Jitter moves the time by 0.4 s.
     assert isinstance(ours, float)
     assert ours < 3.7
     assert lab.pictures == ["times"]
