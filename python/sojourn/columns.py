@@ -135,8 +135,9 @@ def names() -> list[str]:
 
 def _files(table: Table) -> tuple[str, ...]:
     """Return the names by which a user may ask for a table's file."""
-    file = table.place.partition(":")[0]
-    return table.place, file, file.removeprefix("CONTROL-SEED.").partition(".")[0]
+    file, _, inside = table.place.partition(": ")
+    stem = file.removeprefix("CONTROL-SEED.").partition(".")[0]
+    return table.place, inside or file, file, stem
 
 
 def markdown(found: Sequence[Table]) -> str:

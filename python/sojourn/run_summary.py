@@ -183,8 +183,9 @@ class LinkSummary(_LinkOptional):
     """share of the capacity that was used; null for a link without a rate"""
     queue_delay_p50_s: float | None
     queue_delay_p99_s: float | None
+    """percentiles of the time that packets waited in its queue"""
     queue_delay_max_s: float | None
-    """the time that packets waited in its queue"""
+    """the longest; packets that still wait at the end count as if sent at the last rate"""
     dropped_packets: int
     """packets that its queue dropped or its wire lost"""
     marked_packets: int

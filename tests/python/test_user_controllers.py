@@ -3,11 +3,11 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import sojourn
-from support import SMALL, Sojourn
+from support import ROOT, SMALL, Sojourn
 
 MINE = """\
 import sojourn
@@ -295,3 +295,28 @@ def test_another_name_than_that_of_the_own_controller_is_refused(
     done = sojourn("live", small, *own)
     assert done.returncode == 2
     assert "controllers in Python run in simulations only" in done.stderr
+
+
+@pytest.mark.parametrize(("subtracted", "least", "most"), [(True, 0.9, 1.0), (False, 0.0, 0.05)])
+def test_a_delayed_acknowledgement_is_no_queue(subtracted: bool, least: float, most: float) -> None:
+    """The tutorial's class at a window of one packet, whose acknowledgement waits for 40 ms."""
+    tutorial = (ROOT / "docs" / "tutorials" / "own-controller.md").read_text("utf-8")
+    code = tutorial.partition("```python\n")[2].partition("```")[0]
+    delay = " - feedback.ack_delay_ns"
+    assert delay in code
+    made: dict[str, Any] = {}
+    exec(code if subtracted else code.replace(delay, ""), made)
+    scenario = (
+        sojourn.Scenario(duration="60s")
+        .link("out", rate="20Mbit", delay="5ms")
+        .link("back", delay="5ms")
+        .flow(
+            "one",
+            control="target",
+            path=["out"],
+            back=["back"],
+            transport={"initial_window": 1},
+        )
+    )
+    run = sojourn.run(scenario, controllers={"target": made["Target"]}).runs[0]
+    assert least <= run["flows"][0]["goodput_bps"] / 20e6 <= most

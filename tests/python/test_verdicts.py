@@ -124,7 +124,9 @@ def test_a_rise_a_ramp_and_an_outage_have_their_own_words() -> None:
 
 def test_the_verdict_says_why_bbr3_may_never_drain_its_queue() -> None:
     lasting = spike(excess_s=0.5, duration_s=None, utilisation_after=1.0)
-    why = "did not recover: each ProbeRTT may keep its old estimate of the bandwidth"
+    why = (
+        "did not recover: each ProbeRTT may keep its old estimate of the bandwidth (max_bw_filter)"
+    )
     assert why in text_of(bbr3=lasting)
     assert why not in text_of(bbr=lasting)
     # A link with idle time has no queue that stays.

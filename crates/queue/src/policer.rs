@@ -25,7 +25,7 @@ const BURST: Param = Param {
     name: "burst",
     // tc-police(8) has no default either.
     kind: Kind::Data(Bytes::ZERO, Bytes(1), Bytes(1_000_000_000)),
-    doc: "Greatest number of tokens: bytes that pass at once after a pause",
+    doc: "Greatest number of tokens: bytes that pass at once after a pause; a larger packet never passes",
     source: "tc-police(8)",
 };
 

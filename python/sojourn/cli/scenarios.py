@@ -170,4 +170,5 @@ def _check_one(file: str, controllers: UserControllers) -> int:
 def _describe(scenario: _core.Scenario) -> str:
     controls = [name for name in scenario.controls() if name is not None]
     runs = f", for each of {', '.join(controls)}" if controls else ""
-    return f"{scenario.title()}, {scenario.duration_s():g} s{runs}"
+    title = f"{scenario.title()}, " if scenario.title() else ""
+    return f"{title}{scenario.duration_s():g} s{runs}"

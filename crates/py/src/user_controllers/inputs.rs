@@ -139,7 +139,8 @@ pub(crate) struct Feedback {
     ack_delay_ns: u64,
     /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
     srtt_ns: Option<u64>,
-    /// Least round-trip time of the connection; `None` before the first sample.
+    /// Least round-trip time of the connection, with that of the handshake, whose packets are small;
+    /// `None` before the first sample.
     min_rtt_ns: Option<u64>,
     /// Delivery-rate sample; `None` if this feedback has none.
     rate: Option<RateSample>,

@@ -102,7 +102,8 @@ static CAPACITY: Either = Either {
                 Field::required(
                     "trace",
                     Shape::Text,
-                    "a mahimahi trace; its path is relative to the scenario's folder",
+                    "a mahimahi trace, with the millisecond of a delivery of 1504 bytes in each line; its \
+                     path is relative to the scenario's folder",
                 ),
                 Field::new(
                     "spacing",
@@ -302,8 +303,9 @@ static JITTER: Either = Either {
                 "distribution",
                 Shape::Scalar(Kind::Choice("uniform", Distribution::NAMES)),
                 "uniform",
-                "`uniform` draws from [0, span]; `normal` draws around zero, so that `delay` is \
-                 the mean, up to 4 deviations and not below a delay of zero",
+                "`uniform` draws from [0, span]; `normal` draws around zero, up to 4 deviations \
+                 and not below a delay of zero. Packets that keep their order wait for earlier \
+                 ones, so that the mean delay of a busy link is above `delay`",
             )
             .from("tc-netem(8), distribution"),
             Field::new(
