@@ -315,7 +315,7 @@ def test_a_delayed_acknowledgement_is_no_queue(subtracted: bool, least: float, m
             control="target",
             path=["out"],
             back=["back"],
-            transport={"initial_window": 1},
+            host={"initial_window": 1},
         )
     )
     run = sojourn.run(scenario, controllers={"target": made["Target"]}).runs[0]
