@@ -74,6 +74,29 @@ fn no_controller_takes_a_delayed_acknowledgement_for_a_queue() {
     }
 }
 
+/// After an outage, QUIC's persistent congestion (RFC 9002 section 7.6) leaves two packets, and a timeout
+/// of TCP one. A controller that takes the delay of their acknowledgements for a queue stays there,
+/// with some percent of the link. In the 10 s after the outage, LEDBAT++ has the least: its threshold
+/// has halved, and its window may grow by as little as a sixteenth of a packet in a round trip.
+#[test]
+fn every_controller_returns_from_the_window_that_an_outage_leaves() {
+    let outage = r#"rate = { start = "10Mbit", steps = [{ at = "10s", rate = "0bit" }, { at = "13s", rate = "10Mbit" }] }"#;
+    for control in DELAY_BASED {
+        for rule in RULES {
+            let usual = text(control, 20, rule);
+            let interrupted = usual
+                .replace(r#"rate = "10Mbit""#, outage)
+                .replace(r#"duration = "20s""#, r#"duration = "23s""#);
+            assert!(interrupted.contains("13s") && interrupted.contains("23s"));
+            let delivered =
+                |text: &str, seconds: f64| flow(&run(text), "f").goodput_bps / 1e6 * seconds;
+            let before = delivered(&usual.replace(r#""20s""#, r#""10s""#), 10.0);
+            let after = delivered(&interrupted, 23.0) - before;
+            assert!(after > 0.3 * before, "{control}, {rule}: {after} after, {before} Mbit before");
+        }
+    }
+}
+
 /// A controller as a user writes it: additive increase below a queueing delay of 10 ms, and a factor of
 /// 0.85 above it, down to two packets.
 struct Target {
