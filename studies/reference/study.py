@@ -287,12 +287,12 @@ def lacking(rows: Rows) -> int:
 def rest(name: str, rows: Rows) -> list[str]:
     """Return how far a reference with the form's own rules still differs."""
     most = max(rows, key=lambda row: row["rows"] - row["equal_rows"])
-    medians = [row["median_difference"] for row in rows if "median_difference" in row]
+    usual = [row["median_difference"] for row in rows if "median_difference" in row]
     return [
         f"`{name}`",
         f"{lacking(rows)} of {sum(row['rows'] for row in rows)}",
         f"{most['input']}: {lacking([most])}",
-        f"{max(medians):.1%}" if medians else "",
+        f"{max(usual):.1%}" if usual else "",
         f"{max(row['difference'] for row in rows):.1%}",
     ]
 
@@ -316,7 +316,7 @@ def compared(pair: Pair, name: str, small: bool) -> Row:
         **DIFFERENCES[pair.kind](own, other),
         "few_equal_rows": first - len(unequal(pair, *few)),
         "few_difference": DIFFERENCES[pair.kind](*few)["difference"],
-        "few_median_difference": greatest_median(*few),
+        "few_medians": medians(*few),
     }
 
 
@@ -329,14 +329,14 @@ def unequal(pair: Pair, own: Rows, other: Rows) -> list[int]:
     ]
 
 
-def greatest_median(own: Rows, other: Rows) -> float:
-    """Return the greatest of all columns' median difference."""
+def medians(own: Rows, other: Rows) -> dict[str, float]:
+    """Return the median difference of each column."""
     columns: dict[str, list[float]] = {}
     for rows in zip(own, other, strict=True):
         for value, name in differences(*rows):
             if name not in ("check", "falls", "window"):
                 columns.setdefault(name, []).append(value)
-    return round(max(median(values) for values in columns.values()), 6)
+    return {name: round(median(values), 6) for name, values in columns.items()}
 
 
 def summary(pair: Pair, inputs: Rows) -> Row:
