@@ -1,5 +1,7 @@
 """Queues and controllers decide as the deployed code did, beside its stored outputs."""
 
+from typing import Any
+
 import measure as studies
 import pytest
 
@@ -11,7 +13,9 @@ def test_decisions_differ_no_more_than_is_stored() -> None:
     study = studies.load("reference")
     if lacks := studies.missing(study):
         pytest.skip(f"needs {', '.join(lacks)}")
-    stored = {(row["pair"], row["input"]): row for row in studies.stored("reference")["inputs"]}
+    stored: dict[tuple[Any, Any], dict[str, Any]] = {
+        (row["pair"], row["input"]): row for row in studies.stored("reference")["inputs"]
+    }
     found = study.measure(True)["inputs"]
     assert {(row["pair"], row["input"]) for row in found} == set(stored)
     regressed = []
