@@ -75,7 +75,9 @@ impl<C: Controller> Sender<C> {
         let goal = self.burst_goal();
         if self.should_defer(now, goal) {
             if self.window_room() < self.receive_room() {
-                self.usage.fill(self.next_number);
+                self.note_full_window();
+            } else {
+                self.note_use();
             }
             return Some(Poll::Blocked);
         }
