@@ -117,7 +117,7 @@ impl<C: Controller> Sender<C> {
         let in_flight = self.scoreboard.in_flight;
         let is_full = in_flight + len > cwnd.0 && (in_flight > 0 || cwnd == Bytes::ZERO);
         if is_full {
-            self.note_full_window();
+            self.usage.fill(self.next_number);
             self.tso.end();
             self.pacer.note_wait(false);
         }
@@ -144,25 +144,15 @@ impl<C: Controller> Sender<C> {
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
     }
 
-    /// The window is full.
-    #[inline(always)]
-    pub(super) fn note_full_window(&mut self) {
-        match self.config.profile {
-            Profile::Tcp => self.usage.fill_window(self.scoreboard.next()),
-            Profile::Quic => self.usage.fill(self.next_number),
-        }
-    }
-
     /// Packets may have left, and something else than the window stops the sender.
     pub(super) fn note_use(&mut self) {
         // A full window limits the sender without more data too (RFC 9002 section 7.8; Linux,
         // `tcp_write_xmit`).
         if self.has_full_window() {
-            return self.note_full_window();
-        }
-        if self.config.profile == Profile::Tcp {
-            let window = (self.scoreboard.base(), self.scoreboard.next());
-            self.usage.leave_room(self.next_number, window, self.scoreboard.outstanding());
+            self.usage.fill(self.next_number);
+        } else if self.config.profile == Profile::Tcp {
+            let flight = self.scoreboard.outstanding();
+            self.usage.leave_room(self.largest_acked, self.next_number, flight);
         }
     }
 

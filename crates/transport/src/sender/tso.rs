@@ -75,7 +75,7 @@ impl<C: Controller> Sender<C> {
         let goal = self.burst_goal();
         if self.should_defer(now, goal) {
             if self.window_room() < self.receive_room() {
-                self.note_full_window();
+                self.usage.fill(self.next_number);
             } else {
                 self.note_use();
             }
