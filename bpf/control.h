@@ -35,6 +35,9 @@ INLINE void control_init(struct control *c, struct tcp_sock *tp)
  * Whether pacing may keep the window from being full, although the application has data (RFC 9002
  * section 7.8). The receive window may too, so at least half of the window must be in use, as
  * RFC 7661 section 4.3 has it.
+ *
+ * Deviation (Linux; L4STeam's `prague_update_cwnd`): pacing that limits the sender counts too;
+ * Linux's controllers ask `tcp_is_cwnd_limited` alone.
  */
 INLINE u64 is_held(struct tcp_sock *tp, const struct rate_sample *sample)
 {

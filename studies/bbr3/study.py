@@ -11,7 +11,7 @@ from tables import each, markdown
 
 Row = dict[str, Any]
 
-MINUTES = 3
+MINUTES = 4
 
 VERSIONS = ("bbr", "bbr3")
 RTT_MS = 40
@@ -27,6 +27,8 @@ LEFT = (0.6, 0.5, 0.4, 0.33, 0.28, 0.25, 0.2, 0.1)
 """Shares of the rate that a drop leaves."""
 DROPS = 8
 """Drops behind a share: at another time of BBR's cycle each."""
+SEEDS = 24
+"""Seeds behind each of the drops from 100 Mbit/s."""
 
 
 def measure(small: bool) -> dict[str, list[Row]]:
@@ -39,6 +41,7 @@ def measure(small: bool) -> dict[str, list[Row]]:
         "alone": each(lambda case: alone(*case, seconds), buffers),
         "random_loss": each(lambda case: random_loss(*case, seconds, runs), losses),
         "drop": each(lambda case: drop(*case), drops(small)),
+        "seeds": each(lambda left: seeds(left, small), (0.33, 0.28, 0.25, 0.2, 0.1)),
     }
 
 
@@ -58,7 +61,7 @@ def answer(tables: dict[str, list[Row]]) -> str:
     add("alone, 4 BDP: Mbit/s", "alone", "{goodput_mbps:.1f}", buffer_bdp=4)
     add("its delay in ms: median, 99 %, greatest", "alone", delays, buffer_bdp=4)
     add("alone, 1 BDP: packets lost", "alone", "{lost_share:.3%}", buffer_bdp=1)
-    for loss in (0.005, 0.01, 0.02):
+    for loss in (0.01, 0.02):
         add(
             f"{100 * loss:g} % lost at random: Mbit/s",
             "random_loss",
@@ -124,20 +127,50 @@ def drop(rtt_ms: int, bdp: int | None, left: float, number: int) -> Row:
     }
 
 
+def seeds(left: float, small: bool) -> Row:
+    """Count the seeds that lock at each time of a drop from 100 Mbit/s, 40 ms, unlimited buffer."""
+    times, count = (1, 1) if small else (DROPS, SEEDS)
+    control = {"kind": "bbr3"}
+    locked = [
+        sum(
+            is_locked(control, RTT_MS, None, left, 20 + 0.7 * place, mbit=100, seed=1 + seed)
+            for seed in range(count)
+        )
+        for place in range(times)
+    ]
+    return {
+        "left": left,
+        "drops": times * count,
+        "locked": sum(locked),
+        "least_of_a_time": min(locked),
+        "most_of_a_time": max(locked),
+    }
+
+
 def is_locked(
-    control: dict[str, str], rtt_ms: int, bdp: int | None, left: float, at_s: float
+    control: dict[str, str],
+    rtt_ms: int,
+    bdp: int | None,
+    left: float,
+    at_s: float,
+    *,
+    mbit: int = 50,
+    seed: int = 1,
 ) -> bool:
     """Whether the estimate of the bandwidth outlasts a drop by a minute."""
-    rate = {"start": "50Mbit", "steps": [{"at": f"{at_s}s", "rate": f"{50 * left}Mbit"}]}
-    buffer = "unlimited" if bdp is None else f"{bdp * rtt_ms * 50_000 // 8}B"
+    rate = {
+        "start": f"{mbit}Mbit",
+        "steps": [{"at": f"{at_s}s", "rate": f"{mbit * left}Mbit"}],
+    }
+    buffer = "unlimited" if bdp is None else f"{bdp * rtt_ms * mbit * 1000 // 8}B"
     dropping = (
         sojourn.Scenario(duration=f"{at_s + 60}s", record={"interval": "1s"})
         .link("a", rate=rate, delay=f"{rtt_ms / 2}ms", buffer=buffer)
         .link("back", delay=f"{rtt_ms / 2}ms")
         .flow("one", control=control, path=["a"], back=["back"])
     )
-    estimate_bps = sojourn.run(dropping).flows["bandwidth_bps"][-1]
-    return bool(estimate_bps > 1.3 * 50e6 * left)
+    estimate_bps = sojourn.run(dropping, seed=seed).flows["bandwidth_bps"][-1]
+    return bool(estimate_bps > 1.3e6 * mbit * left)
 
 
 def scenario(control: str, bdps: int, seconds: float, **link: object) -> sojourn.Scenario:

@@ -262,23 +262,50 @@ def measure(small: bool) -> dict[str, Rows]:
 
 
 def answer(tables: dict[str, Rows]) -> str:
-    """Return a row for each pair, without proofs."""
-    head = ["form", "reference", "equal", "greatest difference", "cause"]
-    rows = [row for row in tables["pairs"] if not row["is_proof"]]
-    return markdown([head, *([row[key] for key in head] for row in rows)])
+    """Return a row for each pair, and one for each proof that is not wholly equal."""
+    head = ["form", "reference", "equal", "greatest difference"]
+    pairs = [
+        {**row, "reference": row["reference"].removeprefix(f"{LINUX}, ")}
+        for row in tables["pairs"]
+        if not row["is_proof"]
+    ]
+    names = {pair.name for pair in PAIRS if pair.is_proof}
+    by_proof = {
+        name: [row for row in tables["inputs"] if row["pair"] == name] for name in sorted(names)
+    }
+    rests = [rest(name, rows) for name, rows in by_proof.items() if lacking(rows)]
+    titles = ["own rules", "unequal", "most in", "median", "greatest"]
+    first = markdown([head, *([row[key] for key in head] for row in pairs)])
+    return f"{first}\n\n{markdown([titles, *rests])}"
+
+
+def lacking(rows: Rows) -> int:
+    """Return the number of unequal rows."""
+    return sum(row["rows"] - row["equal_rows"] for row in rows)
+
+
+def rest(name: str, rows: Rows) -> list[str]:
+    """Return how far a reference with the form's own rules still differs."""
+    most = max(rows, key=lambda row: row["rows"] - row["equal_rows"])
+    usual = [row["median_difference"] for row in rows if "median_difference" in row]
+    return [
+        f"`{name}`",
+        f"{lacking(rows)} of {sum(row['rows'] for row in rows)}",
+        f"{most['input']}: {lacking([most])}",
+        f"{max(usual):.1%}" if usual else "",
+        f"{max(row['difference'] for row in rows):.1%}",
+    ]
 
 
 def compared(pair: Pair, name: str, small: bool) -> Row:
-    """Compare one input of a pair."""
+    """Compare one input of a pair; `few_` columns have only the events of the small form."""
     count = FEW_EVENTS if small else EVENTS[pair.kind]
     own = SHORTENED[pair.kind](replayed(pair, name, count), count)
     other = [row for row in stored(pair.name) if row["input"] == name][: len(own)]
     assert len(own) == len(other), f"{pair.name}, {name}: run the reference anew"
-    differing = [
-        place
-        for place, (mine, its) in enumerate(zip(own, other, strict=True))
-        if max(differences(mine, its))[0] > pair.tolerance
-    ]
+    differing = unequal(pair, own, other)
+    first = FEW_EVENTS // EACH[pair.kind]
+    few = own[:first], other[:first]
     return {
         "pair": pair.name,
         "input": name,
@@ -287,7 +314,29 @@ def compared(pair: Pair, name: str, small: bool) -> Row:
         "equal_rows": len(own) - len(differing),
         "first_unequal_row": differing[0] if differing else None,
         **DIFFERENCES[pair.kind](own, other),
+        "few_equal_rows": first - len(unequal(pair, *few)),
+        "few_difference": DIFFERENCES[pair.kind](*few)["difference"],
+        "few_medians": medians(*few),
     }
+
+
+def unequal(pair: Pair, own: Rows, other: Rows) -> list[int]:
+    """Return the places of the rows that differ by more than the pair's tolerance."""
+    return [
+        place
+        for place, (mine, its) in enumerate(zip(own, other, strict=True))
+        if max(differences(mine, its))[0] > pair.tolerance
+    ]
+
+
+def medians(own: Rows, other: Rows) -> dict[str, float]:
+    """Return the median difference of each column."""
+    columns: dict[str, list[float]] = {}
+    for rows in zip(own, other, strict=True):
+        for value, name in differences(*rows):
+            if name not in ("check", "falls", "window"):
+                columns.setdefault(name, []).append(value)
+    return {name: round(median(values), 6) for name, values in columns.items()}
 
 
 def summary(pair: Pair, inputs: Rows) -> Row:
@@ -407,6 +456,7 @@ def difference_of_states(own: Rows, other: Rows) -> Row:
     }
 
 
+EACH = {"queue": WINDOW, "controller": NTH}
 SHORTENED = {"queue": fates, "controller": states}
 DIFFERENCES = {"queue": difference_of_fates, "controller": difference_of_states}
 

@@ -180,7 +180,8 @@ pub struct Feedback<'a> {
     /// Bytes in flight after it.
     pub in_flight: Bytes,
     /// Whether the congestion window, or its pacing, limited the sender when it had sent the newest
-    /// acknowledged packet, or since. If not, the window must not grow (RFC 9002 section 7.8):
+    /// acknowledged packet, or since; with TCP, until a later window of data leaves a part of the window
+    /// unused (Linux, `tcp_cwnd_validate`). If not, the window must not grow (RFC 9002 section 7.8):
     /// the application or the receive window has left a part of it unused. With RFC 7661
     /// (`cwnd_validation`): whether half of the window is in use.
     pub cwnd_limited: bool,
@@ -189,7 +190,7 @@ pub struct Feedback<'a> {
     /// filled it, limited the sender.
     pub cwnd_filled: bool,
     /// Window up to which slow start may grow if `cwnd_limited` is false: with TCP twice the greatest flight in
-    /// the window of data (Linux, `tcp_is_cwnd_limited`), with QUIC zero.
+    /// the last window of data that did not fill it (Linux, `tcp_is_cwnd_limited`), with QUIC zero.
     pub slow_start_to: Bytes,
 
     /// Largest packet number acknowledged so far.

@@ -204,6 +204,8 @@ impl Vegas {
             Some(base) if in_slow_start => self.end_slow_start(base, held),
             Some(base) => return self.avoid_congestion(base, feedback),
             None if !in_slow_start => return self.window.grow(feedback),
+            // `tcp_reno_cong_avoid` asks `tcp_is_cwnd_limited`, also in slow start.
+            None if !self.window.is_used(feedback) => return,
             None => {}
         }
         self.grow_in_slow_start(feedback);
@@ -245,7 +247,8 @@ impl Vegas {
     /// Deviation (Brakmo and Peterson 1995, section III-C): the comparison takes the minimum
     /// round-trip time of a round trip, as in Linux.
     /// Deviation (Linux tcp_vegas.c): the window grows only while it limits the sender (RFC 9002
-    /// section 7.8); Linux's Vegas does not check this (`arithmetic = "linux"`).
+    /// section 7.8); Linux's Vegas does not check this with three samples or more
+    /// (`arithmetic = "linux"`).
     fn avoid_congestion(&mut self, base: Duration, feedback: &Feedback<'_>) {
         let compared = self.compared(base, self.rtt);
         let may_grow = self.arithmetic.may_grow(&self.window, feedback);

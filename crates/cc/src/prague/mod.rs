@@ -235,8 +235,10 @@ impl Prague {
         self.fraction = (bytes - self.window.cwnd.as_f64()).clamp(0.0, 1.0);
     }
 
-    /// Section 2.4.3: grows for unmarked bytes, independently of reductions for marks, but only while
-    /// the window or its pacing limits the sender (`prague_update_cwnd`).
+    /// Section 2.4.3: grows for unmarked bytes, independently of reductions for marks.
+    ///
+    /// Deviation (L4STeam's Linux `tcp_prague.c`): the window grows while its pacing limits the sender
+    /// too (RFC 9002 section 7.8); `prague_update_cwnd` asks `tcp_is_cwnd_limited` alone.
     fn grow(&mut self, feedback: &Feedback<'_>) {
         let must_hold = feedback.is_duplicate || matches!(self.state, State::Loss { .. });
         if !self.window.is_used(feedback) || feedback.acked == Bytes::ZERO || must_hold {

@@ -185,6 +185,27 @@ fn linux_grows_without_being_limited() {
     assert!(!grown(vegas(50)));
 }
 
+/// Linux `tcp_vegas_cong_avoid`: an acknowledgement that ends a round trip with two samples or fewer
+/// calls `tcp_reno_cong_avoid`, which asks `tcp_is_cwnd_limited`; the others of slow start call
+/// `tcp_slow_start`, which does not.
+#[test]
+fn linux_asks_for_the_limit_at_the_end_of_a_round_trip_with_few_samples() {
+    let params = [("arithmetic", choice("linux")), ("slow_start", choice("every"))];
+    let grown = |in_round: u64, slow_start_to: Bytes| {
+        let mut d = Driver::new(build("vegas", 10, &params), BASE);
+        for _ in 0..10 {
+            d.ack(|f| {
+                (f.cwnd_limited, f.slow_start_to) = (false, slow_start_to);
+                f.next_number = f.largest_acked + in_round;
+            });
+        }
+        d.packets() - 10
+    };
+    assert_eq!(grown(1, Bytes::ZERO), 0);
+    assert_eq!(grown(1, MSS * 100), 10);
+    assert_eq!(grown(100, Bytes::ZERO), 9, "all but the one that ends the first round trip");
+}
+
 /// Linux `tcp_reno_ssthresh`: whole packets, at a loss and at a timeout.
 #[test]
 fn linux_halves_whole_packets() {

@@ -89,6 +89,7 @@ impl EvenServer {
     }
 
     /// Starts a packet; returns when it is completely sent.
+    #[inline(never)]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         while self.round * self.period + self.pieces[self.place].to <= now.0 {
             self.advance();

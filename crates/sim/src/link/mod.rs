@@ -261,6 +261,7 @@ impl<M: Metering> Link<M> {
 
     /// The longest wait of the packets that still wait at the end of a run, if the link goes on to send
     /// them at its last rate; at a rate of zero, until the end. Removes them.
+    #[cold]
     pub(crate) fn longest_wait_left(&mut self, end: Instant) -> Option<Duration> {
         let service = self.service.as_mut()?;
         let line = &mut self.wire.line;

@@ -23,7 +23,7 @@ pub(crate) enum Server {
 
 impl Server {
     /// Starts a packet; returns when it is completely sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         match self {
             Server::Rate(server) => server.begin(now, size),
@@ -87,7 +87,7 @@ impl RateServer {
     }
 
     /// Starts a packet; returns when it is completely sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         self.since = now;
         let served = match self.cached {
@@ -177,6 +177,7 @@ impl TraceServer {
 
     /// Starts a packet; returns the time of the opportunity that completes it. Opportunities
     /// without a waiting packet are lost.
+    #[inline(never)]
     pub(crate) fn begin(&mut self, now: Instant, size: Bytes) -> Instant {
         if self.credit_at != now {
             self.credit = 0;

@@ -66,7 +66,6 @@ impl<C: Controller> Sender<C> {
         debug_assert!(self.scoreboard.is_in_order(&self.detector), "no packet can be lost");
         self.reorder_at = Instant::MAX;
         let ecn = self.count_ecn(ack);
-        let (cwnd_limited, slow_start_to) = self.growth(in_flight_before.0);
         let feedback = Feedback {
             acked: Bytes(newly.bytes),
             acked_packets: newly.packets,
@@ -76,8 +75,6 @@ impl<C: Controller> Sender<C> {
             ack_delay: self.ack_delay(now, ack, &newly),
             rate,
             in_flight_before,
-            cwnd_limited,
-            slow_start_to,
             ..self.feedback()
         };
         self.controller.on_feedback(now, &feedback);
@@ -118,7 +115,7 @@ impl<C: Controller> Sender<C> {
         let starts = self.begin_loss_episode(&lost);
         let repaired = if starts { None } else { self.respond_to_probe(repaired) };
         let ecn_event = repaired.is_none() && is_marked && self.begin_ecn_episode();
-        let (mut cwnd_limited, mut slow_start_to) = self.growth(before.in_flight);
+        let (mut cwnd_limited, mut slow_start_to) = (self.is_limited(), self.slow_start_to());
         if self.has_observers {
             let (flight, acked) = (before.in_flight, newly.bytes);
             let reduces = starts || ecn_event || repaired.is_some();
@@ -457,28 +454,16 @@ impl<C: Controller> Sender<C> {
         self.config.ack_delay = requester.max_ack_delay();
     }
 
-    /// Whether the window, or its pacing, limited the sender when it sent the newest acknowledged packet.
+    /// Whether the window, or its pacing, limits the sender.
     #[inline(always)]
     pub(super) fn is_limited(&self) -> bool {
         self.usage.is_filled(self.largest_acked) || self.usage.is_held(self.largest_acked)
     }
 
-    /// Whether the window limits the sender; if not, the window up to which slow start may grow:
-    /// [`Feedback::slow_start_to`]. `in_flight`: bytes in flight before an acknowledgement.
+    /// [`Feedback::slow_start_to`]; zero with QUIC, because RFC 9002 section 7.8 has no such growth.
     #[inline(always)]
-    fn growth(&mut self, in_flight: u64) -> (bool, Bytes) {
-        if self.is_limited() { (true, Bytes::ZERO) } else { (false, self.slow_start_to(in_flight)) }
-    }
-
-    /// Twice the flight with TCP (Linux, `tcp_is_cwnd_limited`); RFC 9002 section 7.8 has no such
-    /// growth.
-    #[cold]
-    fn slow_start_to(&mut self, in_flight: u64) -> Bytes {
-        let (largest, next) = (self.largest_acked, self.next_number);
-        match self.config.profile {
-            Profile::Tcp => Bytes(self.usage.greatest_flight(largest, next, in_flight)) * 2,
-            Profile::Quic => Bytes::ZERO,
-        }
+    pub(super) fn slow_start_to(&self) -> Bytes {
+        Bytes(self.usage.slow_start_to())
     }
 
     /// The fields that every feedback has.
@@ -509,7 +494,7 @@ impl<C: Controller> Sender<C> {
             in_flight: Bytes(self.scoreboard.in_flight),
             cwnd_limited: self.is_limited(),
             cwnd_filled: self.usage.is_filled(self.largest_acked),
-            slow_start_to: Bytes::ZERO,
+            slow_start_to: self.slow_start_to(),
             largest_acked: self.largest_acked,
             next_number: self.next_number,
             received: &[],

@@ -183,7 +183,7 @@ impl<C: Controller> Sender<C> {
             largest_acked: 0,
             counts: EcnCounts::default(),
             cwr: false,
-            usage: Usage::default(),
+            usage: Usage::new(config.profile),
             round_end: 0,
             reorder_at: Instant::MAX,
             progress_at: Instant::ZERO,

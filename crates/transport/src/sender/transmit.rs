@@ -139,8 +139,21 @@ impl<C: Controller> Sender<C> {
         if self.would_fill_window() {
             self.usage.hold(self.next_number);
         }
+        self.note_use();
         self.pacer.note_wait(true);
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
+    }
+
+    /// Packets may have left, and something else than the window stops the sender.
+    pub(super) fn note_use(&mut self) {
+        // A full window limits the sender without more data too (RFC 9002 section 7.8; Linux,
+        // `tcp_write_xmit`).
+        if self.has_full_window() {
+            self.usage.fill(self.next_number);
+        } else if self.config.profile == Profile::Tcp {
+            let flight = self.scoreboard.outstanding();
+            self.usage.leave_room(self.largest_acked, self.next_number, flight);
+        }
     }
 
     /// Whether only pacing keeps the sender from filling its window. Such a sender does not
@@ -177,11 +190,7 @@ impl<C: Controller> Sender<C> {
         self.probes = 0;
         self.tso.end();
         self.pacer.note_wait(false);
-        // A full window limits the sender without more data too (RFC 9002 section 7.8; Linux,
-        // `tcp_write_xmit`).
-        if self.has_full_window() {
-            self.usage.fill(self.next_number);
-        }
+        self.note_use();
         // The handshake holds new data, and F-RTO lost segments.
         let is_held = self.waiting.is_some() || self.scoreboard.lost_bytes() > 0;
         if !is_held && self.written == self.offset && self.scoreboard.in_flight < self.cwnd().0 {

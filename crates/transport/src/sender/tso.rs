@@ -76,6 +76,8 @@ impl<C: Controller> Sender<C> {
         if self.should_defer(now, goal) {
             if self.window_room() < self.receive_room() {
                 self.usage.fill(self.next_number);
+            } else {
+                self.note_use();
             }
             return Some(Poll::Blocked);
         }

@@ -261,8 +261,9 @@ impl<C: Controller> Sender<C> {
 
     /// A packet has left. `resent`: the segment that it retransmits, and its length.
     pub(super) fn validate_use(&mut self, now: Instant, resent: Option<(u64, u64)>) {
+        self.note_use();
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
-        let flags = (self.uses_window(in_flight), self.is_open());
+        let flags = (self.uses_window(), self.is_open());
         match self.validation.as_deref_mut() {
             Some(Validation::Linux(rule)) => {
                 let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
@@ -276,16 +277,11 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Whether the window limits the sender, or leads slow start by less than `in_flight`
-    /// (`tcp_is_cwnd_limited`).
-    fn uses_window(&mut self, in_flight: u64) -> bool {
-        if self.has_full_window() || self.is_limited() {
-            return true;
-        }
-        let (largest, next, cwnd) = (self.largest_acked, self.next_number, self.limits.cwnd);
-        let flight = Bytes(self.usage.greatest_flight(largest, next, in_flight));
-        let ssthresh = self.controller.probe().ssthresh;
-        ssthresh.is_none_or(|ssthresh| cwnd < ssthresh) && cwnd < flight * 2
+    /// Whether the window limits the sender, or leads slow start (`tcp_is_cwnd_limited`).
+    fn uses_window(&self) -> bool {
+        let cwnd = self.limits.cwnd;
+        let leads = || self.controller.probe().ssthresh.is_none_or(|ssthresh| cwnd < ssthresh);
+        self.is_limited() || (cwnd < self.slow_start_to() && leads())
     }
 
     fn is_open(&self) -> bool {

@@ -8,7 +8,6 @@
 //!
 //! | reason | the difference |
 //! |---|---|
-//! | older rounds of HyStart | from Linux 5.16 to 6.13, rounds count from 16 packets on; since 6.14 (25c1a9ca53db) from the first |
 //! | idle windows | no setting keeps an idle window as `tcp_slow_start_after_idle = 0` does |
 //! | NewReno without SACK | without SACK, no duplicate acknowledgement counts |
 //! | duplicates as deliveries | Linux counts a segment that DSACK reports as delivered once more |
