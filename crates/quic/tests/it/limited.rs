@@ -53,11 +53,7 @@ fn no_controller_exceeds_its_gains(seconds: u64, is_long: bool) {
         let found = peaks(&case);
         assert!(found.flight > 0, "{}", case.title);
         println!("{}: {found:?}", case.title);
-        // Vivace's intervals last a round trip. If flow control lets a window of data leave in bursts, an
-        // interval may have two of them, so that its rate is up to twice that of the flight.
-        let has_bursts = case.title.starts_with("vivace") && case.title.ends_with("flow control");
-        let most = if has_bursts { 2.0 } else { 1.0 };
-        if found.window > most || found.pacing > most {
+        if found.window > 1.0 || found.pacing > 1.0 {
             exceeded.push(format!("{}: {found:?}", case.title));
         }
     }
