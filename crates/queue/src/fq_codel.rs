@@ -75,7 +75,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[],
     default_packets: PACKETS,
     random: true,
-    shaping: None,
+    shaper: None,
 };
 
 /// The decisions in which Linux and RFC 8290 differ, and CoDel's state of one flow.

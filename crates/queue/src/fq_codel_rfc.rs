@@ -21,7 +21,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[],
     default_packets: PACKETS,
     random: true,
-    shaping: None,
+    shaper: None,
 };
 
 /// FQ-CoDel of RFC 8290.

@@ -39,7 +39,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of the packets that pass" }],
     default_packets: 0,
     random: false,
-    shaping: None,
+    shaper: None,
 };
 
 /// A token bucket in front of a queue.
