@@ -1,7 +1,7 @@
 //! FQ-CoDel by the text of RFC 8290, with CoDel by that of RFC 8289.
 //!
-//! [`crate::fq_codel`] is the deployed one and lists the differences. The RFC adds nothing
-//! to CoDel's state for the drops of a full buffer, and exempts the last MTU of the queue
+//! [`crate::fq_codel`] is the deployed one and lists the differences. By the RFC, the
+//! drops of a full buffer leave CoDel's state as it is, and CoDel exempts the last MTU of the queue
 //! that CoDel manages, a flow's.
 
 use sojourn_units::{Bytes, Instant};

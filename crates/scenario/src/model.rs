@@ -267,7 +267,7 @@ pub struct Chance {
 pub struct Jitter {
     /// Greatest extra delay, or the standard deviation.
     pub span: Duration,
-    /// How the extra delay is distributed.
+    /// Distribution of the extra delay.
     pub distribution: Distribution,
     /// Whether packets may overtake each other, as in netem.
     pub may_reorder: bool,

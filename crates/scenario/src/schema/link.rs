@@ -11,7 +11,7 @@ use crate::shape::{
 };
 
 /// The form of a value that changes at steps and ramps: its title, the shape and the key of the value,
-/// and what the first and each later value are.
+/// and descriptions of the first value and of each later one.
 macro_rules! schedule {
     ($title:literal, $value:expr, $key:literal, $first:literal, $after:literal) => {
         Form {
