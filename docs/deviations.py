@@ -28,7 +28,8 @@ _COMMENTS = {
 _C_COMMENT = re.compile(r"(?P<mark>/\*|\*|//)(?:/|\s+(?P<text>.*?)\s*(?:\*/)?)?")
 # A name of the code with a link to its documentation, which only rustdoc follows.
 _LINK = re.compile(r"\[(`[^`]+`)\](?:\([^)]*\))?")
-_STANDARD = re.compile(r"RFC \d+|draft-[a-z0-9-]+")
+# A draft without its version, of two digits.
+_STANDARD = re.compile(r"RFC \d+|draft-[a-z0-9-]+?(?=-\d\d\b|[^a-z0-9-]|$)")
 _INTRODUCTION = """\
 # Deviations
 

@@ -301,7 +301,8 @@ def _added(one: ControllerVerdict) -> str:
 def _lock(one: ControllerVerdict) -> str:
     """Explain a queue that BBR v3 never drains (`sojourn controllers bbr3`, max_bw_filter)."""
     if one["control"] == "bbr3" and (one["utilisation_after"] or 0.0) >= _FULL:
-        return ": each ProbeRTT may keep its old estimate of the bandwidth (max_bw_filter)"
+        why = "each ProbeRTT may keep its old estimate of the bandwidth"
+        return f": {why}, unless max_bw_filter is repaired"
     return ""
 
 

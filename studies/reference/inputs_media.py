@@ -146,7 +146,7 @@ Event = Frame | Packet | Report
 
 
 class Sender:
-    """The sender's counts, of which the events tell."""
+    """The sender's counts, which the events contain."""
 
     def __init__(self, load: Load, packets: list[Packet]) -> None:
         """Begin without a packet in flight."""

@@ -63,13 +63,13 @@ class Script:
     """The packets in flight: a doubling start, then a cycle of shares of the BDP."""
 
     shares: tuple[float, ...]
-    """For a round trip each."""
+    """Each lasts a round trip."""
     start: float = 2.5
-    """Where the start ends, in BDPs."""
+    """Flight at the end of the start, in BDPs."""
     dip_every_s: float = 0.0
     """Four packets for 0.3 s, as often as this; 0: never."""
     idle_every_s: float = 0.0
-    """Nothing is sent for 0.15 s, as often as this; 0: never."""
+    """A pause of 0.15 s, as often as this; 0: never."""
     limited_every_s: float = 0.0
     """The application limits the sender for half a second, as often as this; 0: never."""
     timeout_every_s: float = 0.0

@@ -1,4 +1,4 @@
-"""Vivace beside its authors' code, as runs: its decisions follow from what its own rates cause.
+"""Vivace beside its authors' code, as runs: its decisions follow from the effects of its own rates.
 
 `data/vivace.csv` has the shares of a link's capacity that PCCproject/PCC-Uspace 30c2cfe1e276, with
 its utility Vivace, used in a closed loop with a FIFO of 75 ms and a round trip of 30 ms: medians of

@@ -125,7 +125,8 @@ def test_a_rise_a_ramp_and_an_outage_have_their_own_words() -> None:
 def test_the_verdict_says_why_bbr3_may_never_drain_its_queue() -> None:
     lasting = spike(excess_s=0.5, duration_s=None, utilisation_after=1.0)
     why = (
-        "did not recover: each ProbeRTT may keep its old estimate of the bandwidth (max_bw_filter)"
+        "did not recover: each ProbeRTT may keep its old estimate of the bandwidth, "
+        "unless max_bw_filter is repaired"
     )
     assert why in text_of(bbr3=lasting)
     assert why not in text_of(bbr=lasting)

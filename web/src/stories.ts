@@ -121,7 +121,7 @@ const bbr: Story = {
   explanation: [
     "The queue lengthens the round trips that BBR counts: ten of 300 ms are three seconds. Then the old rate leaves the window, and the queue drains.",
     "In the chart of the congestion window, the limit falls at once when this happens. With a drop to one half, the data in flight take 200 ms: 150 ms of queue.",
-    "BBR v3 (`bbr3`) forgets a rate after two cycles of probing, and a cycle ends only with measurements that the network alone limited. Every 5 s it sends little for a while to measure the least round-trip time, and marks all data in flight as limited by itself. When the queue has made a cycle as long as that, no cycle ends, and the old rate stays. Change the drop to 6 Mbit/s and the buffer to 10 s: the queue of `bbr` drains, and that of `bbr3` grows to 7 s and stays. Google's code for Linux does the same; `control = { kind = \"bbr3\", max_bw_filter = \"repaired\" }` does not.",
+    "BBR v3 (`bbr3`) forgets a rate after two cycles of probing, and a cycle ends only with measurements that the network alone limited. Every 5 s it sends little for a while to measure the least round-trip time, and marks all data in flight as limited by itself. When the queue has made a cycle as long as that, no cycle ends, and the old rate stays. Change the drop to 6 Mbit/s and the buffer to 10 s: the queue of `bbr` drains, and that of `bbr3` grows to more than 6 s. Google's code for Linux does the same; `control = { kind = \"bbr3\", max_bw_filter = \"repaired\" }` does not.",
   ],
   next: { label: "Run a drop to 30 Mbit/s", scenario: drop("30Mbit", deep, ["bbr", "bbr3", "ideal"]) },
 };

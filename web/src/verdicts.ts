@@ -226,7 +226,8 @@ function addedText({ control, excess, cause, part, recovery, used }: Response): 
 /** A queue that BBR v3 never drains (its parameter max_bw_filter). */
 function lockText(control: string, used: number | null): string {
   const locks = control === "bbr3" && (used ?? 0) >= FULL;
-  return locks ? ": each ProbeRTT may keep its old estimate of the bandwidth (max_bw_filter)" : "";
+  const why = "each ProbeRTT may keep its old estimate of the bandwidth";
+  return locks ? `: ${why}, unless max_bw_filter is repaired` : "";
 }
 
 function reasonText(one: Response, isOne: boolean): string {

@@ -165,7 +165,7 @@ impl Dctcp {
     fn halved(&self) -> Bytes {
         match self.arithmetic {
             Arithmetic::Exact => self.window.cwnd / 2,
-            Arithmetic::Linux => self.window.mss * (self.window.packets() / 2),
+            Arithmetic::Linux => self.window.half_in_packets(),
         }
     }
 }

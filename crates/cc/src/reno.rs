@@ -107,8 +107,8 @@ impl Controller for Reno {
         if feedback.loss_event || feedback.ecn_event {
             // Deviation (RFC 5681 equation 4): a congestion event reduces the window, as in Linux,
             // and not the flight size. The two differ only while the application limits the sender,
-            // whose window keeps what it used before, and is up to twice the flight after TCP's slow
-            // start.
+            // whose window stays as large as it was used before, and is up to twice the flight after
+            // TCP's slow start.
             let beta = if feedback.loss_event { self.beta } else { self.beta_ecn };
             self.window.reduce_to(self.reduced(beta));
             return;

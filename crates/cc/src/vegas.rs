@@ -288,8 +288,8 @@ impl Controller for Vegas {
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
-        // Deviation (Linux tcp_vegas.c): without the delay of an acknowledgement, which is no queue;
-        // Linux's samples have it (`arithmetic = "linux"`).
+        // Deviation (Linux tcp_vegas.c): samples lack the delay of an acknowledgement; Linux's have it
+        // (`arithmetic = "linux"`).
         let base = self.base_rtt.unwrap_or(Duration::MAX);
         let rtt = match self.arithmetic {
             Arithmetic::Exact => feedback.adjusted_rtt(base),

@@ -45,6 +45,11 @@ impl Window {
         self.cwnd.0 / self.mss.0.max(1)
     }
 
+    /// Half of the window in whole packets, as Linux halves it (`tcp_reno_ssthresh`).
+    pub(crate) fn half_in_packets(&self) -> Bytes {
+        self.mss * (self.packets() / 2)
+    }
+
     pub(crate) fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -149,11 +154,10 @@ impl Window {
         self.timed_out = false;
     }
 
-    /// Whether `feedback` allows the window to grow: it acknowledges data, no recovery is
-    /// in progress, it is no duplicate, and the window is used.
+    /// Whether `feedback` allows the window to grow: it acknowledges new data outside of a recovery,
+    /// and the window is used.
     pub(crate) fn may_grow(&self, feedback: &Feedback<'_>) -> bool {
-        let must_hold = feedback.in_recovery || feedback.is_duplicate;
-        feedback.acked > Bytes::ZERO && !must_hold && self.is_used(feedback)
+        acknowledges_new_data(feedback) && self.is_used(feedback)
     }
 
     /// Whether the window limits the sender, or may lead it in slow start.
@@ -166,4 +170,9 @@ impl Window {
     pub(crate) fn known_ssthresh(&self) -> Option<Bytes> {
         (self.ssthresh < Bytes::MAX).then_some(self.ssthresh)
     }
+}
+
+/// Whether `feedback` acknowledges new data, and no recovery is in progress (`tcp_may_raise_cwnd`).
+pub(crate) fn acknowledges_new_data(feedback: &Feedback<'_>) -> bool {
+    feedback.acked > Bytes::ZERO && !feedback.in_recovery && !feedback.is_duplicate
 }

@@ -15,7 +15,7 @@ use sojourn_params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{
-    Backlog, DropReason, FlowLabels, Info, Limit, Packet, Queue, Setup, Shaping,
+    Backlog, DropReason, FlowLabels, Info, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
 };
 use crate::random::{Random, mix};
 use crate::slow_path::SlowPath;
@@ -103,7 +103,7 @@ pub(crate) const INFO: Info = Info {
     // `sch->limit` of `cake_init`.
     default_packets: 10_240,
     random: true,
-    shaping: Some(shaping),
+    shaper: Some(ShaperInfo { shaping, changes: None }),
 };
 
 /// The tin of a codepoint, if there is a mode of this name.

@@ -46,7 +46,7 @@ pub(crate) const INFO: Info = Info {
     // tc-codel(8): limit.
     default_packets: 1000,
     random: false,
-    shaping: None,
+    shaper: None,
 };
 
 /// A FIFO controlled by CoDel.

@@ -173,9 +173,17 @@ pub struct Info {
     pub default_packets: u64,
     /// Whether it uses random numbers.
     pub random: bool,
-    /// Computes the rate and burst that a shaper enforces; `None` for a discipline that
-    /// never delays packets, or with parameters that do not.
-    pub shaping: Option<fn(&Params) -> Option<Shaping>>,
+    /// Its shaper; `None` for a discipline that never delays packets.
+    pub shaper: Option<ShaperInfo>,
+}
+
+/// A shaper, as a discipline declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct ShaperInfo {
+    /// Computes the rate and burst that it enforces; `None` with parameters that delay no packet.
+    pub shaping: fn(&Params) -> Option<Shaping>,
+    /// The parameter that may change during a run ([`Queue::set_rate`]).
+    pub changes: Option<&'static str>,
 }
 
 /// A queue inside another, as the outer one declares it.

@@ -86,7 +86,7 @@ impl Discipline {
 
     /// The rate and burst of this queue alone.
     fn own_shaping(&self) -> Option<Shaping> {
-        self.info()?.shaping.and_then(|shaping| shaping(&self.params))
+        self.info()?.shaper.and_then(|shaper| (shaper.shaping)(&self.params))
     }
 
     /// The least sojourn time at which it or an inner queue begins to mark or drop, with the name

@@ -14,7 +14,7 @@ pub(crate) const INFO: Info = Info {
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: false,
-    shaping: None,
+    shaper: None,
 };
 
 /// A drop-tail FIFO.

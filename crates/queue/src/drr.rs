@@ -53,7 +53,7 @@ pub(crate) const INFO: Info = Info {
     // RFC 8290 section 5.2.3, as FQ-CoDel.
     default_packets: 10_240,
     random: true,
-    shaping: None,
+    shaper: None,
 };
 
 /// Deficit round robin over hashed flows.

@@ -66,7 +66,7 @@ pub(crate) const INFO: Info = Info {
     random: false,
     ordered: &[],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// The coupled queues of RFC 9332.

@@ -48,7 +48,7 @@ pub(crate) const INFO: Info = Info {
     random: true,
     ordered: &[],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// The coupled queues of Linux.

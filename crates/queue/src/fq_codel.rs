@@ -22,20 +22,20 @@ use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{self, Control};
-use crate::codel::linux::State;
+use crate::codel::linux;
 use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::hash::Buckets;
 use crate::slow_path::SlowPath;
 
-pub(crate) const FLOWS: Param = Param {
+const FLOWS: Param = Param {
     name: "flows",
     kind: Kind::Integer(1024, 1, 65_536),
     doc: "Number of queues that flows are hashed into",
     source: "RFC 8290 section 5.2.5; range of tc-fq_codel(8)",
 };
 
-pub(crate) const QUANTUM: Param = Param {
+const QUANTUM: Param = Param {
     name: "quantum",
     // A quantum below 256 B only adds rounds (Linux's minimum).
     kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
@@ -43,7 +43,7 @@ pub(crate) const QUANTUM: Param = Param {
     source: "RFC 8290 section 5.2.4; range of tc-fq_codel(8)",
 };
 
-pub(crate) const DROP_BATCH: Param = Param {
+const DROP_BATCH: Param = Param {
     name: "drop_batch",
     kind: Kind::Integer(64, 1, u32::MAX as u64),
     doc: "Greatest number of packets dropped at once from the longest queue when the buffer is \
@@ -51,26 +51,31 @@ pub(crate) const DROP_BATCH: Param = Param {
     source: "RFC 8290 section 4.1; tc-fq_codel(8)",
 };
 
+/// The parameters of both forms.
+pub(crate) const PARAMS: &[Param] = &[
+    control::TARGET,
+    control::INTERVAL,
+    control::ecn(true, "RFC 8290 section 5.2.6"),
+    control::CE_THRESHOLD,
+    FLOWS,
+    QUANTUM,
+    DROP_BATCH,
+];
+
+/// RFC 8290 section 5.2.3.
+pub(crate) const PACKETS: u64 = 10_240;
+
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "fq_codel",
     title: "FQ-CoDel as in Linux: flows take turns, sparse ones first, each with its own CoDel",
     source: "net/sched/sch_fq_codel.c, Linux 6.12; RFC 8290",
-    params: &[
-        control::TARGET,
-        control::INTERVAL,
-        control::ecn(true, "RFC 8290 section 5.2.6"),
-        control::CE_THRESHOLD,
-        FLOWS,
-        QUANTUM,
-        DROP_BATCH,
-    ],
+    params: PARAMS,
     ordered: &[],
     inner: &[],
-    // RFC 8290 section 5.2.3.
-    default_packets: 10_240,
+    default_packets: PACKETS,
     random: true,
-    shaping: None,
+    shaper: None,
 };
 
 /// The decisions in which Linux and RFC 8290 differ, and CoDel's state of one flow.
@@ -95,33 +100,8 @@ pub trait FlowControl: Default + Send {
     fn on_overload(&mut self, dropped: u64);
 }
 
-impl FlowControl for State {
-    const FORGETS_NEW_FLOWS: bool = true;
-
-    #[inline(always)]
-    fn dequeue<P: Packet>(
-        &mut self,
-        now: Instant,
-        control: &Control,
-        fifo: &mut Fifo<P>,
-        others: Bytes,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) -> Option<P> {
-        State::dequeue(self, now, control, fifo, others, drops)
-    }
-
-    /// `fq_codel_drop`.
-    fn is_too_fat(before: Backlog, dropped: Backlog) -> bool {
-        dropped.bytes.0 < before.bytes.0 / 2
-    }
-
-    fn on_overload(&mut self, dropped: u64) {
-        State::on_overload(self, dropped);
-    }
-}
-
 /// FQ-CoDel of Linux.
-pub(crate) type FqCodel<P> = FairCodel<P, State>;
+pub(crate) type FqCodel<P> = FairCodel<P, linux::State>;
 
 /// Round robin over hashed flows, each a FIFO controlled by CoDel.
 pub struct FairCodel<P, C> {

@@ -1,36 +1,27 @@
 //! FQ-CoDel by the text of RFC 8290, with CoDel by that of RFC 8289.
 //!
-//! [`crate::fq_codel`] is the deployed one and lists the differences. The RFC adds nothing
-//! to CoDel's state for the drops of a full buffer, and exempts the last MTU of the queue
+//! [`crate::fq_codel`] is the deployed one and lists the differences. By the RFC, the
+//! drops of a full buffer leave CoDel's state as it is, and CoDel exempts the last MTU of the queue
 //! that CoDel manages, a flow's.
 
 use sojourn_units::{Bytes, Instant};
 
-use crate::codel::control::{self, Control, State};
+use crate::codel::control::{Control, State};
 use crate::contract::{Backlog, DropReason, Info, Packet};
 use crate::fifo::Fifo;
-use crate::fq_codel::{DROP_BATCH, FLOWS, FairCodel, FlowControl, QUANTUM};
+use crate::fq_codel::{FairCodel, FlowControl, PACKETS, PARAMS};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "fq_codel_rfc",
     title: "FQ-CoDel by the text of RFC 8290, without Linux's response to a full buffer",
     source: "RFC 8290",
-    params: &[
-        control::TARGET,
-        control::INTERVAL,
-        control::ecn(true, "RFC 8290 section 5.2.6"),
-        control::CE_THRESHOLD,
-        FLOWS,
-        QUANTUM,
-        DROP_BATCH,
-    ],
+    params: PARAMS,
     ordered: &[],
     inner: &[],
-    // RFC 8290 section 5.2.3.
-    default_packets: 10_240,
+    default_packets: PACKETS,
     random: true,
-    shaping: None,
+    shaper: None,
 };
 
 /// FQ-CoDel of RFC 8290.

@@ -21,7 +21,7 @@ pub(crate) const INFO: Info = Info {
     random: false,
     ordered: &[],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// A FIFO that drops from its head.

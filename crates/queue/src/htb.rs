@@ -22,7 +22,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
 use crate::contract::{
-    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, Shaping,
+    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
 };
 use crate::slow_path::SlowPath;
 
@@ -56,7 +56,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for tokens" }],
     default_packets: 0,
     random: false,
-    shaping: Some(|params| Some(shaping(params))),
+    shaper: Some(ShaperInfo { shaping: |params| Some(shaping(params)), changes: Some(RATE.name) }),
 };
 
 fn shaping(params: &Params) -> Shaping {

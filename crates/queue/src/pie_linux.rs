@@ -54,7 +54,7 @@ pub(crate) const INFO: Info = Info {
     random: true,
     ordered: &[],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// A FIFO controlled by Linux's PIE.

@@ -2,8 +2,8 @@
 //!
 //! Tokens arrive at `rate`, up to `burst`. A packet for which there are enough tokens takes its
 //! size of them and enters the inner queue, which waits for the link; any other packet is
-//! dropped and takes none (`tcf_police_act` with the action `drop`). Nothing waits for tokens, so
-//! the policer adds no delay: senders see losses in an empty queue.
+//! dropped and takes no token (`tcf_police_act` with the action `drop`). Packets do not wait for
+//! tokens, so the policer adds no delay: senders see losses in an empty queue.
 //!
 //! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
 
@@ -39,7 +39,7 @@ pub(crate) const INFO: Info = Info {
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of the packets that pass" }],
     default_packets: 0,
     random: false,
-    shaping: None,
+    shaper: None,
 };
 
 /// A token bucket in front of a queue.

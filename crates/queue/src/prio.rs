@@ -44,7 +44,7 @@ pub(crate) const INFO: Info = Info {
     ],
     default_packets: 0,
     random: false,
-    shaping: None,
+    shaper: None,
 };
 
 /// A priority band and a band for all other packets.

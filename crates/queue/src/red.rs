@@ -90,7 +90,7 @@ pub(crate) const INFO: Info = Info {
     random: true,
     ordered: &[("min_th", "max_th")],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// A FIFO controlled by RED.

@@ -42,7 +42,7 @@ pub(crate) const INFO: Info = Info {
     random: false,
     ordered: &[],
     inner: &[],
-    shaping: None,
+    shaper: None,
 };
 
 /// A FIFO with a threshold.

@@ -115,7 +115,7 @@ fn capacity(
             Some(file) => return trace(checker, table, file, read_file).map(Capacity::Trace),
             None => schedule::read(checker, table, "rate", Checked::rate, end)?,
         },
-        _ => Schedule { start: rate.rate()?, changes: Vec::new() },
+        _ => Schedule::constant(rate.rate()?),
     };
     let moves = |rate: &Rate| *rate > Rate::ZERO;
     if !moves(&schedule.start) && !schedule.changes.iter().any(|change| moves(&change.value)) {
@@ -158,7 +158,7 @@ fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Sch
     let delay = fields.get("delay")?;
     match delay.table() {
         Some(table) => schedule::read(checker, table, "delay", Checked::time, end),
-        None => Some(Schedule { start: delay.time()?, changes: Vec::new() }),
+        None => Some(Schedule::constant(delay.time()?)),
     }
 }
 
@@ -197,12 +197,12 @@ fn ring(fields: &Fields) -> Option<Option<Ring>> {
 fn loss(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Loss> {
     match &fields.get("loss")?.value {
         Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
-        Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(*p)),
+        Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(Schedule::constant(*p))),
         Got::Table(table) if table.get("every").is_some() => {
             Some(Loss::Periodic(table.integer("every")?))
         }
         Got::Table(table) if table.get("start").is_some() => {
-            schedule::read(checker, table, "loss", Checked::number, end).map(Loss::Scheduled)
+            schedule::read(checker, table, "loss", Checked::number, end).map(Loss::Random)
         }
         Got::Table(table) => Some(Loss::GilbertElliott {
             p: table.number("p")?,

@@ -115,6 +115,13 @@ pub struct Schedule<T> {
     pub changes: Vec<Change<T>>,
 }
 
+impl<T> Schedule<T> {
+    /// A value that never changes.
+    pub fn constant(start: T) -> Schedule<T> {
+        Schedule { start, changes: Vec::new() }
+    }
+}
+
 /// One change: a step if `from == to`, otherwise a linear ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change<T> {
@@ -229,9 +236,7 @@ pub enum Loss {
     /// congestion control are stated (RFC 9438 section 5).
     Periodic(u64),
     /// Each packet with this probability.
-    Random(f64),
-    /// As `Random`, with a probability that changes.
-    Scheduled(Schedule<f64>),
+    Random(Schedule<f64>),
     /// Two states (Gilbert 1960, Elliott 1963; parameters as tc-netem(8) `gemodel`): it moves from
     /// good to bad with probability `p` a packet and back with `r`, and loses packets with
     /// probability `loss_good` or `loss_bad`.
@@ -261,7 +266,7 @@ pub struct Chance {
 pub struct Jitter {
     /// Greatest extra delay, or the standard deviation.
     pub span: Duration,
-    /// How the extra delay is distributed.
+    /// Distribution of the extra delay.
     pub distribution: Distribution,
     /// Whether packets may overtake each other, as in netem.
     pub may_reorder: bool,

@@ -1,7 +1,7 @@
 //! Variants chosen by name: registered controllers, queues and stacks, and sources.
 
 use sojourn_params::Param;
-use sojourn_queue::{Inner, SHAPER_RATE};
+use sojourn_queue::Inner;
 
 use crate::known::Known;
 use crate::schema::{QUEUE, SHAPER};
@@ -24,10 +24,9 @@ pub(crate) fn queues(_: &Known) -> Vec<Variant> {
     let all = sojourn_queue::infos().iter();
     all.map(|info| {
         let mut variant = registered(info.name, info.title, info.params);
-        for field in &mut variant.fields {
-            if matches!(field.shape, Shape::Scalar(SHAPER_RATE)) {
-                field.shape = Shape::Either(&SHAPER);
-            }
+        let changes = info.shaper.and_then(|shaper| shaper.changes);
+        for field in variant.fields.iter_mut().filter(|field| Some(field.name) == changes) {
+            field.shape = Shape::Either(&SHAPER);
         }
         variant.fields.extend(info.inner.iter().map(inner));
         variant

@@ -75,7 +75,7 @@ impl Timeline {
         for (link, spec) in scenario.links.iter().enumerate() {
             let delays = steps(&spec.delay, shift, |d| d.0, Duration);
             timeline.push_all(link, delays, end, Change::Delay);
-            if let Loss::Scheduled(losses) = &spec.loss {
+            if let Loss::Random(losses) = &spec.loss {
                 let losses = steps(losses, shift, |p| (p * ONE) as u64, |p| p as f64 / ONE);
                 timeline.push_all(link, losses, end, Change::Loss);
             }

@@ -98,8 +98,8 @@ impl Usage {
         self.was_limited = self.is_filled(largest) || self.is_held(largest);
     }
 
-    /// The reduction is undone. That the packets since have filled the reduced window says nothing of
-    /// the restored one (in Linux, retransmissions do not set `is_cwnd_limited`).
+    /// The reduction is undone. Packets that have filled the reduced window since do not fill the
+    /// restored one (in Linux, retransmissions do not set `is_cwnd_limited`).
     pub fn undo(&mut self) {
         if !self.was_limited {
             (self.filled_to, self.held_to) = (0, 0);
@@ -173,7 +173,7 @@ mod tests {
         assert!(usage.is_filled(9) && usage.is_filled(10));
         usage.leave_room(8, 12, 3);
         assert!(usage.is_filled(11));
-        // Nothing has left since.
+        // No packet has left since.
         usage.leave_room(9, 12, 2);
         assert!(usage.is_filled(11));
         usage.leave_room(9, 13, 3);

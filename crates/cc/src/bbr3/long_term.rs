@@ -93,7 +93,7 @@ impl Bbr3 {
     }
 
     /// Whether this sample, the first of a round trip after a probe, ends a cycle of the bandwidth's
-    /// filter: nothing but the network has limited it.
+    /// filter: the network alone has limited it.
     ///
     /// A ProbeRTT marks all data in flight as application-limited. After a fall of the capacity before
     /// a deep buffer, half of the old bandwidth-delay product stays in flight during each ProbeRTT, so

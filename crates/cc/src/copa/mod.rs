@@ -135,7 +135,8 @@ struct Ceiling {
     /// Loss ratio above which the window shrinks, and the factor by which it does.
     limit: f64,
     beta: f64,
-    since: Instant,
+    /// Begin of the span; `None` before the first feedback.
+    since: Option<Instant>,
     lost: u64,
     /// Packets acknowledged or lost.
     packets: u64,
@@ -148,7 +149,7 @@ impl Ceiling {
             arithmetic,
             limit: arithmetic.number(setup.params.number("loss_limit")),
             beta: arithmetic.number(setup.params.number("loss_beta")),
-            since: Instant::ZERO,
+            since: None,
             lost: 0,
             packets: 0,
         }
@@ -161,11 +162,12 @@ impl Ceiling {
 
     /// Whether a span of two round trips has ended with a loss ratio above the limit.
     fn is_passed(&mut self, now: Instant, rtt: Duration) -> bool {
-        if now.since(self.since) <= rtt * LOSS_SPAN || self.packets <= LOSS_PACKETS {
+        let since = *self.since.get_or_insert(now);
+        if now.since(since) <= rtt * LOSS_SPAN || self.packets <= LOSS_PACKETS {
             return false;
         }
         let passed = self.arithmetic.exceeds(self.lost, self.limit, self.packets);
-        (self.since, self.lost, self.packets) = (now, 0, 0);
+        (self.since, self.lost, self.packets) = (Some(now), 0, 0);
         passed
     }
 }

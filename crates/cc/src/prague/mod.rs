@@ -44,9 +44,9 @@ pub struct Prague {
     state: State,
     /// Time of the last response to a loss.
     lost_at: Option<Instant>,
-    /// Time of the last response to a mark, under Linux's rule for CWR; `None` under the
-    /// draft's rule.
-    linux_cwr: Option<Instant>,
+    /// Whether Linux's rule for CWR applies, and the time of its last response to a mark.
+    linux_cwr: bool,
+    responded_at: Option<Instant>,
     /// Round trips since slow start (`D`, section 2.4.4).
     round: Round,
     rounds: u64,
@@ -86,7 +86,8 @@ impl Prague {
             classic: p.switch("classic_fallback").then(|| Box::new(classic::Detector::new())),
             state: State::Open,
             lost_at: None,
-            linux_cwr: (p.choice("cwr") == "linux").then_some(Instant::ZERO),
+            linux_cwr: p.choice("cwr") == "linux",
+            responded_at: None,
             round: Round::default(),
             rounds: 0,
             d: p.integer("d"),
@@ -113,7 +114,7 @@ impl Prague {
 
     /// Minimum duration of CWR. In Linux the state CWR lasts a real round trip.
     fn least_cwr(&self) -> Duration {
-        if self.linux_cwr.is_some() { Duration::ZERO } else { self.least_period() }
+        if self.linux_cwr { Duration::ZERO } else { self.least_period() }
     }
 
     /// Linux's `prague_enter_cwr`: a mark within a virtual round trip of the last response
@@ -125,12 +126,11 @@ impl Prague {
     /// round trip (`cwr = "linux"`).
     fn is_too_soon(&mut self, now: Instant) -> bool {
         let least = self.least_period();
-        let Some(at) = &mut self.linux_cwr else { return false };
-        if now.since(*at) < least {
-            return true;
+        let soon = self.responded_at.is_some_and(|at| now.since(at) < least);
+        if !soon {
+            self.responded_at = Some(now);
         }
-        *at = now;
-        false
+        self.linux_cwr && soon
     }
 
     /// Minimum duration of an alpha epoch and of CWR: section 2.4.4 allows each once per

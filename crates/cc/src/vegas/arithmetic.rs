@@ -4,7 +4,7 @@ use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration};
 
 use crate::contract::Feedback;
-use crate::window::Window;
+use crate::window::{Window, acknowledges_new_data};
 
 /// The formulas of Diff and of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +96,7 @@ impl Arithmetic {
     pub(super) fn may_grow(self, window: &Window, feedback: &Feedback<'_>) -> bool {
         match self {
             Arithmetic::Exact => window.may_grow(feedback),
-            Arithmetic::Linux => {
-                let must_hold = feedback.in_recovery || feedback.is_duplicate;
-                feedback.acked > Bytes::ZERO && !must_hold
-            }
+            Arithmetic::Linux => acknowledges_new_data(feedback),
         }
     }
 
@@ -116,7 +113,7 @@ impl Arithmetic {
     pub(super) fn halved(self, window: &Window) -> Bytes {
         match self {
             Arithmetic::Exact => window.cwnd / 2,
-            Arithmetic::Linux => window.mss * (window.packets() / 2),
+            Arithmetic::Linux => window.half_in_packets(),
         }
     }
 }

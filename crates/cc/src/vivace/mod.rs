@@ -182,7 +182,7 @@ impl Vivace {
     }
 
     /// Whether the rate, and not the application or a window, limited the sender in an interval. It
-    /// then uses more of the rate than half of what the rates of a pair differ by.
+    /// then uses the rate but for less than half of the difference in a pair.
     fn is_used(&self, outcome: &Outcome) -> bool {
         outcome.used > 1.0 - self.epsilon / 2.0
     }

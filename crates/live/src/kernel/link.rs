@@ -1,6 +1,6 @@
 //! One link of a scenario as qdiscs of the router.
 
-use sojourn_scenario::{Buffer, Capacity, Link, Loss};
+use sojourn_scenario::{Buffer, Capacity, Link, Loss, Schedule};
 use sojourn_sim::{LinkChange, LinkValue};
 use sojourn_units::{Bytes, Duration, Rate};
 
@@ -118,7 +118,7 @@ impl KernelLink {
     pub(crate) fn change(&self, change: &LinkChange, wire: &mut Wire) -> Result<Vec<Step>, Error> {
         match change.to {
             LinkValue::Delay(delay) => wire.delay = delay,
-            LinkValue::Loss(p) => wire.loss = Loss::Random(p),
+            LinkValue::Loss(p) => wire.loss = Loss::Random(Schedule::constant(p)),
             LinkValue::Rate(rate) => {
                 let mut steps = vec![self.shape("change", rate)?];
                 if matches!(self.spec.buffer, Buffer::Time(_)) {

@@ -20,11 +20,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(super) fn at_start(link: &Link) -> Wire {
-        let loss = match &link.loss {
-            Loss::Scheduled(schedule) => Loss::Random(schedule.start),
-            loss => loss.clone(),
-        };
-        Wire { delay: link.delay.start, loss }
+        Wire { delay: link.delay.start, loss: link.loss.clone() }
     }
 }
 
@@ -75,10 +71,10 @@ fn delays(link: &Link, delay: Duration) -> Result<String, Error> {
 }
 
 fn losses(link: &Link, loss: &Loss) -> Result<String, Error> {
-    Ok(match *loss {
-        Loss::None | Loss::Scheduled(_) => String::new(),
-        Loss::Random(p) => format!(" loss random {}", percent(p)),
-        Loss::GilbertElliott { p, r, loss_bad, loss_good } => format!(
+    Ok(match loss {
+        Loss::None => String::new(),
+        Loss::Random(schedule) => format!(" loss random {}", percent(schedule.start)),
+        &Loss::GilbertElliott { p, r, loss_bad, loss_good } => format!(
             " loss gemodel {} {} {} {}",
             percent(p),
             percent(r),

@@ -11,15 +11,16 @@
 
 use sojourn_units::{Duration, Instant};
 
+use crate::codel::linux::newton_step;
 use crate::contract::Packet;
 use crate::random::Random;
 
 /// BLUE's increment of the drop probability (`p_inc` of `cake_set_rate`).
 const INCREMENT: f64 = 1.0 / 256.0;
-/// Counts below this have exact gaps (`REC_INV_SQRT_CACHE`).
-const EXACT: u32 = 16;
 /// BLUE's decrement (`p_dec`).
 const DECREMENT: f64 = 1.0 / 4096.0;
+/// Counts below this have exact gaps (`REC_INV_SQRT_CACHE`).
+const EXACT: u32 = 16;
 
 /// The settings of one tin (`struct cobalt_params`).
 #[derive(Clone, Copy, Debug)]
@@ -145,17 +146,9 @@ impl State {
             let inverse = 4_294_967_296.0 / libm::sqrt(f64::from(count.max(1)));
             self.rec_inv_sqrt = (inverse as u64).min(u64::from(u32::MAX)) as u32;
         } else {
-            self.newton_step();
+            self.rec_inv_sqrt = newton_step(self.rec_inv_sqrt, count);
         }
         self.schedule(self.drop_next, settings);
-    }
-
-    /// `cobalt_newton_step`, in numbers of 32 fractional bits.
-    fn newton_step(&mut self) {
-        let inverse = u64::from(self.rec_inv_sqrt);
-        let squared = (inverse * inverse) >> 32;
-        let factor = (3_u64 << 32).wrapping_sub(u64::from(self.count) * squared) >> 2;
-        self.rec_inv_sqrt = (factor.wrapping_mul(inverse) >> 31) as u32;
     }
 
     /// CoDel's control law from `since` (`cobalt_control`).

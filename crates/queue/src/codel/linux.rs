@@ -8,8 +8,9 @@
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::codel::control::{Control, mark_capable};
-use crate::contract::{DropReason, Packet};
+use crate::contract::{Backlog, DropReason, Packet};
 use crate::fifo::Fifo;
+use crate::fq_codel::FlowControl;
 
 /// `CODEL_SHIFT`: log2 of the nanoseconds in a unit of time.
 const SHIFT: u32 = 10;
@@ -45,11 +46,13 @@ struct Head<P> {
     drop: bool,
 }
 
-impl State {
+impl FlowControl for State {
+    const FORGETS_NEW_FLOWS: bool = true;
+
     /// `codel_dequeue`. The backlog is that of all flows, and `others` the part outside of
     /// `fifo`.
     #[inline]
-    pub(crate) fn dequeue<P: Packet>(
+    fn dequeue<P: Packet>(
         &mut self,
         now: Instant,
         control: &Control,
@@ -73,11 +76,18 @@ impl State {
         Some(packet)
     }
 
-    /// Packets dropped for want of room raise the signal too (`fq_codel_drop`).
-    pub(crate) fn on_overload(&mut self, dropped: u64) {
-        self.count = self.count.wrapping_add(dropped as u32);
+    /// `fq_codel_drop`.
+    fn is_too_fat(before: Backlog, dropped: Backlog) -> bool {
+        dropped.bytes.0 < before.bytes.0 / 2
     }
 
+    /// Packets dropped for want of room raise the signal too (`fq_codel_drop`).
+    fn on_overload(&mut self, dropped: u64) {
+        self.count = self.count.wrapping_add(dropped as u32);
+    }
+}
+
+impl State {
     /// The next packet with `codel_should_drop`.
     #[inline]
     fn take<P: Packet>(
@@ -167,12 +177,18 @@ impl State {
         self.drop_next += (interval * u64::from(self.rec_inv_sqrt)) >> 16;
     }
 
-    /// `codel_Newton_step`, in numbers of 32 fractional bits. If `count` rose by much,
-    /// count/sqrt(count)^2 exceeds 3, and the result is as arbitrary as in the kernel.
     fn newton_step(&mut self) {
-        let inverse = u64::from(self.rec_inv_sqrt) << 16;
-        let squared = (inverse * inverse) >> 32;
-        let factor = (3_u64 << 32).wrapping_sub(u64::from(self.count) * squared) >> 2;
-        self.rec_inv_sqrt = (factor.wrapping_mul(inverse) >> 31 >> 16) as u16;
+        let inverse = u32::from(self.rec_inv_sqrt) << 16;
+        self.rec_inv_sqrt = (newton_step(inverse, self.count) >> 16) as u16;
     }
+}
+
+/// One Newton step from `inverse` to 1/sqrt(count), in units of 2^-32 (`codel_Newton_step`,
+/// `cobalt_newton_step`). If `count` rose by much, count/sqrt(count)^2 exceeds 3, and the result
+/// is as arbitrary as in the kernel.
+pub(crate) fn newton_step(inverse: u32, count: u32) -> u32 {
+    let inverse = u64::from(inverse);
+    let squared = (inverse * inverse) >> 32;
+    let factor = (3_u64 << 32).wrapping_sub(u64::from(count) * squared) >> 2;
+    (factor.wrapping_mul(inverse) >> 31) as u32
 }

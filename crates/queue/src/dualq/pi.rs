@@ -8,7 +8,7 @@ use sojourn_units::{Duration, Instant};
 /// per update. The controller skips any more of them, except the last.
 pub(crate) const MOST_UPDATES: u64 = 100_000;
 
-/// How an update computes p' from the queueing delay.
+/// The rule by which an update computes p' from the queueing delay.
 pub trait Law: Send {
     /// Reads the queue's parameters.
     fn new(params: &Params) -> Self;
@@ -75,8 +75,8 @@ impl Law for Real {
 /// The base probability, and the times of its updates.
 ///
 /// Deviation (RFC 9332 appendix A.1): updates are at multiples of `tupdate` from the beginning of
-/// the run, also of an empty queue. There is no timer: the next enqueue or dequeue catches up on
-/// missed updates. The result is the same (for up to 100,000 of them, 25 minutes), because the head
+/// the run, also of an empty queue. The next enqueue or dequeue catches up on missed updates, without
+/// a timer. The result is the same (for up to 100,000 of them, 25 minutes), because the head
 /// packet alone determines the delay between two events.
 pub(crate) struct Pi<L> {
     law: L,

@@ -157,7 +157,7 @@ impl Control {
     /// `pie_calculate_probability`.
     fn step(&mut self, backlog: Bytes) {
         let (qdelay, qdelay_old) = self.delays(backlog);
-        // Then the backlog is too short to tell.
+        // A delay of zero with a backlog means a backlog too short to compute one.
         let mut decays = qdelay > 0 || backlog == Bytes::ZERO;
         let delta = self.delta(qdelay, qdelay_old);
         let old = self.prob;

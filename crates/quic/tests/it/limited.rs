@@ -53,10 +53,12 @@ fn no_controller_exceeds_its_gains(seconds: u64, is_long: bool) {
         let found = peaks(&case);
         assert!(found.flight > 0, "{}", case.title);
         println!("{}: {found:?}", case.title);
-        // Vivace's intervals last a round trip. If flow control lets a window of data leave in bursts, an
-        // interval may have two of them, so that its rate is up to twice that of the flight.
-        let has_bursts = case.title.starts_with("vivace") && case.title.ends_with("flow control");
-        let most = if has_bursts { 2.0 } else { 1.0 };
+        // Flow control that fills the path uses Vivace's rate at times, and its steps raise it. Dong et al.
+        // 2018, section 4.2: by at most omega_0 + k delta, 5 % and 10 % for each of k earlier steps in
+        // a row. The paper bounds no k: five steps are above the 1.40 of noq and the 1.47 of quinn,
+        // which were measured.
+        let steps = case.title.starts_with("vivace") && case.title.ends_with("flow control");
+        let most = if steps { 1.0 + 0.05 + 5.0 * 0.1 } else { 1.0 };
         if found.window > most || found.pacing > most {
             exceeded.push(format!("{}: {found:?}", case.title));
         }

@@ -10,6 +10,50 @@ use crate::shape::{
     COUNT, Either, Field, Form, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, up_to,
 };
 
+/// The form of a value that changes at steps and ramps: its title, the shape and the key of the value,
+/// and descriptions of the first value and of each later one.
+macro_rules! schedule {
+    ($title:literal, $value:expr, $key:literal, $first:literal, $after:literal) => {
+        Form {
+            title: $title,
+            fields: &[
+                Field::required("start", $value, $first),
+                Field::new(
+                    "steps",
+                    Shape::List(
+                        &Shape::Table(&Form {
+                            title: "step",
+                            fields: &[
+                                Field::required("at", TIME, "time of the step"),
+                                Field::required($key, $value, $after),
+                            ],
+                        }),
+                        0,
+                    ),
+                    "[]",
+                    "sudden changes",
+                ),
+                Field::new(
+                    "ramps",
+                    Shape::List(
+                        &Shape::Table(&Form {
+                            title: "ramp",
+                            fields: &[
+                                Field::required("from", TIME, "start of the ramp"),
+                                Field::required("to", TIME, "end of the ramp"),
+                                Field::required($key, $value, $after),
+                            ],
+                        }),
+                        0,
+                    ),
+                    "[]",
+                    "linear changes",
+                ),
+            ],
+        }
+    };
+}
+
 pub(super) static LINK: Form = Form {
     title: "link",
     fields: &[
@@ -115,24 +159,7 @@ static CAPACITY: Either = Either {
                 ),
             ],
         },
-        Form {
-            title: "schedule of rates",
-            fields: &[
-                Field::required("start", RATE, "initial rate"),
-                Field::new(
-                    "steps",
-                    Shape::List(&Shape::Table(&RATE_STEP), 0),
-                    "[]",
-                    "sudden changes",
-                ),
-                Field::new(
-                    "ramps",
-                    Shape::List(&Shape::Table(&RATE_RAMP), 0),
-                    "[]",
-                    "linear changes",
-                ),
-            ],
-        },
+        schedule!("schedule of rates", RATE, "rate", "initial rate", "rate afterwards"),
     ],
 };
 
@@ -140,88 +167,19 @@ static CAPACITY: Either = Either {
 pub(crate) static SHAPER: Either = Either {
     short: Shape::Scalar(SHAPER_RATE),
     key: Some("start"),
-    forms: &[Form {
-        title: "schedule of rates",
-        fields: &[
-            Field::required("start", Shape::Scalar(SHAPER_RATE), "initial rate"),
-            Field::new(
-                "steps",
-                Shape::List(&Shape::Table(&SHAPER_STEP), 0),
-                "[]",
-                "sudden changes",
-            ),
-            Field::new(
-                "ramps",
-                Shape::List(&Shape::Table(&SHAPER_RAMP), 0),
-                "[]",
-                "linear changes",
-            ),
-        ],
-    }],
-};
-
-static SHAPER_STEP: Form = Form {
-    title: "step",
-    fields: &[
-        Field::required("at", TIME, "time of the step"),
-        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
-    ],
-};
-
-static SHAPER_RAMP: Form = Form {
-    title: "ramp",
-    fields: &[
-        Field::required("from", TIME, "start of the ramp"),
-        Field::required("to", TIME, "end of the ramp"),
-        Field::required("rate", Shape::Scalar(SHAPER_RATE), "rate afterwards"),
-    ],
-};
-
-static RATE_STEP: Form = Form {
-    title: "step",
-    fields: &[
-        Field::required("at", TIME, "time of the step"),
-        Field::required("rate", RATE, "rate afterwards"),
-    ],
-};
-
-static RATE_RAMP: Form = Form {
-    title: "ramp",
-    fields: &[
-        Field::required("from", TIME, "start of the ramp"),
-        Field::required("to", TIME, "end of the ramp"),
-        Field::required("rate", RATE, "rate afterwards"),
-    ],
+    forms: &[schedule!(
+        "schedule of rates",
+        Shape::Scalar(SHAPER_RATE),
+        "rate",
+        "initial rate",
+        "rate afterwards"
+    )],
 };
 
 static DELAY: Either = Either {
     short: TIME,
     key: Some("start"),
-    forms: &[Form {
-        title: "schedule of delays",
-        fields: &[
-            Field::required("start", TIME, "initial delay"),
-            Field::new("steps", Shape::List(&Shape::Table(&DELAY_STEP), 0), "[]", "sudden changes"),
-            Field::new("ramps", Shape::List(&Shape::Table(&DELAY_RAMP), 0), "[]", "linear changes"),
-        ],
-    }],
-};
-
-static DELAY_STEP: Form = Form {
-    title: "step",
-    fields: &[
-        Field::required("at", TIME, "time of the step"),
-        Field::required("delay", TIME, "delay afterwards"),
-    ],
-};
-
-static DELAY_RAMP: Form = Form {
-    title: "ramp",
-    fields: &[
-        Field::required("from", TIME, "start of the ramp"),
-        Field::required("to", TIME, "end of the ramp"),
-        Field::required("delay", TIME, "delay afterwards"),
-    ],
+    forms: &[schedule!("schedule of delays", TIME, "delay", "initial delay", "delay afterwards")],
 };
 
 static LOSS: Either = Either {
@@ -229,42 +187,14 @@ static LOSS: Either = Either {
     key: None,
     forms: &[
         PERIODIC_LOSS,
-        Form {
-            title: "schedule of loss",
-            fields: &[
-                Field::required("start", PROBABILITY, "initial probability of a loss"),
-                Field::new(
-                    "steps",
-                    Shape::List(&Shape::Table(&LOSS_STEP), 0),
-                    "[]",
-                    "sudden changes",
-                ),
-                Field::new(
-                    "ramps",
-                    Shape::List(&Shape::Table(&LOSS_RAMP), 0),
-                    "[]",
-                    "linear changes",
-                ),
-            ],
-        },
+        schedule!(
+            "schedule of loss",
+            PROBABILITY,
+            "loss",
+            "initial probability of a loss",
+            "probability of a loss afterwards"
+        ),
         GILBERT_ELLIOTT,
-    ],
-};
-
-static LOSS_STEP: Form = Form {
-    title: "step",
-    fields: &[
-        Field::required("at", TIME, "time of the step"),
-        Field::required("loss", PROBABILITY, "probability of a loss afterwards"),
-    ],
-};
-
-static LOSS_RAMP: Form = Form {
-    title: "ramp",
-    fields: &[
-        Field::required("from", TIME, "start of the ramp"),
-        Field::required("to", TIME, "end of the ramp"),
-        Field::required("loss", PROBABILITY, "probability of a loss afterwards"),
     ],
 };
 

@@ -66,7 +66,7 @@ fn links_in_their_order() {
         Buffer::Default,
     ];
     assert_eq!(buffers, right);
-    assert_eq!(links[0].loss, Loss::Random(0.01));
+    assert_eq!(links[0].loss, Loss::Random(Schedule::constant(0.01)));
     let gilbert = Loss::GilbertElliott { p: 0.01, r: 0.2, loss_bad: 1.0, loss_good: 0.001 };
     assert_eq!(links[1].loss, gilbert);
     assert_eq!(links[2].loss, Loss::Periodic(1000));
@@ -74,7 +74,7 @@ fn links_in_their_order() {
     let step = |at, value| Change { from: seconds(at), to: seconds(at), value };
     let ramp = Change { from: seconds(10), to: seconds(12), value: 0.5 };
     let changes = vec![step(5, 1.0), step(8, 0.001), ramp];
-    assert_eq!(links[3].loss, Loss::Scheduled(Schedule { start: 0.0, changes }));
+    assert_eq!(links[3].loss, Loss::Random(Schedule { start: 0.0, changes }));
     let plain = Jitter { span: Duration::from_millis(1), ..Jitter::default() };
     assert_eq!((links[0].jitter, links[0].overhead), (plain, Bytes(14)));
     let ring = Ring { packets: 3, hold_time: Duration::from_millis(1) };

@@ -206,7 +206,7 @@ fn rates(link: &Link) -> &[Change<Rate>] {
 /// The changes of the probability of a loss.
 fn losses(link: &Link) -> &[Change<f64>] {
     match &link.loss {
-        Loss::Scheduled(schedule) => &schedule.changes,
+        Loss::Random(schedule) => &schedule.changes,
         _ => &[],
     }
 }

@@ -4,7 +4,7 @@
 
 use sojourn_queue::Packet as _;
 use sojourn_ring::RingBuffer;
-use sojourn_scenario::{Distribution, Link, Loss};
+use sojourn_scenario::{Distribution, Link, Loss, Schedule};
 use sojourn_units::{Duration, Instant};
 
 use crate::link::overtaking::{Overtaking, Turn};
@@ -349,16 +349,12 @@ pub(crate) struct Losses {
 
 impl Losses {
     pub(crate) fn new(spec: &Loss, draws: Uniform) -> Losses {
-        let model = match spec {
-            Loss::Scheduled(schedule) => Loss::Random(schedule.start),
-            model => model.clone(),
-        };
-        Losses { model, bad: false, since: 0, draws }
+        Losses { model: spec.clone(), bad: false, since: 0, draws }
     }
 
     /// Loses each later packet with this probability.
     pub(crate) fn set_probability(&mut self, p: f64) {
-        self.model = Loss::Random(p);
+        self.model = Loss::Random(Schedule::constant(p));
     }
 
     /// Whether the next packet is lost.
@@ -369,17 +365,16 @@ impl Losses {
 
     #[inline(never)]
     fn draw(&mut self) -> bool {
-        match self.model {
-            // `new` leaves no schedule.
-            Loss::None | Loss::Scheduled(_) => false,
-            Loss::Random(p) => self.draws.next() < p,
+        match &self.model {
+            Loss::None => false,
+            Loss::Random(schedule) => self.draws.next() < schedule.start,
             Loss::Periodic(every) => {
-                self.since = (self.since + 1) % every;
+                self.since = (self.since + 1) % *every;
                 self.since == 0
             }
             // Deviation (Linux sch_netem.c): the state changes before the draw of the loss; netem
             // draws by the state before the change.
-            Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
+            &Loss::GilbertElliott { p, r, loss_bad, loss_good } => {
                 let flips = self.draws.next() < if self.bad { r } else { p };
                 self.bad ^= flips;
                 self.draws.next() < if self.bad { loss_bad } else { loss_good }

@@ -1,5 +1,6 @@
 //! Makes the summary of a finished run.
 
+use sojourn_scenario as scenario;
 use sojourn_trace::Histogram;
 use sojourn_transport::EcnFailure;
 use sojourn_units::{Duration, Instant, Rate};
@@ -30,8 +31,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     let net = &mut endpoints.net;
     let spikes = (0..record.loads.len()).filter_map(|i| spike(run, net, &record, i)).collect();
     let each = endpoints.net.links.iter_mut().zip(&run.scenario.links);
-    let links: Vec<LinkSummary> =
-        each.map(|(l, spec)| LinkSummary { warning: spec.warning(), ..link(l, now) }).collect();
+    let links: Vec<LinkSummary> = each.map(|(l, spec)| link(l, spec, now)).collect();
     let (mut flows, mut all) = (Vec::with_capacity(run.groups.len()), Vec::new());
     let mut frames = Vec::new();
     let mut has_sizes = false;
@@ -194,7 +194,7 @@ pub(super) fn goodput(run: &Run, bytes: u64, start: Instant, end: Instant) -> f6
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 
-fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
+fn link<M: Metering>(link: &mut Link<M>, spec: &scenario::Link, now: Instant) -> LinkSummary {
     let could = link.could_send_bits(now);
     debug_assert!(
         link.is_observed()
@@ -221,7 +221,7 @@ fn link<M: Metering>(link: &mut Link<M>, now: Instant) -> LinkSummary {
         marked_packets: link.counts.marked,
         duplicated_packets: link.counts.duplicated,
         reordered_packets,
-        warning: None,
+        warning: spec.warning(),
     }
 }
 

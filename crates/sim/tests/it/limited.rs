@@ -2,7 +2,7 @@
 //! controller.
 
 use crate::common::{host_data, set_data};
-use crate::watched::{Case, Peaks, cases, media_cases, watched};
+use crate::watched::{Case, Peaks, VEGAS_OF_LINUX, cases, media_cases, watched};
 use sojourn_cc::Algorithm;
 use sojourn_scenario::Document;
 use sojourn_sim::Simulation;
@@ -39,9 +39,10 @@ fn all_cases(algorithm: &Algorithm, seconds: u64) -> Vec<Case> {
 
 fn no_controller_exceeds_its_gains(seconds: u64) {
     // The bottleneck itself sets the oracle's rate.
+    let vegas = cases(VEGAS_OF_LINUX, ("host", HOSTS[0]), seconds);
     let all = sojourn_cc::all().iter().filter(|algorithm| !algorithm.info.needs.signal);
     let mut exceeded = Vec::new();
-    for case in all.flat_map(|algorithm| all_cases(algorithm, seconds)) {
+    for case in all.flat_map(|algorithm| all_cases(algorithm, seconds)).chain(vegas) {
         let found = peaks(&case);
         assert!(found.flight > 0, "{}", case.title);
         println!("{}: {found:?}", case.title);

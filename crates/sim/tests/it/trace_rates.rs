@@ -162,9 +162,9 @@ fn a_constant_trace_is_a_constant_rate() {
 }
 
 /// Every controller over every queue that leaves the rate to the link. A delivery keeps to its
-/// millisecond, so that packets leave up to a packet's time off: that moves controllers that hold
-/// queues of a few packets by half of it. The oracle has no queue by rate, and 0.65 packets' time by
-/// trace.
+/// millisecond, so that packets leave up to a packet's time off: that moves the oracle's empty queue
+/// by 0.65 of it, RED's under NADA by 0.93, under Prague by 0.49, and all others by at most 0.21 or
+/// the seeds' spread.
 ///
 /// `cargo test -p sojourn-sim --test it constant_trace -- --ignored --nocapture`.
 #[test]
@@ -173,10 +173,10 @@ fn a_constant_trace_is_a_constant_rate_everywhere() {
     let queues = || sojourn_queue::infos().iter().map(|info| info.name);
     let queues = || queues().filter(|name| !["htb", "policer"].contains(name));
     let over = |mbit| {
-        let all = sojourn_cc::all().iter().filter(|control| !control.info.needs.signal);
+        let all = sojourn_cc::all().iter();
         all.flat_map(move |control| queues().map(move |queue| (mbit, control, queue)))
     };
-    traces_are_rates(&[20, 100].into_iter().flat_map(over).collect::<Vec<_>>(), 0.5);
+    traces_are_rates(&[20, 100].into_iter().flat_map(over).collect::<Vec<_>>(), 1.0);
 }
 
 /// mahimahi's own spacing, and a trace of less than 20 Mbit/s, bring a warning at a queue with a

@@ -1,17 +1,20 @@
 //! Controllers under watch: their windows and pacing rates beside the flight that they have used.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use sojourn_cc::{
     AnyController, Catalogue, Controller, Feedback, Frame, Info, Limits, Pacing, Probe, Sent, Setup,
 };
-use sojourn_params::Params;
+use sojourn_params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// The bottleneck's rate in bit/s, of which only RAPID can know.
 const RATE: f64 = 200e6;
 /// The encoder's greatest rate in bit/s.
 const ENCODER: f64 = 2e6;
+/// Vegas with Linux's arithmetic and slow start.
+pub(crate) const VEGAS_OF_LINUX: &str = "vegas-linux";
 
 /// The greatest that a controller may have.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +32,13 @@ struct Used {
     flight: f64,
     initial: f64,
     mss: f64,
-    /// The minimum and the greatest smoothed round-trip time in seconds.
+    /// The greatest number of bytes that left within a smoothed round-trip time.
+    burst: f64,
+    /// All bytes delivered.
+    delivered: f64,
+    /// The greatest mean rate of RAPID's streams, in bytes a second.
+    stream: f64,
+    /// The minimum and the smoothed round-trip time in seconds.
     min_rtt: f64,
     srtt: f64,
 }
@@ -38,7 +47,7 @@ impl Used {
     /// The bounds of the controller `name`: twice the flight (Linux, `tcp_is_cwnd_limited`), or its
     /// published gains.
     fn bounds(&self, name: &str) -> Bounds {
-        let &Used { flight, initial, mss, min_rtt, srtt } = self;
+        let &Used { flight, initial, mss, burst, delivered, stream, min_rtt, srtt } = self;
         // Excess of aggregated acknowledgements: at most 100 ms of the bandwidth
         // (`bbr_extra_acked_max_us`).
         let aggregated = flight * 0.1 / min_rtt;
@@ -49,15 +58,19 @@ impl Used {
             // draft-ietf-ccwg-bbr-06 section 5.6.1: cwnd gain of ProbeBW_UP; section 2.5: pacing gain of
             // Startup. The window grows as BBR's at the beginning (section 5.6.4.6).
             "bbr3" => (2.25 * flight + aggregated + 2.0 * initial, 2.78 * (flight + initial)),
-            // Dong et al. 2018, section 4.1: the start doubles the rate, and epsilon is 5 %. The window
-            // is two smoothed round trips of the rate.
+            // Dong et al. 2018: an interval of a round trip measures the rate in use (section 4), the
+            // start doubles it (section 4.1), and epsilon is 5 % (section 4.2). The window is two
+            // smoothed round trips of the rate.
             "vivace" => {
-                let rate = 1.05 * 2.0 * (flight + initial);
+                let rate = 1.05 * 2.0 * (flight.max(burst) + initial);
                 (2.0 * rate * srtt / min_rtt, rate)
             }
-            // RAPID's rate is the available bandwidth, which a stream of packets finds by its gaps, up
-            // to twice its mean rate. The window is that of a second and two round trips.
-            "rapid" => (2.0 * RATE / 8.0 * (1.0 + 2.0 * srtt), 2.0 * RATE / 8.0 * min_rtt),
+            // Konda and Kaur 2009: the rate is the available bandwidth, which the bottleneck bounds. The
+            // window is a second and two round trips of the greatest rate.
+            "rapid" => (stream * (1.0 + 2.0 * srtt), RATE / 8.0 * min_rtt),
+            // The exception: Linux's `tcp_vegas_cong_avoid` grows without being limited, in slow start by
+            // each byte (`tcp_slow_start`), and later by a packet in a round trip.
+            VEGAS_OF_LINUX => (delivered + initial, 0.0),
             // A rate alone limits the sender. draft-ietf-rmcat-gcc-02 section 4 paces faster than the
             // media, libwebrtc by 2.5; RFC 8698 equation 14: at most the encoder's rate.
             "gcc" => (f64::INFINITY, 2.5 * ENCODER / 8.0 * min_rtt),
@@ -96,24 +109,51 @@ struct Watched {
     flight: u64,
     min_rtt: Duration,
     srtt: Duration,
+    /// The packets of the last smoothed round-trip time: departure and bytes.
+    recent: VecDeque<(Instant, u64)>,
+    in_recent: u64,
+    burst: u64,
+    delivered: u64,
+    stream: f64,
 }
 
 impl Watched {
-    fn check(&self) {
+    fn note_sent(&mut self, now: Instant, bytes: u64) {
+        self.recent.push_back((now, bytes));
+        self.in_recent += bytes;
+        while let Some((at, bytes)) = self.recent.front().copied()
+            && now.since(at) > self.srtt
+        {
+            self.recent.pop_front();
+            self.in_recent -= bytes;
+        }
+        self.burst = self.burst.max(self.in_recent);
+    }
+
+    fn check(&mut self) {
         if self.flight == 0 || self.min_rtt == Duration::MAX {
             return;
         }
+        let limits = self.inner.limits();
+        let stream = match limits.pacing {
+            Pacing::Gap(_) => self.inner.probe().rate.unwrap_or(Rate::ZERO),
+            Pacing::Rate(_) | Pacing::Unpaced => Rate::ZERO,
+        };
+        self.stream = self.stream.max(stream.as_f64() / 8.0);
         let used = Used {
             flight: self.flight as f64,
             initial: self.initial.as_f64(),
             mss: self.mss.as_f64(),
+            burst: self.burst as f64,
+            delivered: self.delivered as f64,
+            stream: self.stream,
             min_rtt: self.min_rtt.as_secs_f64(),
             srtt: self.srtt.as_secs_f64(),
         };
-        let (bounds, limits) = (used.bounds(self.name), self.inner.limits());
+        let bounds = used.bounds(self.name);
         let rate = match limits.pacing {
             Pacing::Rate(rate) => rate,
-            Pacing::Gap(_) => self.inner.probe().rate.unwrap_or(Rate::ZERO),
+            Pacing::Gap(_) => stream,
             Pacing::Unpaced => Rate::ZERO,
         };
         let paced = rate.as_f64() / 8.0 * used.min_rtt;
@@ -135,6 +175,7 @@ impl Controller for Watched {
 
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         self.flight = self.flight.max((sent.in_flight_before + sent.bytes).0);
+        self.note_sent(now, sent.bytes.0);
         self.inner.on_sent(now, sent);
         self.check();
     }
@@ -142,7 +183,8 @@ impl Controller for Watched {
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.flight = self.flight.max(feedback.in_flight_before.0);
         self.min_rtt = self.min_rtt.min(feedback.min_rtt);
-        self.srtt = self.srtt.max(feedback.srtt);
+        self.srtt = feedback.srtt;
+        self.delivered = feedback.delivered.0;
         self.inner.on_feedback(now, feedback);
         self.check();
     }
@@ -186,17 +228,25 @@ pub(crate) fn watched_name(name: &str) -> String {
 pub(crate) fn watched() -> (Catalogue, Arc<Mutex<Peaks>>) {
     let all = Arc::<Mutex<Peaks>>::default();
     let mut catalogue = Catalogue::shipped();
-    for algorithm in sojourn_cc::all() {
-        let params = Params::defaults(algorithm.info.params);
+    let defaults = sojourn_cc::all().iter().map(|algorithm| (algorithm, algorithm.info.name));
+    let vegas = sojourn_cc::all().iter().filter(|algorithm| algorithm.info.name == "vegas");
+    for (algorithm, name) in defaults.chain(vegas.map(|vegas| (vegas, VEGAS_OF_LINUX))) {
+        let mut params = Params::defaults(algorithm.info.params);
+        if name == VEGAS_OF_LINUX {
+            for (param, choice) in [("arithmetic", "linux"), ("slow_start", "every")] {
+                let value = Value::Choice(choice.into());
+                params.set(algorithm.info.params, param, value).expect("a parameter of Vegas");
+            }
+        }
         let needs = (algorithm.needs)(&params);
         let info = Info {
-            name: watched_name(algorithm.info.name).leak(),
+            name: watched_name(name).leak(),
             params: &[],
             ordered: &[],
             needs,
             ..*algorithm.info
         };
-        let (build, name, peaks) = (algorithm.build, algorithm.info.name, Arc::clone(&all));
+        let (build, peaks) = (algorithm.build, Arc::clone(&all));
         let start = move |setup: &Setup| {
             let watched = Watched {
                 name,
@@ -207,6 +257,11 @@ pub(crate) fn watched() -> (Catalogue, Arc<Mutex<Peaks>>) {
                 flight: 0,
                 min_rtt: Duration::MAX,
                 srtt: Duration::ZERO,
+                recent: VecDeque::new(),
+                in_recent: 0,
+                burst: 0,
+                delivered: 0,
+                stream: 0.0,
             };
             Box::new(watched) as Box<dyn Controller>
         };

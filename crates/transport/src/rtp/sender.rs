@@ -323,6 +323,7 @@ impl RtpSender {
         if ecn_event {
             self.mark_end = next_number;
         }
+        let is_limited = self.usage.is_filled(self.flight.newest());
         let Some(controller) = &mut self.controller else { return };
         controller.on_feedback(
             now,
@@ -349,8 +350,8 @@ impl RtpSender {
                 delivered: self.delivered,
                 in_flight_before: before,
                 in_flight: self.flight.in_flight(),
-                cwnd_limited: self.usage.is_filled(self.flight.newest()),
-                cwnd_filled: self.usage.is_filled(self.flight.newest()),
+                cwnd_limited: is_limited,
+                cwnd_filled: is_limited,
                 slow_start_to: Bytes::ZERO,
                 largest_acked: self.flight.newest(),
                 next_number,

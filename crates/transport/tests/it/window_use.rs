@@ -56,10 +56,6 @@ impl Flow {
     fn window(&self) -> u64 {
         self.sender.controller().limits().cwnd.0 / MSS
     }
-
-    fn ssthresh(&self) -> Option<u64> {
-        self.sender.controller().probe().ssthresh.map(|bytes| bytes.0 / MSS)
-    }
 }
 
 const CONTROLLERS: [&str; 3] = ["reno", "cubic", "dctcp"];
@@ -98,18 +94,6 @@ fn a_part_of_the_window_lets_slow_start_lead_by_it() {
         assert_eq!(flow.ack(at(100), 10), 20);
         assert_eq!(flow.ack(at(200), 26), expected, "{profile:?}");
     }
-}
-
-/// `cubic/cubic-hystart-delay-rtt-jumps-upward.pkt` (`crates/cc/tests/it/hystart.rs` has the
-/// acknowledgements without a sender): the window of 20 is full without more data.
-#[test]
-fn hystart_ends_the_slow_start_of_a_full_window_without_more_data() {
-    let mut flow = Flow::new("cubic", config(Profile::Tcp));
-    assert_eq!(flow.write(at(0), 30), 10);
-    assert_eq!(flow.ack(at(200), 10), 20);
-    let acks = (0..10).map(|nth| (flow.ack(at(440 + nth), 12 + 2 * nth), flow.ssthresh()));
-    let expected = (11..19).map(|half| (2 * half, None)).chain([(36, Some(36)), (36, Some(36))]);
-    assert_eq!(acks.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
 /// RFC 5681 section 3.1, Linux `tcp_enter_loss`: the retransmission after a timeout fills the window of
