@@ -39,6 +39,7 @@ mod shape;
 mod shown;
 mod size;
 mod size_file;
+mod taut;
 mod trace;
 mod tree;
 mod variants;
