@@ -41,6 +41,7 @@ mod shape;
 mod shown;
 mod size;
 mod size_file;
+mod taut;
 mod trace;
 mod tree;
 mod variants;

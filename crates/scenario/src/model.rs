@@ -15,6 +15,8 @@ pub use sojourn_transport::{
 use sojourn_transport::{Parameter, Stacks};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::taut::taut;
+
 /// A whole scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -180,6 +182,32 @@ impl Trace {
     /// Time after which it repeats.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.opportunities_ms.last().copied().unwrap_or(1).max(1))
+    }
+
+    /// The deliveries of a period with even spacing: the corners of their curve over time, each in
+    /// milliseconds and deliveries until then, from zero to all. Between corners the rate is constant.
+    pub fn curve(&self) -> Vec<(u64, u64)> {
+        taut(&self.opportunities_ms)
+    }
+
+    /// The rates of this curve up to `until`, as steps.
+    pub fn rates(&self, until: Duration) -> Vec<(Instant, Rate)> {
+        let (curve, period) = (self.curve(), self.period());
+        let step = |corners: &[(u64, u64)]| {
+            let ((from, before), (to, after)) = (corners[0], corners[1]);
+            let bytes = Self::OPPORTUNITY * (after - before);
+            (
+                Duration::from_millis(from),
+                Rate::from_transfer(bytes, Duration::from_millis(to - from)),
+            )
+        };
+        let pieces: Vec<_> = curve.windows(2).map(step).collect();
+        let in_round = |round| {
+            pieces.iter().map(move |(from, rate)| (Instant::ZERO + period * round + *from, *rate))
+        };
+        let mut steps: Vec<_> = (0..=until.0 / period.0).flat_map(in_round).collect();
+        steps.dedup_by_key(|(_, rate)| *rate);
+        steps
     }
 
     /// The mean rate over each `stretch` up to `until`, as steps. It gives a sender a useful rate

@@ -1,6 +1,6 @@
 //! An estimate of a run's memory before it starts.
 
-use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario};
+use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario, Spacing};
 use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Rate};
 
@@ -180,6 +180,9 @@ fn signals(scenario: &Scenario) -> u64 {
         let changes = match &link.rate {
             Capacity::Unlimited => 0,
             Capacity::Rate(_) => rate_steps(rates(link)),
+            Capacity::Trace(trace) if trace.spacing == Spacing::Even => {
+                (scenario.duration.0 / trace.period().0 + 1) * trace.curve().len() as u64
+            }
             Capacity::Trace(_) => scenario.duration.0 / TRACE_STRETCH.0,
         };
         listeners.saturating_mul(2 * listeners + changes)

@@ -4,12 +4,8 @@
 //! that changes as little as these times allow, so that a constant trace is a constant rate. Over a
 //! backlog each opportunity still ends in its own millisecond.
 
-mod taut;
-
 use sojourn_scenario::Trace;
 use sojourn_units::{Bytes, Instant};
-
-use taut::taut;
 
 /// Work of a byte, so that parts of a byte carry over to the next packet.
 const BYTE: u64 = 1000;
@@ -62,7 +58,7 @@ pub(crate) struct EvenServer {
 impl EvenServer {
     pub(crate) fn new(trace: &Trace) -> EvenServer {
         let work = Trace::OPPORTUNITY.0 * BYTE;
-        let corners = taut(&trace.opportunities_ms);
+        let corners = trace.curve();
         let piece = |pair: &[(u64, u64)]| Piece {
             from: pair[0].0 * MILLISECOND,
             to: pair[1].0 * MILLISECOND,
@@ -86,6 +82,27 @@ impl EvenServer {
         if self.place == self.pieces.len() {
             (self.place, self.round) = (0, self.round + 1);
         }
+    }
+
+    /// Work done by `now`.
+    fn work(&self, now: Instant) -> u64 {
+        let (rounds, rest) = (now.0 / self.period, now.0 % self.period);
+        let place = self.pieces.partition_point(|piece| piece.to <= rest);
+        rounds * self.total + self.pieces.get(place).map_or(self.total, |piece| piece.work(rest))
+    }
+
+    /// Bits of the current packet that are not sent at `now`.
+    pub(crate) fn left(&self, now: Instant) -> f64 {
+        self.done.saturating_sub(self.work(now)) as f64 / BIT as f64
+    }
+
+    /// Time at which these bytes behind the current packet are sent.
+    pub(crate) fn time_of(&self, now: Instant, behind: Bytes) -> Instant {
+        let target = self.done.max(self.work(now)) + behind.0 * BYTE;
+        let (rounds, rest) = (target / self.total, target % self.total);
+        let place = self.pieces.partition_point(|piece| piece.after < rest);
+        let time = self.pieces.get(place).filter(|_| rest > 0).map_or(0, |piece| piece.time(rest));
+        Instant(rounds * self.period + time)
     }
 
     /// Starts a packet; returns when it is completely sent.
@@ -115,10 +132,7 @@ impl EvenServer {
 
     /// Bits that the trace can carry in [0, until].
     pub(crate) fn capacity_bits(&self, until: Instant) -> u128 {
-        let (rounds, rest) = (until.0 / self.period, until.0 % self.period);
-        let place = self.pieces.partition_point(|piece| piece.to <= rest);
-        let part = self.pieces.get(place).map_or(self.total, |piece| piece.work(rest));
-        (u128::from(rounds) * u128::from(self.total) + u128::from(part)) / BIT
+        u128::from(self.work(until)) / BIT
     }
 }
 
@@ -169,6 +183,21 @@ mod tests {
             assert!((least..=ms * MILLISECOND).contains(end), "{n}: {end}, not in {ms} ms");
         }
         assert_eq!(ends[2 * trace.len() - 1], 62 * MILLISECOND);
+    }
+
+    /// What is left of a packet, and the time at which those behind it end, are those of its transmission.
+    #[test]
+    fn readings_agree_with_the_transmissions() {
+        let trace = [1, 1, 1, 4, 9, 9, 10, 11, 11, 11, 11, 30, 31];
+        let (mut one, mut other) = (server(&trace), server(&trace));
+        let ends = ends(&mut one, 0, 1504, 3 * trace.len());
+        other.begin(Instant::ZERO, Bytes(1504));
+        for (behind, end) in (0..).zip(&ends) {
+            assert_eq!(other.time_of(Instant::ZERO, Bytes(1504 * behind)).0, *end);
+        }
+        let left = [0, ends[0] / 2, ends[0]].map(|at| other.left(Instant(at)));
+        assert!((left[1] - 6_016.0).abs() < 0.1, "{}", left[1]);
+        assert_eq!([left[0], left[2]], [12_032.0, 0.0]);
     }
 
     /// The opportunities at zero are those at the end of the period before.

@@ -45,12 +45,14 @@ impl<M: Metering> Link<M> {
     /// integer: at a low rate, a fraction of a bit is a large part of an interval's bits.
     pub(crate) fn sent_bits(&self, now: Instant) -> f64 {
         let part = self.service.as_ref().map_or(0.0, |service| {
-            match (self.wire.line.sending(), &service.server) {
-                (Some(packet), Server::Rate(server)) => {
-                    (packet.size().as_f64() * 8.0 - server.left(now)).max(0.0)
-                }
-                _ => 0.0,
-            }
+            let Some(packet) = self.wire.line.sending() else { return 0.0 };
+            let left = match &service.server {
+                Server::Rate(server) => server.left(now),
+                Server::Even(server) => server.left(now),
+                // It leaves at one instant.
+                Server::Trace(_) => return 0.0,
+            };
+            (packet.size().as_f64() * 8.0 - left).max(0.0)
         });
         self.counts.sent_bits as f64 + part
     }
@@ -90,14 +92,15 @@ impl<M: Metering> Link<M> {
     }
 
     /// The wait of a packet that arrives now at a FIFO; zero if the link has no rate, or a rate of
-    /// zero now.
+    /// zero now, or sends a trace's bursts.
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         let Some(service) = &self.service else { return Duration::ZERO };
-        let Server::Rate(server) = &service.server else { return Duration::ZERO };
-        if server.rate() == Rate::ZERO {
-            return Duration::ZERO;
-        }
         let waiting = service.waiting.all(&self.wire.line).bytes;
+        let server = match &service.server {
+            Server::Rate(server) if server.rate() > Rate::ZERO => server,
+            Server::Even(server) => return server.time_of(now, waiting).since(now),
+            _ => return Duration::ZERO,
+        };
         let under_way = if self.wire.line.is_sending() { server.left(now) } else { 0.0 };
         server.rate().time_for(waiting + Bytes((under_way / 8.0) as u64))
     }

@@ -115,7 +115,7 @@ impl Oracle {
     /// does not wait.
     ///
     /// Deviation (TR11-007 section IV): a signal about traffic without control waits as in a FIFO,
-    /// with every kind of queue. On a trace it does not wait.
+    /// with every kind of queue. On a trace with bursts it does not wait.
     fn pass_on<M: Metering>(
         &mut self,
         run: &Run,

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 type Point = (u64, u64);
 
 /// The corners of the curve over one period, from its start to its end.
-pub(super) fn taut(opportunities_ms: &[u64]) -> Vec<Point> {
+pub(crate) fn taut(opportunities_ms: &[u64]) -> Vec<Point> {
     let mut string = String::default();
     let at_zero = opportunities_ms.iter().filter(|ms| **ms == 0).count() as u64;
     let later = &opportunities_ms[at_zero as usize..];
