@@ -39,6 +39,7 @@ struct copa_params {
 #define COPA_CYCLE 5
 #define COPA_LOSS_SPAN 2
 #define COPA_LOSS_PACKETS 20
+#define COPA_NEVER (~0ULL)
 
 enum copa_direction {
 	COPA_DOWN,
@@ -73,6 +74,7 @@ struct copa {
 	u64 round_end;
 	u64 has_lost;
 	/* genericCC's `ReduceOnLoss`. */
+	/* COPA_NEVER before the first feedback. */
 	u64 counted_since;
 	u64 lost;
 	u64 packets;
@@ -111,7 +113,7 @@ INLINE void copa_init(struct copa *s, const struct copa_params *p, u64 mss, u64 
 	s->votes[1] = 0;
 	s->round_end = 0;
 	s->has_lost = 0;
-	s->counted_since = 0;
+	s->counted_since = COPA_NEVER;
 	s->lost = 0;
 	s->packets = 0;
 	s->nearly_empty_at = 0;
@@ -244,6 +246,8 @@ INLINE u64 copa_is_too_lossy(struct copa *s, const struct copa_params *p, const 
 {
 	u64 is_too_lossy;
 
+	if (s->counted_since == COPA_NEVER)
+		s->counted_since = e->now;
 	if (e->now - s->counted_since <= e->rtt * COPA_LOSS_SPAN ||
 	    s->packets <= COPA_LOSS_PACKETS)
 		return 0;
