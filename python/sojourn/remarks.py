@@ -15,6 +15,8 @@ from sojourn.run_summary import (
 _MOST_REMARKS = 8
 # Offered rates vary by whole packets between loop delays; smaller reductions are not reported.
 _SAME = 0.98
+# Share of a run from which a limit by the receive window is reported.
+_NOTICEABLE = 0.01
 # A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
 PACKET_BITS = 1538 * 8
 
@@ -141,6 +143,18 @@ def ecn(summary: Summary) -> list[str]:
                 lines[who] = f"its ECN failed ({failure}); it continued without"
             elif _is_unmarked(flow):
                 lines[who] = "no queue marked its packets, so it responded to losses alone"
+    return _shortened([f"{who}: {text}" for who, text in lines.items()])
+
+
+def receive_windows(summary: Summary) -> list[str]:
+    """List flows that their receive window limited for a noticeable part of their time."""
+    lines = {}
+    for run in summary["runs"]:
+        for flow in run["flows"]:
+            limited = flow.get("rwnd_limited_s", 0.0)
+            if limited >= _NOTICEABLE * run["duration_s"]:
+                who = f"{flow['name']} ({flow['control']})"
+                lines[who] = f"its receive window limited it for {_brief(limited)}"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])
 
 

@@ -114,6 +114,8 @@ class _Optional(TypedDict, total=False):
     none for datagrams, pings, media and live hosts"""
     closed: str
     """the reason, if a QUIC stack has ended the connection"""
+    rwnd_limited_s: float
+    """time in which the receive window alone kept data from leaving (Linux's `tcpi_rwnd_limited`)"""
     ecn_failure: str
     """the damage to ECN for which the sender stopped its use: `bleached`, `rewritten`,
     `all_marked`, `lost` or `setup`"""

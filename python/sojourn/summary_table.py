@@ -6,7 +6,15 @@ from typing import Any
 
 from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
-from sojourn.remarks import below_bound, ecn, identical_runs, links, timing, unequal_runs
+from sojourn.remarks import (
+    below_bound,
+    ecn,
+    identical_runs,
+    links,
+    receive_windows,
+    timing,
+    unequal_runs,
+)
 from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks, quantile
 from sojourn.summary_metrics import (
@@ -136,7 +144,8 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
 
 
 def _of_runs(summary: Summary) -> list[str]:
-    return [*timing(summary), *_of_repeats(summary), *ecn(summary), *links(summary)]
+    flows = [*ecn(summary), *receive_windows(summary)]
+    return [*timing(summary), *_of_repeats(summary), *flows, *links(summary)]
 
 
 def _of_repeats(summary: Summary) -> list[str]:

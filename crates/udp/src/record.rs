@@ -205,6 +205,7 @@ pub(crate) fn summary(
     rtts: &Histogram,
 ) -> FlowSummary {
     let (stats, sender) = (client.sender().stats(), client.sender());
+    let limited = sender.rwnd_limited(span.end);
     let length = span.end.since(span.start).as_secs_f64();
     let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     let arrived = receipt.map(|receipt| receipt.packets - receipt.duplicates.min(receipt.packets));
@@ -226,6 +227,7 @@ pub(crate) fn summary(
         marked_packets: receipt.map_or(client.counts().ce, |receipt| receipt.counts.ce),
         dropped_packets: arrived.map_or(stats.lost, |arrived| stats.sent.saturating_sub(arrived)),
         timeouts: stats.timeouts,
+        rwnd_limited_s: (limited > Duration::ZERO).then(|| limited.as_secs_f64()),
         completion_s: span.is_complete.then_some(length),
         completed_transfers: span.transfers,
         ..FlowSummary::default()

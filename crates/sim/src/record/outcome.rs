@@ -105,6 +105,10 @@ pub struct FlowSummary {
     pub dropped_packets: u64,
     /// Retransmission or probe timeouts.
     pub timeouts: u64,
+    /// Time in which the receive window alone kept data from leaving (Linux, `tcpi_rwnd_limited`).
+    /// Absent if it never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rwnd_limited_s: Option<f64>,
     /// From the flow's start, including its handshake, until its whole transfer was delivered; null
     /// for endless flows and incomplete transfers.
     pub completion_s: Option<f64>,

@@ -122,7 +122,7 @@ fn flow<M: Metering, T: Tap>(run: &Run, endpoints: &Endpoints<M, T>, index: usiz
         AnyEndpoint::Outside(endpoint) => of_outside(base, endpoint),
         AnyEndpoint::Other(endpoint) => of_datagrams(base, &endpoint.report()),
         AnyEndpoint::Transport(endpoint) => {
-            of_connection(base, endpoint, &endpoints.connections[endpoint.data])
+            of_connection(base, end, endpoint, &endpoints.connections[endpoint.data])
         }
     }
 }
@@ -151,6 +151,7 @@ fn of_outside(base: FlowSummary, endpoint: &Outside) -> FlowSummary {
 
 fn of_connection<M: Metering>(
     base: FlowSummary,
+    end: Instant,
     endpoint: &TransportEndpoint,
     connection: &Connection<M>,
 ) -> FlowSummary {
@@ -163,9 +164,15 @@ fn of_connection<M: Metering>(
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
         timeouts: stats.timeouts,
+        rwnd_limited_s: positive_seconds(connection.sender.rwnd_limited(end)),
         ecn_failure: connection.sender.ecn_failure().map(EcnFailure::name),
         ..with_rtts(with_responses(base, &endpoint.responses), &connection.rtts)
     }
+}
+
+/// A time in seconds; `None` for zero.
+pub(super) fn positive_seconds(span: Duration) -> Option<f64> {
+    (span > Duration::ZERO).then(|| span.as_secs_f64())
 }
 
 fn with_responses(base: FlowSummary, responses: &Histogram) -> FlowSummary {

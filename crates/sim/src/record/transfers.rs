@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sojourn_source::SizedTransfer;
 use sojourn_trace::Histogram;
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
 use super::empty_path::EmptyPath;
 use super::outcome::{FlowSummary, LinkSummary, Transfer};
@@ -157,6 +157,7 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         ..FlowSummary::default()
     };
     let (mut received, mut rtts) = (0, Histogram::default());
+    let mut rwnd_limited = Duration::ZERO;
     for flow in flows {
         let state = &endpoints.flows[flow];
         let all = state.received_at_stop.unwrap_or_else(|| endpoints.received_bytes(flow));
@@ -171,8 +172,10 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         sum.marked_packets += connection.receiver.ce_packets();
         sum.dropped_packets += connection.dropped;
         sum.timeouts += stats.timeouts;
+        rwnd_limited += connection.sender.rwnd_limited(end);
         rtts.merge(&connection.rtts);
     }
     sum.goodput_bps = summary::goodput(run, received, spec.start, end);
+    sum.rwnd_limited_s = summary::positive_seconds(rwnd_limited);
     summary::with_rtts(sum, &rtts)
 }

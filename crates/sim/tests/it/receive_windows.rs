@@ -44,6 +44,22 @@ fn a_fixed_window_limits_a_flow_to_a_window_in_a_round_trip() {
     }
 }
 
+/// The window is closed but for the instants at which packets leave; that of a flow whose congestion
+/// window limits it never is.
+#[test]
+fn the_time_of_a_closed_window_is_counted() {
+    let limited = |keys: &str| run(&text(keys)).flows[0].rwnd_limited_s;
+    for profile in PROFILES {
+        let found = limited(&format!("{profile}, receive_window = \"250kB\"")).unwrap_or_default();
+        assert_near(found, 10.0, 0.01, profile);
+        assert_eq!(limited(profile), None, "{profile}");
+        let small = format!("{profile}, receive_window = \"250kB\"");
+        let text = text(&small).replace("initial_window = 100000, ", "");
+        let text = text.replace("duration = \"10s\"", "duration = \"500ms\"");
+        assert_eq!(run(&text).flows[0].rwnd_limited_s, None, "{profile}: slow start");
+    }
+}
+
 /// The receiver raises 25 kB to its maximum of 250 kB within some round trips of 100, which costs less
 /// than 5 %.
 #[test]

@@ -131,6 +131,10 @@ pub struct Sender<C> {
     /// Packets that may leave regardless of the window.
     probes: u32,
     stats: Stats,
+    /// Time in which the receive window alone kept data from leaving, and since when it does;
+    /// [`Instant::MAX`]: it does not.
+    rwnd_limited: Duration,
+    closed_since: Instant,
     unreported: Unreported,
     received: Vec<Received>,
     delivered_now: Vec<(u64, Instant, u32)>,
@@ -197,6 +201,8 @@ impl<C: Controller> Sender<C> {
             validation,
             probes: 0,
             stats: Stats::default(),
+            rwnd_limited: Duration::ZERO,
+            closed_since: Instant::MAX,
             unreported: Unreported::default(),
             received: Vec::new(),
             delivered_now: Vec::new(),
@@ -297,6 +303,12 @@ impl<C: Controller> Sender<C> {
     /// The sender's counters.
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Time until `now` in which the receive window alone kept data from leaving (Linux,
+    /// `tcpi_rwnd_limited`).
+    pub fn rwnd_limited(&self, now: Instant) -> Duration {
+        self.rwnd_limited + now.since(self.closed_since)
     }
     /// Bytes in flight.
     pub fn in_flight(&self) -> Bytes {

@@ -33,9 +33,9 @@ impl<C: Controller> Sender<C> {
     fn poll_fast_path(&mut self, now: Instant) -> Poll {
         let len = self.new_data();
         if len == 0 {
-            return self.nothing_to_send();
+            return self.nothing_to_send(now);
         }
-        if self.is_blocked_by_window(self.limits.cwnd, len) {
+        if self.is_blocked_by_window(now, self.limits.cwnd, len) {
             return Poll::Blocked;
         }
         Poll::Packet(self.transmit(now, None, len, None))
@@ -52,7 +52,7 @@ impl<C: Controller> Sender<C> {
             None => self.new_data(),
         };
         if len == 0 {
-            return self.nothing_to_send();
+            return self.nothing_to_send(now);
         }
         if self.probes == 0
             && let Some(hindrance) = self.hindrance(now, len)
@@ -113,10 +113,13 @@ impl<C: Controller> Sender<C> {
     /// zero. A sender with a window of less than one packet, which the RFC does not have, would
     /// otherwise wait for ever.
     #[inline(always)]
-    fn is_blocked_by_window(&mut self, cwnd: Bytes, len: u64) -> bool {
+    fn is_blocked_by_window(&mut self, now: Instant, cwnd: Bytes, len: u64) -> bool {
         let in_flight = self.scoreboard.in_flight;
         let is_full = in_flight + len > cwnd.0 && (in_flight > 0 || cwnd == Bytes::ZERO);
         if is_full {
+            if self.closed_since < Instant::MAX {
+                self.count_closed(now);
+            }
             self.usage.fill(self.next_number);
             self.tso.end();
             self.pacer.note_wait(false);
@@ -126,7 +129,7 @@ impl<C: Controller> Sender<C> {
 
     /// The reason why `len` bytes may not leave now.
     fn hindrance(&mut self, now: Instant, len: u64) -> Option<Poll> {
-        if self.is_blocked_by_window(self.cwnd(), len) {
+        if self.is_blocked_by_window(now, self.cwnd(), len) {
             return Some(Poll::Blocked);
         }
         if self.tso.is_under_way() {
@@ -139,6 +142,7 @@ impl<C: Controller> Sender<C> {
         if self.would_fill_window() {
             self.usage.hold(self.next_number);
         }
+        self.count_closed(now);
         self.note_use();
         self.pacer.note_wait(true);
         Some(if next < Instant::MAX { Poll::Wait(next) } else { Poll::Blocked })
@@ -186,7 +190,8 @@ impl<C: Controller> Sender<C> {
         if len <= open || base == self.offset { len.min(open) } else { 0 }
     }
 
-    fn nothing_to_send(&mut self) -> Poll {
+    fn nothing_to_send(&mut self, now: Instant) -> Poll {
+        self.note_receive_window(now);
         self.probes = 0;
         self.tso.end();
         self.pacer.note_wait(false);
@@ -197,6 +202,21 @@ impl<C: Controller> Sender<C> {
             self.delivery.on_app_limited(self.scoreboard.in_flight);
         }
         Poll::Blocked
+    }
+
+    /// Notes whether the receive window alone keeps data from leaving.
+    fn note_receive_window(&mut self, now: Instant) {
+        self.count_closed(now);
+        let has_data = self.written > self.offset && self.waiting.is_none();
+        if has_data && self.new_data() == 0 && !self.has_full_window() {
+            self.closed_since = now;
+        }
+    }
+
+    /// Counts the time since when it does.
+    fn count_closed(&mut self, now: Instant) {
+        let since = std::mem::replace(&mut self.closed_since, Instant::MAX);
+        self.rwnd_limited += now.since(since);
     }
 
     /// Sends segment `lost` again, or `len` bytes of new data. `stamp`: for a rate sample.
