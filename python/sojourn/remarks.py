@@ -151,8 +151,9 @@ def receive_windows(summary: Summary) -> list[str]:
     lines = {}
     for run in summary["runs"]:
         for flow in run["flows"]:
-            limited = flow.get("rwnd_limited_s", 0.0)
-            if limited >= _NOTICEABLE * run["duration_s"]:
+            # Records of other programs lack it.
+            limited = flow.get("rwnd_limited_s") or 0.0
+            if limited > _NOTICEABLE * (run["duration_s"] or 0.0):
                 who = f"{flow['name']} ({flow['control']})"
                 lines[who] = f"its receive window limited it for {_brief(limited)}"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])

@@ -17,7 +17,7 @@ from support import SMALL, Sojourn, environment
 from test_compare import FLOW_A, LINK_A
 
 # Keys of a run that a simulation does not have.
-ELSEWHERE = {"live", "transfer", "closed", "ecn_failure", "warning"}
+ELSEWHERE = {"live", "transfer", "closed", "ecn_failure", "rwnd_limited_s", "warning"}
 MEDIA = """
 [flow.web]
 path   = ["bottleneck"]

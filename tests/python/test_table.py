@@ -273,3 +273,13 @@ def test_a_threshold_within_the_grid_of_a_trace_is_named(small: Path) -> None:
     )
     said = summary_table.build(sojourn.run(small).summary).remarks
     assert any(line.startswith("link cell: the queue's `step_thresh` of 1ms") for line in said)
+
+
+def test_flows_that_their_receive_window_limits_are_named(small: Path) -> None:
+    """8 kB in a round trip of 20 ms are 3.2 of 12 and then 6 Mbit/s."""
+    limited = {"host": {"receive_window": "8kB"}}
+    run = sojourn.run(small, control="reno", set=limited)
+    (flow,) = run.summary["runs"][0]["flows"]
+    assert flow["rwnd_limited_s"] > 5.0
+    said = "\n".join(summary_table.build(run.summary).remarks)
+    assert "(reno): its receive window limited it for" in said
