@@ -115,7 +115,7 @@ class _Optional(TypedDict, total=False):
     closed: str
     """the reason, if a QUIC stack has ended the connection"""
     rwnd_limited_s: float
-    """time in which the receive window alone kept data from leaving (Linux's `tcpi_rwnd_limited`)"""
+    """time in which the receive window alone kept data from leaving (`tcpi_rwnd_limited`)"""
     ecn_failure: str
     """the damage to ECN for which the sender stopped its use: `bleached`, `rewritten`,
     `all_marked`, `lost` or `setup`"""
