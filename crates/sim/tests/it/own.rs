@@ -211,7 +211,7 @@ fn a_window_beyond_the_path_ends_the_run() {
         assert_eq!(overrun.limit, 100_000 + 10, "{overrun}");
         assert!(overrun.in_flight > overrun.limit, "{overrun}");
         assert!(overrun.in_flight < overrun.limit + 65, "{overrun}");
-        assert!(overrun.to_string().contains("receive_window"), "{overrun}");
+        assert!(overrun.to_string().contains(".host.receive_window"), "{overrun}");
     }
 }
 

@@ -38,7 +38,7 @@ impl std::fmt::Display for Overrun {
             "controller `{control}` had {of_flow} packets of flow `{flow}` in flight at {} s of \
              the scenario, and all user-defined controllers {in_flight}: more in flight than the \
              path's capacity; the limit is {limit}; limits() must ask for less, or set \
-             flow.{flow}.endpoint.receive_window",
+             flow.{flow}.host.receive_window",
             at.as_secs_f64(),
         )
     }
