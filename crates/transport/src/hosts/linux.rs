@@ -15,6 +15,7 @@ const LINUX: &[Value] = &[
     is("cwnd_validation", "linux", "tcp_cwnd_restart, tcp_cwnd_application_limited"),
     is("quick_acks", "16", "TCP_MAX_QUICKACKS of include/net/tcp.h: tcp_enter_quickack_mode"),
     is("burst_acks", "true", "tcp_measure_rcv_mss since commit 4720852ed9af (6.6, 6.1.57)"),
+    is("sack_compression", "1ms", "tcp_comp_sack_delay_ns: __tcp_ack_snd_check"),
     is(
         "ecn",
         "needed",
