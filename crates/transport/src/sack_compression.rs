@@ -29,7 +29,7 @@ impl SackCompression {
     pub(crate) fn new(config: &Config) -> Option<SackCompression> {
         let delay = config.sack_compression;
         let is_on = delay > Duration::ZERO && config.sack_ranges > 0;
-        is_on.then(|| SackCompression { delay, missing: 0, sent: 0, held: 0 })
+        is_on.then_some(SackCompression { delay, missing: 0, sent: 0, held: 0 })
     }
 
     /// The handshake took `rtt`.
