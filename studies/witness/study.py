@@ -23,7 +23,7 @@ from witness_cells import CELLS, MSS, Cell, scenario, script
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
-MINUTES = 60
+MINUTES = 25
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = {"6.1": "linux-6.1", "6.12": "linux-6.1"}
