@@ -63,9 +63,10 @@ test-all: lint tshark  ## set up, and run every test, the long ones and the page
 # The tests run on kernels that have the modules which this one may lack.
 VM_KERNELS ?= 6.1 6.12
 
-test-vm: $(TEST_VENV)/.made  ## test live runs over the kernel's queues and without TUN on Debian's kernels, emulated
+test-vm: $(TEST_VENV)/.installed  ## test live runs, and the hosts linux-6.x, on Debian's kernels, emulated
 	@$(CARGO) test --workspace $(FEATURES) --quiet --no-run
 	@tests/vm/test $(VM_KERNELS)
+	@$(TEST_BIN)/python tests/vm/witness.py $(VM_KERNELS)
 
 bench: $(VENV)/.installed  ## measure speed, memory and start-up; takes a few minutes
 	$(BIN)/sojourn bench

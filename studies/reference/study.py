@@ -105,6 +105,8 @@ def proven(pair: Pair, proof: str, tolerance: float = 0.0) -> list[Pair]:
 DUALPI2 = loads(flood="drop_on_overload=false", slow="k=4 step_thresh=5ms", light="target=1ms")
 PIE = loads(
     "ecn=true",
+    # The reference code's updates are exact.
+    "tick=0s",
     bursts="bytemode=true",
     light="dq_rate_estimator=true",
     slow="dq_rate_estimator=true",

@@ -101,7 +101,7 @@ fn build(name: &str, words: impl Iterator<Item = String>) -> Outcome<AnyQueue<Nu
         }
     }
     let limit = Limit { packets, ..Limit::NONE };
-    let setup = Setup { limit, mtu: Bytes(mtu), seed, params, inner };
+    let setup = Setup { limit, mtu: Bytes(mtu), seed, params, inner, is_asked_when_empty: true };
     Ok(AnyQueue::build(name, &setup).ok_or("there is no such queue")?)
 }
 

@@ -43,6 +43,7 @@ fn main() {
         seed: 1,
         params: Params::defaults(codel.params),
         inner: Vec::new(),
+        is_asked_when_empty: true,
     };
     let mut queue = AnyQueue::<Descriptor>::build("codel", &setup).expect("a shipped queue");
     let (arrival, service) = (gap(Rate::from_mbit(12)), gap(Rate::from_mbit(10)));

@@ -220,4 +220,15 @@ pub struct Setup {
     pub params: Params,
     /// The inner queues, in the order of [`Info::inner`].
     pub inner: Vec<Discipline>,
+    /// Whether the queue is asked for a packet while it has none, from which RED learns that it is
+    /// idle.
+    pub is_asked_when_empty: bool,
+}
+
+impl Setup {
+    /// The setup for classes that an outer queue asks only while they have packets, as HTB and DRR
+    /// do (Linux `htb_dequeue_tree`, `drr_dequeue`).
+    pub(crate) fn of_active_classes(&self) -> Setup {
+        Setup { is_asked_when_empty: false, ..self.clone() }
+    }
 }

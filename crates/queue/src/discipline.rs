@@ -128,7 +128,8 @@ impl<P: Packet + Send> AnyQueue<P> {
         let Discipline { kind, params, inner } = outer.inner[place].clone();
         // Each inner queue has its own sequence of random numbers.
         let seed = mix(outer.seed ^ mix(copy << 8 | place as u64));
-        let setup = Setup { limit, mtu: outer.mtu, seed, params, inner };
+        let is_asked_when_empty = outer.is_asked_when_empty;
+        let setup = Setup { limit, mtu: outer.mtu, seed, params, inner, is_asked_when_empty };
         AnyQueue::build(&kind, &setup).expect("a queue is declared with queues that there are")
     }
 }

@@ -96,7 +96,8 @@ impl<P: Packet + Send> Drr<P> {
     pub(crate) fn new(setup: &Setup) -> Drr<P> {
         let flows = setup.params.integer("flows");
         // The flows share one buffer limit.
-        let queue = |copy| AnyQueue::inside(setup, 0, copy, Limit::NONE);
+        let classes = setup.of_active_classes();
+        let queue = |copy| AnyQueue::inside(&classes, 0, copy, Limit::NONE);
         Drr {
             flows: (0..flows).map(|at| Flow { queue: queue(at), turn: Turn::Idle }).collect(),
             active: VecDeque::new(),

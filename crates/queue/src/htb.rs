@@ -118,7 +118,7 @@ impl Bucket {
 impl<P: Packet + Send> Htb<P> {
     pub(crate) fn new(setup: &Setup) -> Htb<P> {
         // The inner queue holds all packets, so it gets the whole limit.
-        let inner = AnyQueue::inside(setup, 0, 0, setup.limit);
+        let inner = AnyQueue::inside(&setup.of_active_classes(), 0, 0, setup.limit);
         Htb { inner: Box::new(inner), bucket: Bucket::new(shaping(&setup.params)) }
     }
 

@@ -12,7 +12,7 @@
 //!   last update, and fewer than two full packets are exempt, not at most two.
 //! - Deviation (RFC 8033 5.4): as in Linux, a mark after the probabilities summed to 8.5 leaves the
 //!   sum: the next arrivals are marked too, until one is dropped.
-//! - Deviation (Linux sch_pie.c): `tupdate` is exact, not in whole ticks of the kernel's timer.
+//! - Deviation (Linux sch_pie.c): updates begin 0.5 s after the start, and not at a tick.
 
 use sojourn_params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Instant};
@@ -34,6 +34,15 @@ const BYTEMODE: Param = Param {
     source: "RFC 8033 section 5.4; tc-pie(8)",
 };
 
+const TICK: Param = Param {
+    name: "tick",
+    kind: Kind::Time(Duration::from_millis(4), Duration::ZERO, Duration::from_secs(1)),
+    doc: "Tick of the kernel's timer: the time between two updates is `tupdate` in whole ticks, and \
+          one more; 0s: exactly `tupdate`",
+    source: "Linux with 250 ticks a second: usecs_to_jiffies, and calc_index of kernel/time/timer.c, \
+             by which no timer is early",
+};
+
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "pie_linux",
@@ -48,6 +57,7 @@ pub(crate) const INFO: Info = Info {
         pie::ECN,
         BYTEMODE,
         pie::DQ_RATE_ESTIMATOR,
+        TICK,
     ],
     // tc-pie(8): limit.
     default_packets: 1000,
@@ -136,11 +146,20 @@ impl PieLinuxPolicy {
     }
 }
 
+/// The time between two updates: the timer's delay in ticks (`pie_timer`) ends in a later tick than
+/// the one in which it is set.
+fn between_updates(tupdate: Duration, tick: Duration) -> Duration {
+    if tick == Duration::ZERO {
+        return tupdate;
+    }
+    Duration(tick.0.saturating_mul(tupdate.0.div_ceil(tick.0).saturating_add(1)))
+}
+
 impl FifoPolicy for PieLinuxPolicy {
     fn new(setup: &Setup) -> PieLinuxPolicy {
         PieLinuxPolicy {
             control: Control::new(&setup.params),
-            tupdate: setup.params.time("tupdate"),
+            tupdate: between_updates(setup.params.time("tupdate"), setup.params.time("tick")),
             // `pie_init`.
             next_update: Instant::ZERO + Duration::from_millis(500),
             ecn: setup.params.switch("ecn"),
@@ -180,5 +199,21 @@ impl FifoPolicy for PieLinuxPolicy {
         if backlog.packets == 0 {
             self.control.on_emptied();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On Linux 6.1 with 250 ticks a second, `pie_calculate_probability` runs each 20 ms by default.
+    #[test]
+    fn updates_are_a_tick_late() {
+        let ms = Duration::from_millis;
+        assert_eq!(between_updates(ms(15), ms(4)), ms(20));
+        assert_eq!(between_updates(ms(16), ms(4)), ms(20));
+        assert_eq!(between_updates(ms(15), ms(1)), ms(16));
+        assert_eq!(between_updates(ms(15), Duration::ZERO), ms(15));
+        assert_eq!(between_updates(Duration::MAX, ms(4)), Duration::MAX);
     }
 }

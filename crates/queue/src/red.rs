@@ -112,6 +112,12 @@ struct Average {
     w_q: f64,
     /// Start of the idle period: `q_time`.
     idle_since: Option<Instant>,
+    /// Whether it learns that the queue is idle.
+    ///
+    /// Deviation (Floyd and Jacobson 1993, section 4): in a class of HTB or DRR, the average does
+    /// not decay while the queue is empty. Linux's RED starts an idle period when it is asked for a
+    /// packet and has none (`red_dequeue`), which such classes never are (`htb_dequeue_tree`).
+    sees_idle: bool,
     /// Transmission time of a packet: `s`.
     ///
     /// Deviation (Floyd and Jacobson 1993, section 4): the average of an idle queue decays by
@@ -217,7 +223,7 @@ impl RedPolicy {
     }
 
     fn note_if_idle(&mut self, now: Instant, backlog: Backlog) {
-        if backlog.packets == 0 {
+        if backlog.packets == 0 && self.average.sees_idle {
             self.average.idle_since.get_or_insert(now);
         }
     }
@@ -248,7 +254,13 @@ impl FifoPolicy for RedPolicy {
         let s = params.rate("bandwidth").time_for(setup.mtu).max(Duration(1));
         let in_bytes = params.choice("unit") == "bytes";
         RedPolicy {
-            average: Average { avg: 0.0, w_q: params.number("w_q"), idle_since: None, s },
+            average: Average {
+                avg: 0.0,
+                w_q: params.number("w_q"),
+                idle_since: None,
+                sees_idle: setup.is_asked_when_empty,
+                s,
+            },
             marking: Marking {
                 min_th: params.number("min_th"),
                 max_th: params.number("max_th"),

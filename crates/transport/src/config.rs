@@ -240,6 +240,19 @@ settings! {
         quic: Is("32", "RFC 9000 section 13.2.3 leaves the number to the receiver"),
     };
 
+    /// Longest delay of an acknowledgement of packets beyond a gap, from the fourth on; TCP only.
+    ///
+    /// Deviation (Linux `tcp_comp_sack_delay_ns`): each such packet is acknowledged at once by
+    /// default.
+    sack_compression: Duration = Declared {
+        of: Host(Side::Receiver),
+        doc: "longest delay of an acknowledgement of packets beyond a gap, from the fourth on, and at \
+              most a twentieth of a round trip; 0s: they are acknowledged at once",
+        kind: Kind::TIME,
+        tcp: Is("0s", "1ms in Linux since 4.18, tcp_comp_sack_delay_ns: __tcp_ack_snd_check"),
+        quic: Fixed("0s"),
+    };
+
     /// The controllers whose packets are ECN-capable.
     ecn: EcnRequest = Declared {
         of: Key(Side::Both),

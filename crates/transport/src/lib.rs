@@ -30,6 +30,7 @@ mod recovery;
 mod rtp;
 mod rtt;
 mod runs;
+mod sack_compression;
 mod scoreboard;
 mod seen;
 mod sender;

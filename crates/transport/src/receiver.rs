@@ -7,6 +7,7 @@ use crate::choices::{EcnAcks, EcnFeedback, Profile};
 use crate::config::Config;
 use crate::gro::Gro;
 use crate::reassembly::{Arrival, Reassembly};
+use crate::sack_compression::SackCompression;
 use crate::window_tuning::Tuner;
 use crate::wire::{Ack, AckDetails, Data, EcnCounts, SegmentRange};
 
@@ -28,12 +29,13 @@ pub struct Receiver {
     receive_times: bool,
     /// Whether each acknowledgement has details: receive times or a window.
     has_details: bool,
-    /// Whether `gro`, `receive_times`, `ecn_acks`, `window_tuning` or a responder has work for each
-    /// packet.
+    /// Whether `gro`, `receive_times`, `ecn_acks`, `sack_compression`, `window_tuning` or a responder
+    /// has work for each packet.
     has_options: bool,
     /// The window, if the receiver raises it.
     tuner: Option<Box<Tuner>>,
     gro: Option<Box<Gro>>,
+    compression: Option<SackCompression>,
     /// The sender's request for acknowledgements, if there was one.
     responder: Option<Box<Responder>>,
     reassembly: Reassembly,
@@ -72,6 +74,7 @@ impl Receiver {
     pub fn new(config: Config, receive_times: bool) -> Receiver {
         let tuner = Tuner::new(&config);
         let gro = Gro::new(&config).map(Box::new);
+        let compression = SackCompression::new(&config);
         Receiver {
             profile: config.profile,
             ecn_feedback: config.ecn_feedback,
@@ -89,10 +92,12 @@ impl Receiver {
             has_details: receive_times || tuner.is_some(),
             has_options: receive_times
                 || gro.is_some()
+                || compression.is_some()
                 || config.ecn_acks == EcnAcks::Linux
                 || tuner.as_ref().is_some_and(|tuner| tuner.is_by_packets()),
             tuner,
             gro,
+            compression,
             responder: None,
             reassembly: Reassembly::default(),
             counts: EcnCounts::default(),
@@ -147,6 +152,9 @@ impl Receiver {
         if let Some(tuner) = &mut self.tuner {
             tuner.on_established(now, rtt);
         }
+        if let Some(compression) = &mut self.compression {
+            compression.on_established(rtt);
+        }
     }
 
     /// Processes the timestamp echo of the packet that arrives next: the departure of the
@@ -194,6 +202,7 @@ impl Receiver {
         if OPTIONS && self.ecn_acks == EcnAcks::Linux {
             self.note_ecn_as_linux(data);
         }
+        let missing = self.reassembly.next();
         let arrival = self.reassembly.receive(data, self.sack_ranges);
         self.note_ecn(data);
         if data.number >= self.newest {
@@ -201,6 +210,10 @@ impl Receiver {
         }
         if OPTIONS {
             self.note_by_options(now, data, arrival);
+            if arrival == Arrival::OutOfOrder && self.holds_ack(now, missing) {
+                self.received_bytes += u64::from(data.len);
+                return;
+            }
         }
         match arrival {
             // RFC 5681 section 4.2, RFC 9000 section 13.2.1: at once.
@@ -225,6 +238,20 @@ impl Receiver {
             self.ack_at = now + self.ack_delay;
         }
         self.quick_acks = self.quick_acks.saturating_sub(1);
+    }
+
+    /// Whether the acknowledgement of a packet out of order waits, which sets the timer. `missing`: the
+    /// first missing segment before it.
+    #[inline(never)]
+    fn holds_ack(&mut self, now: Instant, missing: u64) -> bool {
+        let Some(compression) = &mut self.compression else { return false };
+        if self.ack_now || self.quick_acks > 0 || !self.reassembly.has_gaps() {
+            return false;
+        }
+        let next = self.reassembly.next();
+        let Some(delay) = compression.delay(next, next - missing) else { return false };
+        self.ack_at = self.ack_at.min(now + delay);
+        true
     }
 
     #[inline(never)]
@@ -369,6 +396,9 @@ impl Receiver {
         }
         if let Some(responder) = &mut self.responder {
             responder.on_ack();
+        }
+        if let Some(compression) = &mut self.compression {
+            compression.on_ack();
         }
         false
     }

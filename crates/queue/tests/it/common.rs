@@ -74,7 +74,7 @@ impl Rig {
     /// Builds this queue.
     pub(crate) fn of(discipline: &Discipline, limit: Limit, seed: u64) -> Rig {
         let Discipline { kind, params, inner } = discipline.clone();
-        let setup = Setup { limit, mtu: MTU, seed, params, inner };
+        let setup = Setup { limit, mtu: MTU, seed, params, inner, is_asked_when_empty: true };
         let queue = AnyQueue::build(&kind, &setup).expect("a registered queue");
         Rig { queue, dropped: Vec::new(), next_id: 0 }
     }

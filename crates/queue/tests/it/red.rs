@@ -1,8 +1,8 @@
 //! RED as in Floyd and Jacobson's paper of 1993, and its step form.
 
-use crate::common::{MTU, Rig};
+use crate::common::{MTU, Rig, discipline};
 use sojourn_params::Value;
-use sojourn_queue::{DropReason, Limit, Queue};
+use sojourn_queue::{Discipline, DropReason, Limit, Queue};
 use sojourn_units::{Duration, Ecn, Instant, Rate};
 
 const NOW: Instant = Instant::ZERO;
@@ -132,27 +132,51 @@ fn bursts_pass_as_the_paper_says() {
 /// While the queue is empty, the average falls as if small packets had arrived.
 #[test]
 fn an_idle_queue_is_forgotten() {
-    let passes = |idle: u64| {
-        let values = [number("w_q", 0.1), number("min_th", 5.0), number("max_th", 5.0)];
-        let values = [&values[..], &[("bandwidth", Value::Rate(RATE)), switch("ecn")]].concat();
-        let mut rig = Rig::new("red", Limit::NONE, 1, &values);
-        (0..40).for_each(|_| {
-            rig.put(NOW, 0, 1000, Ecn::Ect0);
-        });
-        for _ in 0..1000 {
-            rig.put(NOW, 0, 1000, Ecn::Ect0);
-            rig.take(NOW);
-        }
-        while rig.take(NOW).is_some() {}
-        let later = NOW + RATE.time_for(MTU) * idle;
-        rig.put(later, 0, 1000, Ecn::Ect0);
-        rig.take(later).expect("a packet").ecn == Ecn::Ect0
-    };
+    let passes = |idle| passes_after(&averaging(), idle);
     // An average of 40: 40 (1 - 0.1)^m is below 5 from m = 20 on, since
     // log(5/40) / log(0.9) = 19.7.
     assert!(!passes(0));
     assert!(!passes(19));
     assert!(passes(20));
+}
+
+/// A class of HTB is not asked for a packet while it has none, so that RED learns of no idle time
+/// (Linux `htb_dequeue_tree`, `red_dequeue`).
+#[test]
+fn an_idle_class_of_htb_is_remembered() {
+    let inner = vec![averaging()];
+    let rate = [("rate", Value::Rate(Rate::from_mbit(100_000)))];
+    assert!(!passes_after(&Discipline { inner, ..discipline("htb", &rate) }, 1000));
+}
+
+/// RED that marks each packet from an average of 5 packets on.
+fn averaging() -> Discipline {
+    let values = [number("w_q", 0.1), number("min_th", 5.0), number("max_th", 5.0)];
+    let values = [&values[..], &[("bandwidth", Value::Rate(RATE)), switch("ecn")]].concat();
+    discipline("red", &values)
+}
+
+/// Whether a packet passes unmarked after an average of 40 packets and an empty queue for the time
+/// of this many packets.
+fn passes_after(queue: &Discipline, idle: u64) -> bool {
+    let mut rig = Rig::of(queue, Limit::NONE, 1);
+    (0..40).for_each(|_| {
+        rig.put(NOW, 0, 1000, Ecn::Ect0);
+    });
+    let mut now = NOW;
+    for _ in 0..1000 {
+        rig.put(now, 0, 1000, Ecn::Ect0);
+        now += Duration::from_millis(1);
+        rig.take(now);
+    }
+    for _ in 0..40 {
+        now += Duration::from_millis(1);
+        rig.take(now);
+    }
+    assert_eq!(rig.queue.backlog().packets, 0);
+    let later = now + RATE.time_for(MTU) * idle;
+    rig.put(later, 0, 1000, Ecn::Ect0);
+    rig.take(later).expect("a packet").ecn == Ecn::Ect0
 }
 
 const RATE: Rate = Rate::from_mbit(100);

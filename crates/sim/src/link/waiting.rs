@@ -62,7 +62,7 @@ impl Waiting {
             return Waiting::OnLine(Tail { bytes: Bytes::ZERO, limit });
         }
         let Discipline { kind, params, inner } = spec.queue.clone();
-        let setup = Setup { limit, mtu, seed, params, inner };
+        let setup = Setup { limit, mtu, seed, params, inner, is_asked_when_empty: true };
         let queue = AnyQueue::build(&kind, &setup).expect("the scenario was validated");
         match &spec.ring {
             None => Waiting::Queue(queue),

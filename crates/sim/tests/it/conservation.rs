@@ -290,7 +290,7 @@ fn rules(quic: bool) -> BoxedStrategy<String> {
             let slack = 4 * slack;
             format!(
                 ", growth_by_sack = {grows}, timestamps = {stamps}, timer_slack = \"{slack}ms\"\
-                 {queue}"
+                 , sack_compression = \"{slack}ms\"{queue}"
             )
         },
     );

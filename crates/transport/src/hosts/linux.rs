@@ -15,6 +15,7 @@ const LINUX: &[Value] = &[
     is("cwnd_validation", "linux", "tcp_cwnd_restart, tcp_cwnd_application_limited"),
     is("quick_acks", "16", "TCP_MAX_QUICKACKS of include/net/tcp.h: tcp_enter_quickack_mode"),
     is("burst_acks", "true", "tcp_measure_rcv_mss since commit 4720852ed9af (6.6, 6.1.57)"),
+    is("sack_compression", "1ms", "tcp_comp_sack_delay_ns: __tcp_ack_snd_check"),
     is(
         "ecn",
         "needed",
@@ -22,6 +23,11 @@ const LINUX: &[Value] = &[
     ),
     is("ecn_syns", "1", "tcp_ecn_fallback of 1: tcp_retransmit_skb, tcp_ecn_clear_syn"),
     is("tso", "64KiB", "GSO_LEGACY_MAX_SIZE of include/linux/netdevice.h: tcp_tso_autosize"),
+    is(
+        "tso_defer",
+        "linux-6.18",
+        "tcp_tso_should_defer: tcp: fix tcp_tso_should_defer() vs large RTT, and in stable releases since",
+    ),
     is("growth_by_sack", "false", "tcp_may_raise_cwnd"),
     is("timer_slack", "8ms", "TCP_TIMEOUT_MIN of include/net/tcp.h: two ticks"),
     is("ecn_acks", "linux", "dctcp_ece_ack_update, __tcp_ecn_check_ce, tcp_ecn_accept_cwr"),
@@ -57,11 +63,6 @@ pub(super) const LINUX_6_18: Host = Host {
                 "tcp_init: tcp_rmem[2] of 32 MiB since 6.16, of which 160/256 are payload",
             ),
             is("window_tuning", "linux-6.18", "tcp_rcv_space_adjust, tcp_grow_window"),
-            is(
-                "tso_defer",
-                "linux-6.18",
-                "tcp_tso_should_defer: tcp: fix tcp_tso_should_defer() vs large RTT",
-            ),
             is("small_queues", "4MiB", "tcp_limit_output_bytes since 2025: tcp_small_queue_check"),
         ],
     ],
@@ -71,7 +72,7 @@ pub(super) const LINUX_6_18: Host = Host {
 
 pub(super) const LINUX_6_1: Host = Host {
     name: "linux-6.1",
-    title: "TCP of Linux 6.1, from 6.1.57 on",
+    title: "TCP of Linux 6.1 since October 2025",
     profile: Profile::Tcp,
     differs: &[
         LINUX,

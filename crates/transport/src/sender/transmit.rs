@@ -64,7 +64,7 @@ impl<C: Controller> Sender<C> {
         let is_first = self.scoreboard.is_empty();
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
         let mut data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
-        data.is_burst_end = self.tso.on_sent();
+        data.is_burst_end = self.tso.on_sent(lost.is_none());
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }

@@ -31,11 +31,13 @@ pub(super) struct Tso {
     packets: u64,
     /// Packets of the current burst that have not left.
     left: u64,
+    /// Packets of the write queue's first buffer that have not left. No burst has data of two.
+    buffered: u64,
 }
 
 impl Tso {
     pub(super) fn new(greatest: Bytes) -> Tso {
-        Tso { greatest, packets: 0, left: 0 }
+        Tso { greatest, packets: 0, left: 0, buffered: 0 }
     }
 
     /// Whether the next packet belongs to a burst that has started.
@@ -44,11 +46,12 @@ impl Tso {
         self.left > 0
     }
 
-    /// Returns whether the packet was the last one of a burst of several.
+    /// Returns whether the packet, with new data or not, was the last one of a burst of several.
     #[inline]
-    pub(super) fn on_sent(&mut self) -> bool {
+    pub(super) fn on_sent(&mut self, is_new: bool) -> bool {
         let is_end = self.left == 1 && self.packets > 1;
         self.left = self.left.saturating_sub(1);
+        self.buffered = self.buffered.saturating_sub(u64::from(is_new));
         is_end
     }
 
@@ -72,7 +75,7 @@ impl<C: Controller> Sender<C> {
         if self.tso.greatest == Bytes::ZERO {
             return None;
         }
-        let goal = self.burst_goal();
+        let goal = self.burst_goal().min(self.buffered_packets());
         if self.should_defer(now, goal) {
             if self.window_room() < self.receive_room() {
                 self.usage.fill(self.next_number);
@@ -94,6 +97,26 @@ impl<C: Controller> Sender<C> {
         self.tso.greatest > Bytes::ZERO
             && self.config.profile == Profile::Tcp
             && self.pacer.next() < Instant::MAX
+    }
+
+    /// Packets left in the write queue's first buffer. Linux fills each with as much as the greatest
+    /// burst, and at most half of the greatest receive window (`tcp_xmit_size_goal`,
+    /// `tcp_bound_to_half_wnd`). What is left of a buffer leaves as a burst of its own, often of one
+    /// packet, after which acknowledgements no longer cover whole bursts.
+    ///
+    /// Deviation (Linux `tcp_sendmsg_locked`): a buffer is filled when its first packet leaves, and not
+    /// when the application writes, which may be a window earlier.
+    fn buffered_packets(&mut self) -> u64 {
+        if self.config.profile == Profile::Quic || self.scoreboard.lost_bytes() > 0 {
+            return u64::MAX;
+        }
+        if self.tso.buffered == 0 {
+            let mss = self.config.mss.0;
+            let most = self.tso.greatest.0.min(self.config.window_limit() / 2) / mss;
+            let unsent = self.written.saturating_sub(self.offset).div_ceil(mss);
+            self.tso.buffered = most.min(unsent).max(1);
+        }
+        self.tso.buffered
     }
 
     /// Target size of a burst in packets (`tcp_tso_segs`). A QUIC stack fills its batch at any

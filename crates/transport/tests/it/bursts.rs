@@ -33,13 +33,13 @@ fn us(n: u64) -> Instant {
 /// ten packets that an idle sender may send (RFC 9002 section 7.7) become whole bursts.
 #[test]
 fn a_burst_is_a_millisecond_of_the_rate() {
-    for (window, greatest, burst, first) in
-        [(2000, 64, 24, 24), (2000, 16, 16, 16), (20, 64, 2, 10), (2000, 4, 4, 12)]
+    for (window, greatest, burst, first, more) in
+        [(2000, 64, 24, 24, 1), (2000, 16, 16, 16, 3), (20, 64, 2, 10, 3), (2000, 4, 4, 12, 3)]
     {
         let config = Config { pacing: true, ..with_tso(Profile::Tcp, greatest) };
         let mut desk = measured(config, window);
         assert_eq!(desk.send(at(1000)).len(), first, "{window} {greatest}");
-        for _ in 0..3 {
+        for _ in 0..more {
             let Poll::Wait(next) = desk.sender.poll_transmit(at(1000)) else { panic!("paced") };
             let sent = desk.send(next);
             assert_eq!(sent.len(), burst, "{window} {greatest}");
@@ -47,6 +47,28 @@ fn a_burst_is_a_millisecond_of_the_rate() {
             // The time of a burst: packets of 1000 bytes, 5/4 of `window` in 100 ms.
             let gap = Duration(burst as u64 * 80_000_000 / window);
             assert_eq!(desk.sender.poll_transmit(next), Poll::Wait(next + gap));
+        }
+    }
+}
+
+/// A burst ends with a buffer of the write queue, which has as much as the greatest burst and at
+/// most half of the receive window (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`). A burst that one
+/// packet is left for has no end of a burst of several.
+#[test]
+fn a_burst_has_data_of_one_buffer() {
+    for (receive_window, bursts) in [(None, [24, 24, 17, 24]), (Some(98), [24, 24, 1, 24])] {
+        let receive_window = receive_window.map(|packets| Bytes(packets * MSS));
+        let config = Config { pacing: true, receive_window, ..with_tso(Profile::Tcp, 65) };
+        let mut desk = measured(config, 2000);
+        let mut now = at(1000);
+        for burst in bursts {
+            let sent = desk.send(now);
+            assert_eq!(sent.len(), burst);
+            let is_end = sent.iter().any(|data| data.is_burst_end);
+            assert_eq!(is_end, burst > 1);
+            if let Poll::Wait(next) = desk.sender.poll_transmit(now) {
+                now = next;
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{at, config, ms};
 use sojourn_transport::{Ack, Config, Data, EcnAcks, EcnCounts, EcnFeedback, Profile, Receiver};
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::{Duration, Ecn, Instant};
 
 fn packet(number: u64, segment: u64) -> Data {
     Data { number, segment, len: 500, ecn: Ecn::NotEct, cwr: false, is_burst_end: false }
@@ -273,6 +273,33 @@ fn burst_acks_are_for_the_end_of_a_burst() {
         };
         let all: Vec<bool> = (0..5).map(due).collect();
         assert_eq!(all, [false, true, burst_acks, !burst_acks, burst_acks]);
+    }
+}
+
+/// Linux acknowledges three packets beyond a gap at once, and later ones together after a twentieth of
+/// the round trip, 1 ms at most, and 100 us of slack, or after 44 more; a packet that moves the gap at
+/// once (`__tcp_ack_snd_check`).
+#[test]
+fn acknowledgements_beyond_a_gap_are_compressed() {
+    for (rtt_ms, wait_us) in [(100, 1_100), (10, 600)] {
+        let longest = ms(1);
+        let config = Config { sack_compression: longest, ..config(Profile::Tcp) };
+        let mut receiver = Receiver::new(config, false);
+        receiver.on_established(at(0), ms(rtt_ms));
+        let mut arrive = |number: u64, segment| {
+            receiver.on_data(at(0), &packet(number, segment));
+            let wait = receiver.timer().since(at(0));
+            let due = receiver.ack_due(at(0));
+            if due {
+                ack_of(&mut receiver, at(0));
+            }
+            (due, wait)
+        };
+        let due: Vec<bool> = (1..50).map(|segment| arrive(segment, segment).0).collect();
+        let at_once: Vec<usize> = (0..due.len()).filter(|place| due[*place]).collect();
+        assert_eq!(at_once, [0, 1, 2, 3 + 44]);
+        assert_eq!(arrive(50, 50), (false, Duration::from_micros(wait_us)));
+        assert!(arrive(51, 0).0, "it fills the gap");
     }
 }
 

@@ -46,7 +46,8 @@ pub(crate) struct Model {
 impl Model {
     fn new(discipline: &Discipline) -> Model {
         let Discipline { kind, params, inner } = discipline.clone();
-        let setup = Setup { limit: Limit::NONE, mtu: Bytes(1514), seed: 1, params, inner };
+        let (limit, mtu) = (Limit::NONE, Bytes(1514));
+        let setup = Setup { limit, mtu, seed: 1, params, inner, is_asked_when_empty: true };
         let queue = AnyQueue::build(&kind, &setup).expect("it is a queue");
         Model { queue, now: Instant::ZERO, dropped: Vec::new() }
     }
