@@ -129,7 +129,12 @@ def live(
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
-        source.compile(), assignments=set, control=control, seed=seed, spread=spread
+        source.compile(),
+        assignments=set,
+        control=control,
+        seed=seed,
+        spread=spread,
+        host=real_time.host(stack),
     )
     captures = Captures.to(pcapng, None, tcp_probe)
     captures.require_possible(core)

@@ -76,13 +76,19 @@ def prepare(
     seed: int | None = None,
     spread: str | None = None,
     user_controllers: UserControllers | None = None,
+    host: str | None = None,
 ) -> _core.Scenario:
-    """Apply the requested changes to a scenario and check it."""
+    """Apply the requested changes to a scenario and check it.
+
+    `host` is the TOML value for a scenario that names no host for all flows.
+    """
     if user_controllers:
         scenario.use_controllers(user_controllers.catalogue)
     texts = list(assignment_texts(assignments))
     for assignment in texts:
         scenario.set(assignment)
+    if host is not None and "host" not in json.loads(scenario.to_json()):
+        scenario.set(f"host={host}")
     if spread is not None:
         scenario.set(f"spread={spread}")
     if seed is not None:

@@ -27,6 +27,7 @@ _FLOW = "flow.kernel"
 # The parameters of a controller are checked by the schema of scenarios. The link is a placeholder.
 _DOCUMENT = {
     "duration": "1s",
+    "host": "rfc",
     "link": {"path": {"delay": "1ms"}},
     "flow": {"kernel": {"path": ["path"], "back": ["path"], "control": {"kind": "cubic"}}},
 }

@@ -1,5 +1,6 @@
 """Live runs: a scenario in real time, over this machine's own network stack."""
 
+import platform
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -16,6 +17,19 @@ Bottleneck = Literal["sojourn", "tc"]
 
 Departures = Literal["timer", "kernel"]
 """Keeper of departure times over UDP: Sojourn's thread, or the kernel (`SO_TXTIME`)."""
+
+
+# The memory that live runs give to the kernel's sockets: 1 MiB at first, half of which is the
+# window, and up to 64 MiB, of which 160/256 are payload.
+_SOCKETS = 'initial_receive_window = "512KiB", receive_window = "40MiB"'
+
+
+def host(stack: Stack) -> str | None:
+    """Return this machine's host in TOML, so that a simulation of a live run has the same."""
+    if stack == "udp":
+        return '"udp"'
+    like = _core.kernel_host(platform.release())
+    return None if like is None else f'{{ like = "{like}", {_SOCKETS} }}'
 
 
 class Live(NamedTuple):

@@ -114,6 +114,8 @@ def _is_veth(live: LiveSummary) -> bool:
 
 
 def _brief(span_s: float) -> str:
+    if span_s >= 1:
+        return f"{span_s:.3g} s"
     return f"{1e3 * span_s:.3g} ms" if span_s >= 1e-3 else f"{1e6 * span_s:.0f} µs"
 
 

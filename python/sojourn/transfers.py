@@ -123,7 +123,7 @@ def scenario(settings: Settings) -> _core.Scenario:
         "back": ["path"],
         "control": {"kind": "cubic"},
         "source": {"kind": "bulk" if settings.size is None else "file"},
-        "host": "quic",
+        "host": "udp",
     }
     document = {
         "title": "A transfer",

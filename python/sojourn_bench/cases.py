@@ -6,6 +6,7 @@ from sojourn.errors import UsageError
 
 # Record a sample of every flow and link at this interval.
 SAMPLED = "record.interval=10ms"
+_DEFAULT_HOST = ("host=linux-6.18",)
 _WINDOW = 'flow.pair.host={ like = "rfc", receive_window = "60MB" }'
 
 # Scaling compares the times of two sizes, so each size needs several rounds.
@@ -34,6 +35,10 @@ CASES = (
     Case("B-lossless", "b", "the same, windows below the buffer", (_WINDOW,)),
     Case("C", "c-fifo", "100 flows, 1 Gbit/s, FIFO"),
     Case("C-codel", "c-codel", "100 flows, 1 Gbit/s, CoDel"),
+    # The others have ideal hosts, so that a packet's cost is that of the simulator alone.
+    Case("A-linux", "a", "case A with the default host", _DEFAULT_HOST),
+    Case("B-linux", "b", "case B with the default host", _DEFAULT_HOST),
+    Case("C-linux", "c-fifo", "case C with the default host", _DEFAULT_HOST),
 )
 IN_FLIGHT = Case("in flight", "in-flight", "a million packets in flight")
 STARTUP = CASES[0].changed("duration=1s")
@@ -112,6 +117,9 @@ QUICK = Plan(
         "B-lossless": ("duration=200ms",),
         "C": ("duration=500ms", "flow.crowd.stagger=100ms"),
         "C-codel": ("duration=500ms", "flow.crowd.stagger=100ms"),
+        "A-linux": ("duration=5s",),
+        "B-linux": ("duration=500ms",),
+        "C-linux": ("duration=500ms", "flow.crowd.stagger=100ms"),
         "scaling": ("duration=50ms", "flow.many.stagger=10ms"),
     },
 )

@@ -29,7 +29,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         help="measure only these cases, without scaling, memory, start-up and threads: "
-        "A B B-lossless C C-codel",
+        "A B B-lossless C C-codel A-linux B-linux C-linux",
     )
     add("--out", metavar="DIR", help="also write bench.json and a figure to this folder")
     add(

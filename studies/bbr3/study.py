@@ -164,7 +164,7 @@ def is_locked(
     }
     buffer = "unlimited" if bdp is None else f"{bdp * rtt_ms * mbit * 1000 // 8}B"
     dropping = (
-        sojourn.Scenario(duration=f"{at_s + 60}s", record={"interval": "1s"})
+        sojourn.Scenario(host="rfc", duration=f"{at_s + 60}s", record={"interval": "1s"})
         .link("a", rate=rate, delay=f"{rtt_ms / 2}ms", buffer=buffer)
         .link("back", delay=f"{rtt_ms / 2}ms")
         .flow("one", control=control, path=["a"], back=["back"])
@@ -177,7 +177,7 @@ def scenario(control: str, bdps: int, seconds: float, **link: object) -> sojourn
     """Return one flow over 50 Mbit/s and 40 ms, with a buffer of `bdps` delay products."""
     own: dict[str, Any] = {"buffer": f"{RTT_MS * bdps}ms", **link}
     return (
-        sojourn.Scenario(duration=f"{seconds}s", record={"interval": "0s"})
+        sojourn.Scenario(host="rfc", duration=f"{seconds}s", record={"interval": "0s"})
         .link("a", rate="50Mbit", delay="20ms", **own)
         .link("back", delay="20ms")
         .flow("one", control=control, path=["a"], back=["back"], host={"handshake": "none"})

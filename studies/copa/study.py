@@ -44,6 +44,7 @@ class Path:
         half = f"{self.rtt_ms * 500}us"
         scenario = (
             sojourn.Scenario(
+                host="rfc",
                 duration=f"{seconds}s",
                 start_jitter="0s",
                 host_noise="0s",

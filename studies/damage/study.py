@@ -23,6 +23,7 @@ GOODPUT_SHARE, QUEUE_FACTOR, QUEUE_EXTRA_S = 0.5, 2.0, 0.010
 
 SCENARIO = """
 duration = "{seconds}s"
+host = "rfc"
 record = {{ interval = "0s" }}
 measure = {{ from = "{from_s}s" }}
 [link.before]
@@ -96,6 +97,7 @@ FEW_CONTROLS = ("cubic", "prague", "scream")
 
 PAIR = """
 duration = "{seconds}s"
+host = "rfc"
 record = {{ interval = "0s" }}
 measure = {{ from = "{from_s}s" }}
 [link.bottleneck]

@@ -21,6 +21,7 @@ NEEDS = ("root",)
 # The link, and for each flow a way back of its own.
 SCENARIO = """
 duration = "{seconds}s"
+host = "rfc"
 measure.from = "{begin}s"
 record.interval = "1ms"
 [link.there]

@@ -249,7 +249,7 @@ def measure_cells(small: bool) -> list[Row]:
 
 
 def measure_plain(cells: Sequence[Row], small: bool) -> list[Row]:
-    """Simulate the cells of the kernel's TCP with the defaults of a flow."""
+    """Simulate the cells of the kernel's TCP with hosts as the standards have them."""
     found = []
     for row in cells:
         if row["hosts"] != "kernel":

@@ -11,6 +11,7 @@ Row = dict[str, Any]
 
 SCENARIO = "capacity-drop"
 LINUX = {"host": live_cells.HOSTS["kernel"]}
+IDEAL = {"host": "rfc"}
 # The small form has an early drop.
 SHORT: Mapping[str, object] = {
     "duration": "3s",
@@ -25,7 +26,7 @@ def recovery(small: bool) -> list[Row]:
     return [
         row("live", sojourn.live(SCENARIO, control="bbr", runs=lives, set=given)),
         row("simulated as Linux", sojourn.run(SCENARIO, "bbr", runs=seeds, set={**LINUX, **given})),
-        row("simulated, defaults", sojourn.run(SCENARIO, "bbr", runs=seeds, set=given)),
+        row("simulated, rfc", sojourn.run(SCENARIO, "bbr", runs=seeds, set={**IDEAL, **given})),
     ]
 
 

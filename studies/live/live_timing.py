@@ -37,7 +37,7 @@ TEN = ONE + "count = 10\n"
 def links(rate: str, delay: str, seconds: float) -> str:
     """Return two links, there and back; the queue holds a round trip at 1 Gbit/s and 10 ms."""
     given = f'rate = "{rate}"\nbuffer = "1MB"\n' if rate else ""
-    head = f'duration = "{seconds}s"\ncontrols = ["cubic"]\n'
+    head = f'duration = "{seconds}s"\nhost = "rfc"\ncontrols = ["cubic"]\n'
     return head + "".join(
         f'[link.{name}]\n{given}delay = "{delay}"\n' for name in ("there", "back")
     )

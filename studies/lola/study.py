@@ -117,6 +117,7 @@ def two_flows(case: Case) -> Row:
 def exact(seconds: int, step_s: float, mbps: int) -> sojourn.Scenario:
     """Return the bottleneck, with a buffer that never overflows and without randomness."""
     return sojourn.Scenario(
+        host="rfc",
         duration=f"{seconds}s",
         start_jitter="0s",
         host_noise="0s",

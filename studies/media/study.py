@@ -97,6 +97,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 DUALPI2 = """
 duration = "{seconds}s"
+host = "rfc"
 record = {{ interval = "0s" }}
 measure = {{ from = "{from_s}s" }}
 [link.forward]

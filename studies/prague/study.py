@@ -74,7 +74,7 @@ def bulk(
     """Return the scenario of a bulk flow for each controller."""
     half = f"{rtt_ms * 500}us"
     scenario = (
-        sojourn.Scenario(duration=f"{seconds}s", record={"interval": "0s"})
+        sojourn.Scenario(host="rfc", duration=f"{seconds}s", record={"interval": "0s"})
         .link("out", rate=f"{LINE_MBPS}Mbit", delay=half, **bottleneck)
         .link("back", delay=half)
     )
@@ -189,7 +189,7 @@ def download(control: str | dict[str, Any], ecn: bool) -> Mapping[str, Any]:
     test with its handshakes.
     """
     scenario = (
-        sojourn.Scenario(duration="6s", start_jitter="0s", host_noise="0s")
+        sojourn.Scenario(host="rfc", duration="6s", start_jitter="0s", host_noise="0s")
         .link(
             "down",
             rate="10Mbit",
@@ -269,7 +269,7 @@ class Share:
         """Simulate the pairs."""
         half = f"{self.rtt_ms * 500}us"
         scenario = (
-            sojourn.Scenario(duration=f"{seconds}s", record={"interval": "0s"})
+            sojourn.Scenario(host="rfc", duration=f"{seconds}s", record={"interval": "0s"})
             .link("out", rate=f"{LINE_MBPS * self.pairs}Mbit", delay=half, queue=self.queue)
             .link("back", delay=half)
         )

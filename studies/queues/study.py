@@ -87,7 +87,9 @@ def unresponsive(queue: str, classic_share: float, duration_s: int) -> sojourn.S
     """Return the scenario of L4S and Classic traffic at constant rates."""
     # Above every delay of the L queue here, so that all marks come from the coupling.
     own = "min_th" if queue == "dualpi2" else "step_thresh"
-    scenario = sojourn.Scenario(EXACT, duration=f"{duration_s}s", record={"interval": "2ms"})
+    scenario = sojourn.Scenario(
+        EXACT, host="rfc", duration=f"{duration_s}s", record={"interval": "2ms"}
+    )
     scenario.link("a", rate="120Mbit", buffer="unlimited", queue={"kind": queue, own: "1s"})
     scenario.link("back")
     opened = {"handshake": "none"}
@@ -109,7 +111,9 @@ def held(queue: str, link: tuple[int, int, str], flows: int, small: bool) -> Row
     rate_mbps, rtt_ms, interval = link
     # One flow has few sawteeth in a minute; many flows have many.
     duration_s = 11 if small else 25 if flows == 50 else 50
-    scenario = sojourn.Scenario(duration=f"{duration_s}s", record={"interval": interval})
+    scenario = sojourn.Scenario(
+        host="rfc", duration=f"{duration_s}s", record={"interval": interval}
+    )
     scenario.link("bottleneck", rate=f"{rate_mbps}Mbit", buffer="unlimited", queue=queue)
     scenario.link("back", delay=f"{rtt_ms}ms")
     for flow in range(flows):
@@ -149,7 +153,9 @@ FRONTS: list[tuple[str, int, Row]] = [
 
 def shared(name: str, rate_mbps: int, queue: Row, small: bool) -> Row:
     """Share 50 Mbit/s between two uploads, of 20 ms and 100 ms."""
-    scenario = sojourn.Scenario(EXACT, duration="5s" if small else "60s", record={"interval": "0s"})
+    scenario = sojourn.Scenario(
+        EXACT, host="rfc", duration="5s" if small else "60s", record={"interval": "0s"}
+    )
     scenario.link("bottleneck", rate=f"{rate_mbps}Mbit", delay="5ms", queue=queue)
     for flow, delay in (("near", "15ms"), ("far", "95ms")):
         scenario.link(flow, delay=delay)

@@ -57,6 +57,7 @@ def downloads(control: Any, transport: Row, queue: Any, **link: str) -> sojourn.
     down = {"rate": "10Mbit", "delay": "10ms", "buffer": "20ms", "queue": queue, **link}
     up = down.pop("up_rate", "10Mbit")
     return sojourn.Scenario(
+        host="rfc",
         duration="20s",
         start_jitter="0s",
         link={"down": down, "up": {"rate": up, "delay": "10ms"}},
@@ -264,7 +265,7 @@ def speed(small: bool) -> Iterator[Row]:
 
 def packets_per_s(stack: Row, control: str, small: bool) -> float:
     """Simulate one flow at 200 Mbit/s: packets of data and acknowledgements, at both ends."""
-    scenario = sojourn.Scenario(duration="0.2s" if small else "10s")
+    scenario = sojourn.Scenario(host="rfc", duration="0.2s" if small else "10s")
     scenario.link("down", rate="200Mbit", delay="10ms", buffer="20ms", queue=step("1ms"))
     scenario.link("up", rate="200Mbit", delay="10ms")
     scenario.flow("file", control=control, path=["down"], back=["up"], stack=stack)

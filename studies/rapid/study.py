@@ -104,6 +104,7 @@ def simulate(
     """Simulate one Rapid over a bottleneck with a buffer that never overflows."""
     scenario = (
         sojourn.Scenario(
+            host="rfc",
             duration=f"{seconds}s",
             start_jitter="0s",
             host_noise="0s",

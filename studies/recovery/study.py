@@ -90,6 +90,7 @@ def run(
     sender = {"control": SPECIAL.get(control, control), "path": ["a"], "back": ["back"]}
     scenario = sojourn.Scenario(
         duration=f"{duration_s}s",
+        host="rfc",
         record={"interval": "0s"},
         measure={"from": f"{from_s}s"},
         link={"a": {**link, "delay": half, "buffer": buffer}, "back": {"delay": half}},

@@ -24,6 +24,7 @@ SIMULATORS: list[Row] = [
 
 SCENARIO = """
 duration = "{seconds}s"
+host = "rfc"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "1Gbit"
@@ -164,6 +165,9 @@ ABOUT = {
     "B-lossless": "B without losses",
     "C": "C: 100 CUBIC, 1 Gbit/s",
     "C-codel": "C with CoDel",
+    "A-linux": "A, host linux-6.18",
+    "B-linux": "B, host linux-6.18",
+    "C-linux": "C, host linux-6.18",
 }
 
 

@@ -28,6 +28,7 @@ BUFFER, SMALL_BUFFER = "750kB", "30kB"
 WINDOW_S = 2
 SCENARIO = """
 duration = "20s"
+host = "rfc"
 [link.bottleneck]
 rate = "60Mbit"
 buffer = "{buffer}"

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = """\
 title    = "A small drop"
 duration = "6s"
+host     = "rfc"
 controls = ["cubic", "dctcp"]
 
 [link.bottleneck]

@@ -20,7 +20,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> sojourn.Run:
 
 def built() -> sojourn.Scenario:
     return (
-        sojourn.Scenario(title="A small drop", duration="6s", controls=["cubic", "dctcp"])
+        sojourn.Scenario(
+            title="A small drop", duration="6s", host="rfc", controls=["cubic", "dctcp"]
+        )
         .link(
             "bottleneck",
             rate={"start": "12Mbit", "steps": [{"at": "3s", "rate": "6Mbit"}]},

@@ -19,18 +19,18 @@ def refused(done: "subprocess.CompletedProcess[str]", *words: str) -> None:
 # A text of the small scenario, its replacement, and words that the message must contain.
 WRONG = {
     "misspelt key": ('title    = "A', 'titel    = "A', ["titel", "title", ":1:1"]),
-    "unit": ('"12Mbit"', '"12MB"', ["12MB", ":6:"]),
-    "missing unit": ('"12Mbit"', '"12"', ["12", ":6:"]),
-    "negative rate": ('"12Mbit"', '"-12Mbit"', ["negative", ":6:"]),
-    "controller": ('"dctcp"', '"dctpc"', ["dctpc", "dctcp", ":3:"]),
-    "parameter": ("ecn = true", "ecm = true", ["ecm", "ecn", ":8:"]),
-    "link of a path": ('["bottleneck"]', '["bottlneck"]', ["bottlneck", "bottleneck", ":14:"]),
+    "unit": ('"12Mbit"', '"12MB"', ["12MB", ":7:"]),
+    "missing unit": ('"12Mbit"', '"12"', ["12", ":7:"]),
+    "negative rate": ('"12Mbit"', '"-12Mbit"', ["negative", ":7:"]),
+    "controller": ('"dctcp"', '"dctpc"', ["dctpc", "dctcp", ":4:"]),
+    "parameter": ("ecn = true", "ecm = true", ["ecm", "ecn", ":9:"]),
+    "link of a path": ('["bottleneck"]', '["bottlneck"]', ["bottlneck", "bottleneck", ":15:"]),
     "missing trace": (
         '{ start = "12Mbit", steps = [{ at = "3s", rate = "6Mbit" }] }',
         '{ trace = "no.trace" }',
-        ["no.trace", ":6:"],
+        ["no.trace", ":7:"],
     ),
-    "time past the end": ('at = "3s"', 'at = "30s"', ["30s", ":6:"]),
+    "time past the end": ('at = "3s"', 'at = "30s"', ["30s", ":7:"]),
     "syntax": ("duration = ", "duration : ", [":2:"]),
 }
 

@@ -11,6 +11,7 @@ from sojourn.user_controllers import UserControllers
 ROOT = Path(__file__).parents[2]
 ONE = """
 duration = "1s"
+host = "rfc"
 [link.a]
 rate = "10Mbit"
 delay = "10ms"
@@ -50,14 +51,16 @@ def test_the_documented_controller_runs_shipped_scenarios(name: str) -> None:
     assert all(flow["sent_packets"] > 0 for flow in run.summary["runs"][0]["flows"])
 
 
-def test_flows_with_own_controllers_share_the_memory_of_their_link() -> None:
+@pytest.mark.parametrize("host", ["rfc", "linux-6.18"])
+def test_flows_with_own_controllers_share_the_memory_of_their_link(host: str) -> None:
     """The packets that the link holds count once, and not for each of a thousand flows.
 
     The lower limit is the memory that such a run takes: 12 kB for each flow, and the 64 packets
     that it sends before it is checked.
     """
     core = sojourn.Scenario.parse(
-        'duration = "1s"\n[link.a]\nrate = "10Gbit"\ndelay = "25ms"\n[link.b]\ndelay = "25ms"\n'
+        f'duration = "1s"\nhost = "{host}"\n[link.a]\nrate = "10Gbit"\ndelay = "25ms"\n'
+        '[link.b]\ndelay = "25ms"\n'
         '[flow.f]\npath = ["a"]\nback = ["b"]\ncontrol = "wide"\ncount = 1000\n'
         '[record]\ninterval = "0s"\n'
     ).compile()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import sojourn as package
 from sojourn.matrix import measure
 from support import ROOT, Sojourn
 
@@ -40,6 +41,15 @@ def test_every_combination_is_there_once(sojourn: Sojourn) -> None:
     refused = [(one["queue"], one["controls"]) for one in found["refused"]]
     assert refused == [("droptail", ["cubic", "ideal"]), ("codel", ["cubic", "ideal"])]
     assert all("receives signals of link" in one["reason"] for one in found["refused"])
+
+
+def test_every_queue_is_there_without_a_choice(sojourn: Sojourn) -> None:
+    done = sojourn(
+        *("matrix", "--controls", "cubic", "--rtts", "10ms", "--duration", "1500ms", "--json")
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {one["queue"] for one in found["cells"]} == {one["name"] for one in package.queues()}
 
 
 def test_stacks_stand_beside_the_model(sojourn: Sojourn) -> None:

@@ -14,6 +14,7 @@ from test_exports import fields, needs_tshark, tshark
 
 DOWNLOAD = """\
 duration = "3s"
+host = "rfc"
 
 [link.down]
 rate   = "10Mbit"

@@ -161,6 +161,7 @@ def test_a_spike_above_the_bound_needs_no_explanation(excess: float | None) -> N
 DROPS = """
 title = "Drops in place of delay"
 duration = "8s"
+host = "rfc"
 controls = ["bbr"]
 [link.a]
 rate = { start = "60Mbit", steps = [{ at = "4s", rate = "6Mbit" }] }

@@ -307,7 +307,7 @@ def test_a_delayed_acknowledgement_is_no_queue(subtracted: bool, least: float, m
     made: dict[str, Any] = {}
     exec(code if subtracted else code.replace(delay, ""), made)
     scenario = (
-        sojourn.Scenario(duration="60s")
+        sojourn.Scenario(duration="60s", host="rfc")
         .link("out", rate="20Mbit", delay="5ms")
         .link("back", delay="5ms")
         .flow(

@@ -67,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
     module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
     module.add_function(wrap_pyfunction!(listing::hosts, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::kernel_host, module)?)?;
     module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_text, module)?)?;

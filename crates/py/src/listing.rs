@@ -76,6 +76,12 @@ pub(crate) fn queues() -> String {
     sojourn_queue::infos().iter().map(one).collect::<Value>().to_string()
 }
 
+/// The name of the host of a Linux kernel of this release.
+#[pyfunction]
+pub(crate) fn kernel_host(release: &str) -> Option<&'static str> {
+    Host::of_kernel(release).map(|host| host.name)
+}
+
 /// Every host with its values, as JSON.
 #[pyfunction]
 pub(crate) fn hosts() -> String {

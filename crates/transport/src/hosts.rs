@@ -77,7 +77,7 @@ const fn with(
 
 impl Host {
     /// The host of scenarios that name none.
-    pub const DEFAULT: &'static str = standards::RFC.name;
+    pub const DEFAULT: &'static str = linux::LINUX_6_18.name;
 
     /// All hosts, in the order of listings.
     pub const ALL: &'static [&'static Host] = &[
@@ -88,6 +88,7 @@ impl Host {
         &standards::NS_3,
         &standards::NS_3_OVERFLOW,
         &quic::QUIC,
+        &quic::UDP,
         &quic::PICOQUIC,
         &quic::PICOQUIC_2022,
     ];
@@ -98,6 +99,20 @@ impl Host {
     /// The host of this name.
     pub fn named(name: &str) -> Option<&'static Host> {
         Host::ALL.iter().copied().find(|host| host.name == name)
+    }
+
+    /// The host of a Linux kernel of this release, such as `6.12.3-amd64`: the newest one that is no
+    /// newer, or the oldest; `None` if `release` does not begin with two numbers.
+    pub fn of_kernel(release: &str) -> Option<&'static Host> {
+        let version = |text: &str| {
+            let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+            Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+        };
+        let running = version(release)?;
+        let of_host = |host: &&Host| version(host.name.strip_prefix("linux-")?);
+        let all = Host::ALL.iter().copied().filter(|host| of_host(host).is_some());
+        let older = all.clone().filter(|host| of_host(host) <= Some(running)).max_by_key(of_host);
+        older.or_else(|| all.min_by_key(of_host))
     }
 
     /// The settings of its connections.

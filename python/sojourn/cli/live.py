@@ -12,7 +12,7 @@ from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
 from sojourn.progress import Bar
-from sojourn.real_time import Live, gain_privilege, link_commands
+from sojourn.real_time import Live, gain_privilege, host, link_commands
 from sojourn.results import Run
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
         control=args.control,
         seed=args.seed,
         spread=args.spread,
+        host=host(args.stack),
     )
     return core, Live(args.stack, args.ipv6, args.bottleneck, args.departures)
 

@@ -19,6 +19,8 @@ RTTS = ("10ms", "40ms", "160ms")
 _SECOND_STARTS = "1s"
 
 TITLE = "Every controller over every queue"
+# The bucket of a policer: the bytes of a hundred packets.
+_BUCKET = "150kB"
 MODEL = "quic"
 """Sojourn's model of QUIC, the profile of that name."""
 BOTTLENECK = "bottleneck"
@@ -139,13 +141,13 @@ def scenario(axes: Axes, place: Place) -> Scenario:
 
 
 def _queue(axes: Axes, name: str) -> dict[str, object]:
-    """Return the queue with defaults, with ECN if optional, and with the link's rate if shaped."""
+    """Return the queue with defaults, with ECN if optional, and with the link's rate if limited."""
     table: dict[str, object] = {"kind": name}
     for param in _queues()[name]["params"]:
         if param["name"] == "ecn":
             table["ecn"] = True
         elif param["default"] == "required":
-            table[param["name"]] = axes.rate
+            table[param["name"]] = axes.rate if param["unit"] == "rate" else _BUCKET
     return table
 
 

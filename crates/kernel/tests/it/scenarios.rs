@@ -4,7 +4,8 @@
 type Flow<'a> = (&'a str, &'a str, &'a str);
 
 fn document(seconds: u32, bottleneck: &str, flows: &[Flow<'_>]) -> String {
-    let mut text = format!("duration = \"{seconds}s\"\n[link.bottleneck]\n{bottleneck}\n");
+    let mut text =
+        format!("duration = \"{seconds}s\"\nhost = \"rfc\"\n[link.bottleneck]\n{bottleneck}\n");
     for (name, delay, more) in flows {
         text += &format!(
             "[link.back_{name}]\ndelay = \"{delay}\"\n\

@@ -121,10 +121,7 @@ impl<'a> PathCapacity<'a> {
                 limited = limited.saturating_add(has.saturating_mul(each));
                 unchecked += has.min(CHECK_EVERY + 1) * each;
             } else {
-                let window = match uses_own(flow, controls) {
-                    true => u64::MAX,
-                    false => flow.transport.initial_window,
-                };
+                let window = flow.transport.initial_window;
                 extra = extra.saturating_add(has.min(window).saturating_mul(each));
             }
         }
@@ -159,14 +156,9 @@ fn is_own(control: &Control) -> bool {
     *control != Control::None && Catalogue::shipped().find(control.name()).is_none()
 }
 
-fn uses_own(flow: &Flow, controls: &[Control]) -> bool {
-    flow.control.as_ref().map_or_else(|| controls.iter().any(is_own), is_own)
-}
-
-/// Whether the run's limit applies to `flow`: a user-defined controller sets its window, and
-/// no receive window limits it.
+/// Whether the run's limit applies to `flow`: a user-defined controller sets its window.
 pub(crate) fn is_limited(flow: &Flow, controls: &[Control]) -> bool {
-    flow.transport.receive_window.is_none() && uses_own(flow, controls)
+    flow.control.as_ref().map_or_else(|| controls.iter().any(is_own), is_own)
 }
 
 /// One for the data, and one for the requests of a request/response flow.

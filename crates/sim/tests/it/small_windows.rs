@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{flow, run};
+use crate::common::{flow, on_ideal_hosts, run};
 use sojourn_cc::{Catalogue, Controller, Feedback, Info, Limits, Needs, Pacing, Setup};
 use sojourn_scenario::Document;
 use sojourn_sim::Simulation;
@@ -149,7 +149,7 @@ fn goodput_of_own(adjusts: bool) -> f64 {
     };
     let build = Arc::new(build);
     let catalogue = Catalogue::shipped().with(MINE, move |setup| build(setup)).expect("a new name");
-    let text = text("mine", 20, "initial_window = 3, ack_every = 4");
+    let text = on_ideal_hosts(&text("mine", 20, "initial_window = 3, ack_every = 4"));
     let document = Document::from_toml("own.toml", &text);
     let file = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let scenario =

@@ -13,6 +13,19 @@ pub(super) const QUIC: Host = Host {
     parameters: &[],
 };
 
+pub(super) const UDP: Host = Host {
+    name: "udp",
+    title: "Sojourn's transport over UDP, which live runs and `sojourn send` have",
+    profile: Profile::Quic,
+    differs: &[],
+    noise: is(
+        "host_noise",
+        "150us",
+        "twice the mean time in which live hosts answered a packet, in captures of 3 s (studies/live)",
+    ),
+    parameters: &[],
+};
+
 /// Packets of 1440 bytes, as the links of its tests count them.
 const PACKETS: &[Value] = &[
     is("mss", "1413B", "Huitema 2022, A Low Latency Internet with L4S: stream data of a packet"),

@@ -78,7 +78,7 @@ fn check(name: &str, needs: &Needs, config: &Config) -> Result<(), Refusal> {
     if config.initial_receive_window.is_some() {
         return refuse(
             "a fixed receive window",
-            "choose a host with a fixed one, such as rfc, or simulate the scenario",
+            "choose a host with a fixed one, such as udp, or simulate the scenario",
         );
     }
     if config.small_queues.is_some() {

@@ -22,8 +22,7 @@ pub struct Overrun {
     pub at: Instant,
     /// Its packets in flight.
     pub of_flow: u64,
-    /// Packets in flight of all flows with user-defined controllers and without a receive
-    /// window.
+    /// Packets in flight of all flows with user-defined controllers.
     pub in_flight: u64,
     /// Limit of `in_flight`: four times the packets that fit into the queues and wires of their
     /// paths, at least 100,000, plus their initial windows.
