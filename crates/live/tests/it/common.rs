@@ -15,7 +15,8 @@ pub(crate) static ONE: Mutex<()> = Mutex::new(());
 
 /// The scenario of a document, whose hosts ask for ECN and also suit Sojourn's transport.
 pub(crate) fn scenario(text: &str) -> Scenario {
-    let document = Document::from_toml("live.toml", &format!("host = \"rfc\"\n{text}")).expect("it is TOML");
+    let document =
+        Document::from_toml("live.toml", &format!("host = \"rfc\"\n{text}")).expect("it is TOML");
     document.resolve(&|_| Err(std::io::Error::other("no files"))).expect("it is sound")
 }
 

@@ -41,7 +41,8 @@ impl Packet for Small {
 
 fn small_queue(info: &Info) -> AnyQueue<Small> {
     let Discipline { params, inner, .. } = discipline(info.name, &needed(info));
-    let setup = Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params, inner, is_asked_when_empty: true };
+    let setup =
+        Setup { limit: Limit::NONE, mtu: MTU, seed: 1, params, inner, is_asked_when_empty: true };
     AnyQueue::build(info.name, &setup).expect("a registered queue")
 }
 
