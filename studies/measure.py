@@ -125,9 +125,11 @@ def main() -> None:
     length = "some seconds" if given.small else f"some {study.MINUTES:g} minutes on two cores"
     print(f"{given.name}: this takes {length}.", file=sys.stderr)
     began = time.monotonic()
+    here = Path.cwd()
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)  # runs that a study writes go here
         tables = study.measure(given.small)
+        os.chdir(here)
     print(f"{given.name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     if given.small:
         print(to_json(tables), end="")
