@@ -76,11 +76,11 @@ def prepare(
     seed: int | None = None,
     spread: str | None = None,
     user_controllers: UserControllers | None = None,
-    host: str | None = None,
+    host: Mapping[str, str] | None = None,
 ) -> _core.Scenario:
     """Apply the requested changes to a scenario and check it.
 
-    `host` is the TOML value for a scenario that names no host for all flows.
+    `host` is that of a scenario without a host for all flows.
     """
     if user_controllers:
         scenario.use_controllers(user_controllers.catalogue)
@@ -88,7 +88,7 @@ def prepare(
     for assignment in texts:
         scenario.set(assignment)
     if host is not None and "host" not in json.loads(scenario.to_json()):
-        scenario.set(f"host={host}")
+        scenario.set(f"host={toml_value(host)}")
     if spread is not None:
         scenario.set(f"spread={spread}")
     if seed is not None:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, Literal
 
 import sojourn
+from sojourn import real_time
 
 Row = dict[str, Any]
 Stack = Literal["kernel", "udp"]
@@ -28,24 +29,16 @@ QUEUES: Mapping[str, object] = {
     "codel": {"kind": "codel", "ecn": True},
     "dualpi2": "dualpi2",
 }
+# The hosts of live runs. The kernel's asks for ECN, whichever its controller.
 HOSTS: Mapping[str, Mapping[str, object]] = {
-    # With the memory that live runs give to the kernel's sockets: 1 MiB at first, half of which is
-    # the window, up to 64 MiB, of which 160/256 are payload. Live runs enable ECN. These settings
-    # have no effect on the kernel itself.
-    "kernel": {
-        "like": "linux-6.18",
-        "initial_receive_window": "512KiB",
-        "receive_window": "40MiB",
-        "ecn": True,
-    },
-    "udp": {"like": "quic"},
+    "kernel": {**(real_time.host("kernel") or {}), "ecn": True},
+    "udp": real_time.host("udp") or {},
 }
 # What a simulation of the kernel's controllers has beside its host. DCTCP, a program of BPF, keeps
 # the fraction of a packet.
 IN_KERNEL = {"dctcp": {"arithmetic": "exact"}}
-# Simulated hosts take up to this time, a random draw, to handle a packet that arrives. It is twice
-# the mean time in which live hosts answered a packet, in captures of 3 s.
-HOST_NOISE: Mapping[str, str] = {"kernel": "50us", "udp": "150us"}
+# Plain hosts take as long to handle a packet as those of live runs (`sojourn hosts linux-6.18`).
+PLAIN_NOISE = "50us"
 
 # A cell agrees within this share of the goodput, and this share or time of the median delay.
 GOODPUT_SHARE = 0.02
@@ -92,7 +85,7 @@ class Cell:
         return sojourn.Scenario(
             {
                 "duration": f"{self.seconds}s",
-                "host_noise": HOST_NOISE[self.hosts],
+                **({"host_noise": PLAIN_NOISE} if self.is_plain else {}),
                 "record": {"interval": "0s"},
                 "link": {"bottleneck": bottleneck, "back": {"delay": f"{self.rtt_ms / 2:g}ms"}},
                 "flow": {"upload": upload},
