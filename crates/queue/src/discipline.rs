@@ -76,16 +76,19 @@ impl Discipline {
     /// inner queue that all packets pass, whichever rate is lower. `None` if the whole
     /// output is unbounded.
     pub fn shaping(&self) -> Option<Shaping> {
-        let own = self.own_shaping();
-        let inner = match &self.inner[..] {
+        self.own_shaping().into_iter().chain(self.inner_shaping()).min_by_key(|one| one.rate)
+    }
+
+    /// The same of a single inner queue that all packets pass.
+    pub fn inner_shaping(&self) -> Option<Shaping> {
+        match &self.inner[..] {
             [only] if self.flows() == 1 => only.shaping(),
             _ => None,
-        };
-        own.into_iter().chain(inner).min_by_key(|shaping| shaping.rate)
+        }
     }
 
     /// The rate and burst of this queue alone.
-    fn own_shaping(&self) -> Option<Shaping> {
+    pub fn own_shaping(&self) -> Option<Shaping> {
         self.info()?.shaper.and_then(|shaper| (shaper.shaping)(&self.params))
     }
 

@@ -361,12 +361,13 @@ pub enum Reorder {
 }
 
 impl Link {
-    /// The schedule of its capacity: its shaper's rates, or its own; `None` for a trace and without
-    /// a rate.
+    /// The schedule of its capacity: its shaper's rates, up to those of a shaper inside it and of the
+    /// link, or its own; `None` for a trace and without a rate.
     pub fn rates(&self) -> Option<Schedule<Rate>> {
         let Capacity::Rate(own) = &self.rate else { return None };
         let Some(shaper) = &self.shaper else { return Some(own.clone()) };
-        let most = |rate: Rate| rate.min(own.start);
+        let inner = self.queue.inner_shaping().map_or(Rate::MAX, |inner| inner.rate);
+        let most = |rate: Rate| rate.min(own.start).min(inner);
         let capped = |change: &Change<Rate>| Change { value: most(change.value), ..*change };
         let changes = shaper.changes.iter().map(capped).collect();
         Some(Schedule { start: most(shaper.start), changes })
@@ -436,8 +437,8 @@ pub struct StackChoice {
 }
 
 impl Flow {
-    /// Names of the systems that carry its data: a stack, a host, or two different hosts. Pings,
-    /// media and datagrams have none.
+    /// Names of the systems that carry its data: a stack, a host, or two different hosts; `None`
+    /// for pings, media and datagrams.
     pub fn systems(&self) -> Option<String> {
         let is_carried = match self.source.carrier() {
             Carrier::Echo | Carrier::Media => false,

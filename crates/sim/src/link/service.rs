@@ -14,8 +14,11 @@ pub(super) struct Service {
     pub(super) server: Server,
     /// The buffer's size, if it is given in time.
     pub(super) time_limit: Option<Duration>,
-    /// The shaping rate of the queue, if it shapes; the link's rate is then constant.
+    /// The shaping rate of the queue, if it shapes; the link's rate is then constant. Its burst has
+    /// all bytes that may have left beyond the rate so far.
     pub(super) shaping: Option<Shaping>,
+    /// The outermost shaper, and the one inside it.
+    shapers: [Option<Shaping>; 2],
     /// Whether the link's changes of capacity are those of its shaper.
     pub(super) has_shaper_changes: bool,
     /// Largest packet, with the link's overhead.
@@ -53,6 +56,7 @@ impl Service {
                 _ => None,
             },
             shaping,
+            shapers: [spec.queue.own_shaping(), spec.queue.inner_shaping()],
             has_shaper_changes: spec.shaper.is_some(),
             mtu,
         })
@@ -62,11 +66,22 @@ impl Service {
     /// ([`sojourn_queue::Queue::set_rate`]).
     pub(super) fn set_shaper_rate(&mut self, rate: Rate) {
         self.waiting.set_rate(rate);
-        if let Some(shaping) = &mut self.shaping {
-            shaping.rate = rate;
+        let (Some(shaping), [Some(outer), inner]) = (&mut self.shaping, &mut self.shapers) else {
+            return;
+        };
+        let inner = inner.unwrap_or(Shaping { rate: Rate::MAX, burst: Bytes::ZERO });
+        shaping.burst += gained(outer, rate, self.mtu);
+        let was_least = outer.rate < inner.rate;
+        outer.rate = rate;
+        shaping.rate = rate.min(inner.rate);
+        // The shaper that limits from now on has saved its burst while the other one did.
+        match (was_least, rate < inner.rate) {
+            (false, true) => shaping.burst += outer.burst,
+            (true, false) => shaping.burst += inner.burst,
+            _ => {}
         }
         if let Some(span) = self.time_limit {
-            self.waiting.set_limit(limit_in_time(rate, span, self.mtu));
+            self.waiting.set_limit(limit_in_time(shaping.rate, span, self.mtu));
         }
     }
 
@@ -75,6 +90,15 @@ impl Service {
     pub(super) fn beyond_rate(&self) -> Option<f64> {
         self.shaping.map(|shaping| (shaping.burst + self.mtu).as_f64() * 8.0)
     }
+}
+
+/// The most bytes that a change of rate adds to a bucket, which counts its tokens in time: a rise adds
+/// to what it has saved, at most the burst, and a fall takes from its debt, at most a packet.
+fn gained(shaping: &Shaping, rate: Rate, mtu: Bytes) -> Bytes {
+    let (least, most) = (shaping.rate.min(rate).0, shaping.rate.max(rate).0);
+    let bytes = if rate > shaping.rate { shaping.burst } else { mtu };
+    let part = u128::from(bytes.0) * u128::from(most - least);
+    Bytes(part.div_ceil(u128::from(most.max(1))) as u64)
 }
 
 /// The size of a buffer given in time: the bytes that the link carries in this time, and at least

@@ -37,6 +37,29 @@ back = ["back"]
     assert_near(shaped, plain, 0.02, "spike");
 }
 
+/// A shaper that rises above one inside it: the capacity is that of the slower one at each time, 4 and
+/// then 6 Mbit/s.
+#[test]
+fn an_inner_shaper_bounds_a_schedule() {
+    let summary = run(r#"
+duration = "20s"
+[link.a]
+rate = "1Gbit"
+delay = "10ms"
+queue = { kind = "htb", rate = { start = "4Mbit", steps = [{ at = "10s", rate = "12Mbit" }] }, inner = { kind = "htb", rate = "6Mbit" } }
+buffer = "100packets"
+[link.back]
+delay = "10ms"
+[flow.f]
+control = "cubic"
+path = ["a"]
+back = ["back"]
+"#);
+    assert_near(link(&summary, "a").capacity_bps.unwrap_or(0.0), 5e6, 0.01e6, "capacity");
+    assert_near(link(&summary, "a").utilisation.unwrap_or(0.0), 1.0, 0.01, "utilisation");
+    assert_eq!((summary.spikes[0].from_bps, summary.spikes[0].to_bps), (4e6, 6e6));
+}
+
 /// tc-police(8): a constant 24 Mbit/s through a policer of 12 Mbit/s loses half, and what passes
 /// waits for the link alone.
 #[test]
