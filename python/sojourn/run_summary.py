@@ -111,7 +111,7 @@ class _Optional(TypedDict, total=False):
     """only of a flow of media: the figures of its frames"""
     host: str
     """the host at both ends (`sojourn hosts`), `A to B` if these differ, or the real QUIC stack;
-    none for datagrams, pings, media and live hosts"""
+    absent for datagrams, pings, media and live hosts"""
     closed: str
     """the reason, if a QUIC stack has ended the connection"""
     rwnd_limited_s: float

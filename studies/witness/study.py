@@ -1,4 +1,4 @@
-"""Do the hosts `linux-6.x` behave as those kernels, where no noise hides a difference?
+"""Do the hosts `linux-6.x` behave as those kernels, without noise?
 
 Each cell of `witness_cells` runs once on Debian's kernels, whose clock counts instructions
 (`tests/vm/quiet`), and is simulated with several seeds.
@@ -98,7 +98,7 @@ def seen(flows: Sequence[Row], cell: Cell) -> list[Row]:
     """Return the figures of the flows that a kernel ran."""
     for flow, plan in zip(flows, cell.flows, strict=False):
         if not plan.size:
-            # What the sender knows to be delivered does not wait for gaps, as what is read does.
+            # The count of delivered packets does not wait for gaps. The bytes read do.
             span = cell.seconds - max(plan.start, cell.measured_from)
             flow["goodput_bps"] = 8 * MSS * flow["delivered_packets"] / span
     return figures(flows[: len(cell.flows)])

@@ -6,7 +6,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-# What HTB and the queues of Linux count for a packet: with Ethernet's header.
+# Size of a packet in HTB and the queues of Linux: with Ethernet's header.
 FRAME = 1514
 MSS = 1448
 ETHERNET = "14B"

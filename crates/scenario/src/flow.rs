@@ -23,7 +23,7 @@ pub(crate) struct Around<'a> {
     pub(crate) links: &'a Names<'a>,
     pub(crate) end: Option<End>,
     pub(crate) read_file: ReadFile<'a>,
-    /// The host of flows that name none; `None` after a reported problem.
+    /// The host of flows without a host of their own; `None` after a reported problem.
     pub(crate) host: Option<&'a Chosen>,
     /// `host_noise`.
     pub(crate) noise: Option<Duration>,

@@ -83,7 +83,7 @@ choices! {
         Linux = "linux",
     }
 
-    /// How TCP's receiver raises its window.
+    /// Growth of the window of TCP's receiver.
     WindowTuning {
         /// Linux up to 6.15: by two bytes for each byte that an acknowledgement covers.
         Linux615 = "linux-6.15",

@@ -76,7 +76,7 @@ const fn with(
 }
 
 impl Host {
-    /// The host of scenarios that name none.
+    /// The host of scenarios without the key `host`.
     pub const DEFAULT: &'static str = linux::LINUX_6_18.name;
 
     /// All hosts, in the order of listings.

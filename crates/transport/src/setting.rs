@@ -175,7 +175,7 @@ pub(crate) struct Declared {
     pub(crate) quic: In,
 }
 
-/// Who may change a setting.
+/// Owner of a setting: it alone changes the setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
     /// Scenarios.

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(ends[2 * trace.len() - 1], 62 * MILLISECOND);
     }
 
-    /// What is left of a packet, and the time at which those behind it end, are those of its transmission.
+    /// The rest of a packet, and the ends of those behind it, agree with their transmission.
     #[test]
     fn readings_agree_with_the_transmissions() {
         let trace = [1, 1, 1, 4, 9, 9, 10, 11, 11, 11, 11, 30, 31];

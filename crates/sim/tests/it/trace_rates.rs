@@ -99,8 +99,8 @@ fn difference(by_rate: &[f64], by_trace: &[f64]) -> (f64, String) {
     (if off > 0.0 { off / spread.max(other).max(0.02 * rate).max(ROUNDING) } else { 0.0 }, text)
 }
 
-/// The differences of goodput and mean queueing delay of a trace and its rate; none if the trace has
-/// a warning.
+/// The differences of goodput and mean queueing delay of a trace and its rate, without those of a
+/// trace with a warning.
 fn differences(mbit: u64, control: &Algorithm, queue: &str) -> Vec<(f64, String)> {
     // The rate of the trace, whose opportunities are whole.
     let exact = format!("\"{}bit\"", mbit * 1_000_000 / OPPORTUNITY * OPPORTUNITY);

@@ -101,7 +101,7 @@ impl<C: Controller> Sender<C> {
 
     /// Packets left in the write queue's first buffer. Linux fills each with as much as the greatest
     /// burst, and at most half of the greatest receive window (`tcp_xmit_size_goal`,
-    /// `tcp_bound_to_half_wnd`). What is left of a buffer leaves as a burst of its own, often of one
+    /// `tcp_bound_to_half_wnd`). The rest of a buffer leaves as a burst of its own, often of one
     /// packet, after which acknowledgements no longer cover whole bursts.
     ///
     /// Deviation (Linux `tcp_sendmsg_locked`): a buffer is filled when its first packet leaves, and not
