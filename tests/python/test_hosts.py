@@ -48,7 +48,7 @@ def test_a_table_names_the_host(host: str) -> None:
 
 
 def test_every_key_of_a_host_is_set_somewhere() -> None:
-    """A key that no scenario, paper, study or tutorial sets belongs to the hosts' data."""
+    """A key that no scenario, paper, study, tutorial or live run sets belongs to the hosts' data."""
     places = [
         *(ROOT / "scenarios").rglob("*.toml"),
         *(ROOT / "papers").rglob("*.toml"),
@@ -56,6 +56,7 @@ def test_every_key_of_a_host_is_set_somewhere() -> None:
         *(ROOT / "studies").rglob("*.toml"),
         *(ROOT / "studies").rglob("*.py"),
         *(ROOT / "docs" / "tutorials").rglob("*.md"),
+        ROOT / "python" / "sojourn" / "real_time.py",
     ]
     text = "\n".join(place.read_text("utf-8") for place in places)
     keys = {one["name"] for host in package.hosts() for one in host["settings"] if one["is_key"]}
