@@ -12,8 +12,6 @@ char gpl[] SEC("license") = "GPL";
 #define BPF_RB_NO_WAKEUP 1
 #define ROWS_BYTES (1 << 23)
 #define AF_INET 2
-/* Place of the acknowledgement number in TCP's header (RFC 9293 section 3.1). */
-#define ACK_NUMBER 8
 
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
@@ -52,7 +50,14 @@ struct tcp_sock___probe {
 } CORE;
 
 struct sk_buff___probe {
-	unsigned char *data;
+	char cb[48];
+} CORE;
+
+/* The stack's view of a packet. The backlog merges acknowledgements here, not in their headers
+ * (`tcp_add_backlog`).
+ */
+struct tcp_skb_cb {
+	u32 ack_seq;
 } CORE;
 
 /* The layout is that of `Row` in crates/kernel/src/bpf/probe.rs. */
@@ -103,6 +108,7 @@ int sojourn_tcp_probe(u64 *args)
 {
 	const struct sock___probe *sk = (void *)args[0];
 	const struct sk_buff___probe *skb = (void *)args[1];
+	const struct tcp_skb_cb *packet;
 	const struct tcp_sock___probe *more;
 	struct tcp_sock *tp;
 	struct row *row;
@@ -119,7 +125,8 @@ int sojourn_tcp_probe(u64 *args)
 		return 0;
 	}
 	more = (void *)tp;
-	bpf_probe_read_kernel(&ack, sizeof(ack), skb->data + ACK_NUMBER);
+	packet = (const void *)skb->cb;
+	bpf_probe_read_kernel(&ack, sizeof(ack), &packet->ack_seq);
 	row->at = bpf_ktime_get_ns();
 	row->pacing_rate = sk->sk_pacing_rate;
 	row->address = own_address(sk);
@@ -128,7 +135,7 @@ int sojourn_tcp_probe(u64 *args)
 	row->ssthresh = tp->snd_ssthresh;
 	row->srtt_us = tp->srtt_us >> 3;
 	row->in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	row->acked = __builtin_bswap32(ack) - tp->snd_una;
+	row->acked = ack - tp->snd_una;
 	row->lost = tp->lost;
 	row->retransmitted = more->total_retrans;
 	row->delivered = tp->delivered;

@@ -70,7 +70,7 @@ fn links() -> Result<Vec<(u32, u32)>, Error> {
     let mut last = 0;
     while let Some(id) = present(sys::next_link(last))? {
         last = id;
-        // A link may have gone in the meantime.
+        // A link may have gone in the meantime, or another process may not have completed it yet.
         let Some(link) = present(sys::open_link(id))? else { continue };
         // Some links of other kinds cannot be described.
         if let Ok(LinkInfo { info: LinkTypeInfo::StructOps(ops), .. }) =
@@ -87,7 +87,8 @@ fn present<T>(result: io::Result<T>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) => match error.kind() {
-            ErrorKind::NotFound => Ok(None),
+            // EAGAIN is the answer for a link in the making (`bpf_link_by_id`).
+            ErrorKind::NotFound | ErrorKind::WouldBlock => Ok(None),
             ErrorKind::PermissionDenied => Err(Error::NotRoot),
             _ => Err(Error::Query { step: "list the controllers", error }),
         },

@@ -60,7 +60,8 @@ fn every_byte_that_is_acknowledged_has_a_row() {
     let acks: Vec<_> = rows.iter().filter(|row| row.address == 1 && row.acked > 0).collect();
     let acked: u64 = acks.iter().map(|row| u64::from(row.acked)).sum();
     println!("{} rows, {acked} bytes acknowledged", acks.len());
-    assert!(acked >= BYTES as u64);
+    // The data, and the byte of the answer.
+    assert_eq!(acked, BYTES as u64 + 1);
     assert!(acks.iter().all(|row| row.cwnd > 0 && row.mss > 0 && row.in_flight > 0));
     assert!(rows.is_sorted_by_key(|row| row.at_ns) || rows.len() > acks.len());
     assert!(self::rows(1).is_some_and(|rows| rows.is_empty()), "no namespace has the number 1");
