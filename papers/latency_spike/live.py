@@ -24,11 +24,8 @@ RATIOS = (2, 3)
 DELAYS_MS = (25, 50)
 SIMULATED_RUNS = 30
 BEFORE_BPS = 60e6
-# Time that the hosts of the measuring machine take, for the simulation: two draws from this range
-# have the mean by which RTTs of live runs exceed the path's. These are 0.15 to 0.2 ms for the
-# minimum RTT of the kernel's BBR, and 0.06 ms for the median over UDP. BBR's and LoLa's windows
-# depend on it.
-_HOST_NOISE = {"kernel": "200us", "udp": "50us"}
+# The hosts of live runs, for the simulation.
+_NOISE = {"kernel": "idle", "udp": "process"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Cell:
         """Return the changes of the testbed's scenario: a run of a few seconds."""
         return {
             "duration": lab.pick("6s", "3s"),
-            "host_noise": _HOST_NOISE[STACKS[self.control]],
+            "noise": _NOISE[STACKS[self.control]],
             "link.netem.delay": f"{self.delay_ms}ms",
             "link.bottleneck.rate.steps.0.at": lab.pick("2s", "1500ms"),
             "link.bottleneck.rate.steps.0.rate": f"{BEFORE_BPS / self.ratio:.0f}bit",
@@ -111,8 +108,8 @@ def spikes(lab: Lab) -> list[Claim]:
         "Spikes are peaks of the queueing delay at the bottleneck. Each run has its own time of "
         "the drop, which the simulation with the same seed shares. The corrected bound is that "
         "for the rate which the link carried in the loop delay before the drop. Simulated hosts "
-        f"delay each packet by up to {_HOST_NOISE['kernel']} as hosts with the kernel's TCP, and "
-        f"by up to {_HOST_NOISE['udp']} as hosts over UDP (`host_noise`)."
+        "answer as those of live runs: `noise` is `idle` for the kernel's TCP, and `process` for "
+        "UDP."
     )
     return [*(_below_bound(lab, found, control) for control in controls), _inside(found)]
 

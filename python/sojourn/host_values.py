@@ -30,8 +30,8 @@ def values(host: Entry) -> list[Value]:
         Value(one["name"], one["value"] or "–", one["end"], one["source"], one["differs"])
         for one in host["settings"]
     ]
-    noise = host["host_noise"]
-    found.append(Value("host_noise", noise["value"], "both", noise["source"], True))
+    noise = host["noise"]
+    found.append(Value("noise", noise["value"], "both", noise["source"], True))
     found += [
         Value(f"{one['controller']}.{one['name']}", one["value"], "sender", one["source"], True)
         for one in host["parameters"]

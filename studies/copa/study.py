@@ -47,7 +47,7 @@ class Path:
                 host="rfc",
                 duration=f"{seconds}s",
                 start_jitter="0s",
-                host_noise="0s",
+                noise="none",
                 record={"interval": "0s"},
             )
             .link(

@@ -38,7 +38,7 @@ HOSTS: Mapping[str, Mapping[str, object]] = {
 # the fraction of a packet.
 IN_KERNEL = {"dctcp": {"arithmetic": "exact"}}
 # Plain hosts take as long to handle a packet as those of live runs (`sojourn hosts linux-6.18`).
-PLAIN_NOISE = "50us"
+PLAIN_NOISE = "idle"
 
 # A cell agrees within this share of the goodput, and this share or time of the median delay.
 GOODPUT_SHARE = 0.02
@@ -85,19 +85,16 @@ class Cell:
         return sojourn.Scenario(
             {
                 "duration": f"{self.seconds}s",
-                **({"host_noise": PLAIN_NOISE} if self.is_plain else {}),
+                **({"noise": PLAIN_NOISE} if self.is_plain else {}),
                 "record": {"interval": "0s"},
                 "link": {"bottleneck": bottleneck, "back": {"delay": f"{self.rtt_ms / 2:g}ms"}},
                 "flow": {"upload": upload},
             }
         )
 
-    def simulated(self, runs: int, host_delay: str | None = None) -> list[Row]:
-        """Simulate with different seeds; `host_delay` replaces the hosts' greatest delay."""
-        scenario = self.scenario(False)
-        if host_delay is not None:
-            scenario["host_noise"] = host_delay
-        return [figures(run) for run in sojourn.run(scenario, runs=runs).runs]
+    def simulated(self, runs: int) -> list[Row]:
+        """Simulate with different seeds."""
+        return [figures(run) for run in sojourn.run(self.scenario(False), runs=runs).runs]
 
     def live(self, seed: int) -> Row:
         """Run live, again while the run is disturbed; return the least late run.
@@ -294,26 +291,6 @@ WITHOUT: tuple[tuple[str, int, int, str, str, int | float | str], ...] = (
     ("rapid", 100, 10, "droptail", "resolution", "20us"),
     ("rapid", 100, 10, "droptail", "resolution", "50us"),
 )
-
-
-def measure_host_delays(small: bool) -> list[Row]:
-    """Simulate cells over UDP with other delays of the hosts: medians of five runs."""
-    found = []
-    for name, rate, rtt, queue in DELAYED[:1] if small else DELAYED:
-        cell = Cell("udp", name, rtt, queue, rate, 1 if small else 6)
-        for delay_us in HOST_DELAYS_US:
-            runs = cell.simulated(1 if small else 5, f"{delay_us}us")
-            found.append(
-                {
-                    "controller": name,
-                    "rate_mbps": rate,
-                    "rtt_ms": rtt,
-                    "queue": queue,
-                    "host_delay_us": delay_us,
-                    **{key: short(median(run[key] for run in runs)) for key in JUDGED},
-                }
-            )
-    return found
 
 
 def measure_causes(small: bool) -> list[Row]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import live_answers
 import live_cells
 import live_papers
 import live_picture
@@ -26,7 +27,7 @@ NULL_WHEN_SMALL = tuple(f"recovery.recovery_{which}_s" for which in ("least", "m
 
 PARTS: Mapping[str, Callable[[bool], list[Row]]] = {
     "cells": live_cells.measure_cells,
-    "host_delays": live_cells.measure_host_delays,
+    "answers": live_answers.answers,
     "causes": live_cells.measure_causes,
     "papers": live_papers.papers,
     "recovery": live_recovery.recovery,

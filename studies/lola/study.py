@@ -120,7 +120,7 @@ def exact(seconds: int, step_s: float, mbps: int) -> sojourn.Scenario:
         host="rfc",
         duration=f"{seconds}s",
         start_jitter="0s",
-        host_noise="0s",
+        noise="none",
         record={"interval": f"{step_s}s"},
     ).link("bottleneck", rate=f"{mbps}Mbit", delay="1ms", buffer="100MB")
 

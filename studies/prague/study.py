@@ -189,7 +189,7 @@ def download(control: str | dict[str, Any], ecn: bool) -> Mapping[str, Any]:
     test with its handshakes.
     """
     scenario = (
-        sojourn.Scenario(host="rfc", duration="6s", start_jitter="0s", host_noise="0s")
+        sojourn.Scenario(host="rfc", duration="6s", start_jitter="0s", noise="none")
         .link(
             "down",
             rate="10Mbit",

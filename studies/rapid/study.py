@@ -107,7 +107,7 @@ def simulate(
             host="rfc",
             duration=f"{seconds}s",
             start_jitter="0s",
-            host_noise="0s",
+            noise="none",
             record={"interval": f"{sample_ms}ms"},
         )
         .link("bottleneck", rate=f"{mbps}Mbit", delay=f"{rtt_ms / 2}ms", buffer="unlimited")

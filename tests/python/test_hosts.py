@@ -48,7 +48,7 @@ def test_a_table_names_the_host(host: str) -> None:
 
 
 def test_every_key_of_a_host_is_set_somewhere() -> None:
-    """A key that no scenario, paper, study, tutorial or live run sets belongs to the hosts' data."""
+    """A key that none of these sets belongs to the hosts' data."""
     places = [
         *(ROOT / "scenarios").rglob("*.toml"),
         *(ROOT / "papers").rglob("*.toml"),

@@ -132,7 +132,7 @@ def in_terminal(small: Path, width: int, *args: str | Path) -> list[str]:
 
 
 def test_runs_that_are_all_the_same_are_said_to_be(sojourn: Sojourn, small: Path) -> None:
-    still = ("--set", "start_jitter=0s", "--set", "host_noise=0s")
+    still = ("--set", "start_jitter=0s", "--set", "noise=none")
     done = sojourn("run", small, "--control", "cubic", "--runs", "2", *still, "--json")
     assert "nothing in" in done.stderr
     assert "--spread" in done.stderr

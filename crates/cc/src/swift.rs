@@ -8,7 +8,7 @@
 //! paced.
 //!
 //! Deviation (Kumar et al. 2020, section 3.3): the second window, for the delay of the receiving
-//! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `host_noise`
+//! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `noise`
 //! counts as delay of the fabric.
 
 use sojourn_params::{Kind, Param};

@@ -105,13 +105,13 @@ pub(crate) fn hosts() -> String {
         })
     };
     let one = |host: &&Host| {
-        let (noise, source) = host.noise_text();
+        let (noise, source) = host.noise;
         json!({
             "name": host.name,
             "title": host.title,
             "protocol": host.profile.name(),
             "settings": host.settings().iter().map(setting).collect::<Value>(),
-            "host_noise": { "value": noise, "source": source },
+            "noise": { "value": noise.name(), "source": source },
             "parameters": host.parameters.iter().map(parameter).collect::<Value>(),
         })
     };

@@ -2,7 +2,7 @@
 
 use sojourn_params::{Params, Value};
 use sojourn_source::{Carrier, Cdf};
-use sojourn_transport::StackInfo;
+use sojourn_transport::{Noise, StackInfo};
 use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;
@@ -25,8 +25,8 @@ pub(crate) struct Around<'a> {
     pub(crate) read_file: ReadFile<'a>,
     /// The host of flows without a host of their own; `None` after a reported problem.
     pub(crate) host: Option<&'a Chosen>,
-    /// `host_noise`.
-    pub(crate) noise: Option<Duration>,
+    /// `noise`.
+    pub(crate) noise: Option<Noise>,
 }
 
 /// Reads one flow; `None` after a reported problem.
@@ -74,6 +74,7 @@ pub(crate) fn read(
         hosts: ["from", "to"].map(|key| Some(fields.get(key)?.text()?.to_owned())),
         source: source?,
         start: Instant::ZERO + fields.time("start")?,
+        start_jitter: Duration::ZERO,
         stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
         host,
         receiver,

@@ -1,8 +1,8 @@
 //! The hosts of flows: a host by name, or a table of its exceptions.
 
 use sojourn_params::{Kind, Value};
-use sojourn_transport::{Choice, Host, Setting, Side};
-use sojourn_units::{Bytes, Duration};
+use sojourn_transport::{Choice, Host, Noise, Setting, Side};
+use sojourn_units::Bytes;
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
@@ -110,7 +110,7 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
     Some(chosen)
 }
 
-fn choice(value: &Checked) -> Option<&str> {
+pub(crate) fn choice(value: &Checked) -> Option<&str> {
     match value.scalar()? {
         Value::Choice(name) => Some(name),
         _ => None,
@@ -225,7 +225,7 @@ pub(crate) fn refuse(checker: &mut Checker, flow: &Fields, why: &str, help: &str
     }
 }
 
-/// Greatest delays of packets that arrive at the sender and at the receiver.
-pub(crate) fn noise(document: Option<Duration>, hosts: [&Host; 2]) -> [Duration; 2] {
-    hosts.map(|host| document.unwrap_or_else(|| host.noise()))
+/// The noise of both ends.
+pub(crate) fn noise(document: Option<Noise>, hosts: [&Host; 2]) -> [Noise; 2] {
+    hosts.map(|host| document.unwrap_or(host.noise.0))
 }

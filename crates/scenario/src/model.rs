@@ -12,7 +12,7 @@ pub use sojourn_transport::{
     Config as Transport, EcnFeedback, EcnRequest, HandshakeMode as Handshake, Host, Profile,
     PrrRule,
 };
-use sojourn_transport::{Parameter, Stacks};
+use sojourn_transport::{Noise, Parameter, Stacks};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::taut::taut;
@@ -29,10 +29,6 @@ pub struct Scenario {
     /// Every change of a link and every stop comes later by one draw from [0, spread), the same for
     /// all, so that repeated runs meet the senders at different points of their cycle.
     pub spread: Duration,
-    /// Each flow starts later by one draw of its own from [0, `start_jitter`), but before
-    /// it stops. Different starts break phase effects (Floyd and Jacobson 1992, "On Traffic
-    /// Phase Effects in Packet-Switched Gateways").
-    pub start_jitter: Duration,
     /// Controllers to run one after the other, for the flows that name no controller.
     pub controls: Vec<Control>,
     /// Settings of the recording.
@@ -410,15 +406,18 @@ pub struct Flow {
     pub source: Source,
     /// Time of its start.
     pub start: Instant,
+    /// It starts later by one draw from [0, `start_jitter`), but before it stops. Different starts
+    /// break phase effects (Floyd and Jacobson 1992, "On Traffic Phase Effects in Packet-Switched
+    /// Gateways").
+    pub start_jitter: Duration,
     /// Time of its stop; `None` if it lasts until the end.
     pub stop: Option<Instant>,
     /// The host that sends. Neither a stack nor datagrams use it.
     pub host: &'static Host,
     /// The host that receives.
     pub receiver: &'static Host,
-    /// Each packet that arrives at the sending and the receiving host is processed later by one draw
-    /// from 0 to this time, in order. It models interrupts and scheduling of a real host.
-    pub noise: [Duration; 2],
+    /// The time that the sending and the receiving host take to process a packet.
+    pub noise: [Noise; 2],
     /// Its transport, by the settings of both hosts. With a stack, only the sizes apply.
     pub transport: Transport,
     /// Its transport in the opposite direction, for requests, if the hosts differ.

@@ -1,6 +1,6 @@
 //! Keys with another name since, and their replacements.
 
-use sojourn_transport::Setting;
+use sojourn_transport::{Choice as _, Noise, Setting};
 
 use crate::error::At;
 use crate::model::Transport;
@@ -12,6 +12,10 @@ pub(crate) fn replacement(at: &At, entry: &Entry) -> Option<(String, String)> {
     let keys: Vec<&str> = at.path.split('.').collect();
     match keys[..] {
         ["flow", _] if entry.key == "transport" => Some(transport(&entry.node)),
+        [""] if entry.key == "host_noise" => {
+            let help = format!("give one of {}", Noise::NAMES.join(", "));
+            Some(("`host_noise` is `noise` now, the name of a distribution".to_owned(), help))
+        }
         ["host"] | ["flow", _, "host" | "receiver"] => setting(&entry.key),
         _ => None,
     }

@@ -1,5 +1,6 @@
 //! Resolution of a document into a scenario.
 
+use sojourn_transport::{Choice as _, Noise};
 use sojourn_units::Duration;
 
 use crate::check::Checker;
@@ -21,6 +22,9 @@ use crate::schema::DOCUMENT;
 use crate::shape::Shape;
 use crate::size;
 use crate::tree::Node;
+
+/// The tick of Linux hosts (`CONFIG_HZ` of 250).
+const TICK: Duration = Duration::from_millis(4);
 
 /// The scenario of a document, or all its problems.
 pub(crate) fn resolve(
@@ -61,7 +65,8 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
     // Last, so that a problem of many flows is reported once.
-    let flows = flows.into_iter().map(|flow| Some(small_queues(flow?, &links)));
+    let jitter = start_jitter(checker, fields, end)?;
+    let flows = flows.into_iter().map(|flow| Some(on_links(flow?, &links, jitter)));
     let flows = copies::expand(fields, flows.collect::<Option<_>>()?);
     extent::check(checker, fields, links.len(), &flows);
     Some(Scenario {
@@ -69,7 +74,6 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
         duration: fields.time("duration")?,
         seed: fields.integer("seed")?,
         spread: fields.time("spread")?,
-        start_jitter: start_jitter(checker, fields, end)?,
         controls: controls?,
         record: Record {
             interval: record.time("interval")?,
@@ -83,15 +87,19 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     })
 }
 
-/// Greatest random delay of flows' starts. A given one must be shorter than the run; the default is
-/// cut to the run's length.
-fn start_jitter(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Duration> {
-    let value = fields.get("start_jitter")?;
+/// The given greatest random delay of flows' starts, which must be shorter than the run. The outer
+/// `None`: a reported problem.
+fn start_jitter(
+    checker: &mut Checker,
+    fields: &Fields,
+    end: Option<End>,
+) -> Option<Option<Duration>> {
+    let Some(value) = fields.get("start_jitter") else { return Some(None) };
     let jitter = value.time()?;
-    if let Some(end) = end.filter(|_| value.given) {
+    if let Some(end) = end {
         end.holds(checker, jitter, &value.at);
     }
-    Some(jitter)
+    Some(Some(jitter))
 }
 
 /// End of the warm-up, which must come before the end of the run.
@@ -145,13 +153,26 @@ fn flow_of_time(checker: &mut Checker, fields: &Fields, flows: &[Option<Flow>], 
     }
 }
 
-/// A host keeps few packets in the queue of its own device (Linux, `tcp_small_queue_check`): a first
-/// link with a `ring`. Another first link is a router's.
-fn small_queues(mut flow: Flow, links: &[Link]) -> Flow {
+/// Sets what depends on the links of a flow.
+fn on_links(mut flow: Flow, links: &[Link], start_jitter: Option<Duration>) -> Flow {
+    flow.start_jitter = start_jitter.unwrap_or_else(|| usual_jitter(&flow, links));
+    // A host keeps few packets in the queue of its own device (Linux, `tcp_small_queue_check`): a
+    // first link with a `ring`. Another first link is a router's.
     if flow.path.first().is_none_or(|first| links[*first].ring.is_none()) {
         flow.transport.small_queues = None;
     }
     flow
+}
+
+/// Real flows start at any phase of each other's round trips, and of the ticks of their hosts.
+fn usual_jitter(flow: &Flow, links: &[Link]) -> Duration {
+    // A packet of 1500 bytes takes 1 ms at 12 Mbit/s. At that rate and above, the draw covers more
+    // than one service time, which breaks phase effects.
+    if flow.noise.iter().all(|noise| *noise <= Noise::Ns2) {
+        return Duration::from_millis(1);
+    }
+    let delays = flow.path.iter().chain(&flow.back).map(|link| links[*link].delay.start);
+    delays.fold(Duration::ZERO, |sum, delay| sum + delay).max(TICK)
 }
 
 /// `None` if the duration is invalid, so that no time is checked against it.
@@ -182,7 +203,8 @@ fn flows(
     read_file: ReadFile<'_>,
 ) -> Vec<Option<Flow>> {
     let links: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
-    let around = Around { links: &links, end, read_file, host, noise: fields.time("host_noise") };
+    let noise = fields.get("noise").and_then(|value| Noise::named(host::choice(value)?));
+    let around = Around { links: &links, end, read_file, host, noise };
     let flows = fields.named("flow").iter();
     flows.map(|(name, value)| flow::read(checker, name, value.table()?, &around)).collect()
 }

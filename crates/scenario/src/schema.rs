@@ -4,7 +4,7 @@ use crate::host::HOST;
 use crate::shape::{COUNT, Field, Form, OneOf, SPAN, Shape, TIME, integer};
 use crate::variants;
 use sojourn_params::Kind;
-use sojourn_transport::Host;
+use sojourn_transport::{Choice as _, Host, Noise};
 
 mod link;
 
@@ -36,14 +36,12 @@ pub(crate) static DOCUMENT: Form = Form {
             "0s",
             "every change of a link and every stop is delayed by one draw from [0, spread)",
         ),
-        // A packet of 1500 bytes takes 1 ms at 12 Mbit/s. At that rate and above, the draw covers
-        // more than one service time, which breaks phase effects.
-        Field::new(
+        Field::optional(
             "start_jitter",
             TIME,
-            "1ms",
             "each flow's start is delayed by its own draw from [0, start_jitter), so that seeds \
-             differ",
+             differ; if absent, over a round trip without queues, or 1 ms with `noise` of `ns-2` or \
+             `none`",
         )
         .from("Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways"),
         Field::new(
@@ -53,10 +51,11 @@ pub(crate) static DOCUMENT: Form = Form {
             "the host at both ends of each flow that names none",
         ),
         Field::optional(
-            "host_noise",
-            TIME,
-            "each packet that arrives at a host is delayed by its own draw from [0, host_noise), \
-             without reordering; if absent, each host's own",
+            "noise",
+            Shape::Scalar(Kind::Choice("idle", Noise::NAMES)),
+            "the time that hosts take to answer a packet, in order: `none`, up to 10 us (`ns-2`), or \
+             as measured on an `idle` machine, with a `process` there, on a `busy` one, or on a \
+             `virtual` one beside others; if absent, each host's own",
         ),
         Field::new(
             "controls",

@@ -4,6 +4,7 @@
 use sojourn_scenario::{Control, Scenario, longest_run};
 use sojourn_source::Source;
 use sojourn_trace::Histogram;
+use sojourn_transport::Noise;
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::endpoint::AnyEndpoint;
@@ -61,7 +62,7 @@ impl<T: Tap> Simulation<Off, T> {
         remotes: Vec<Option<Box<dyn Remote>>>,
     ) -> Simulation<Off, T> {
         let mut scenario = scenario.clone();
-        scenario.flows.iter_mut().for_each(|flow| flow.noise = [Duration::ZERO; 2]);
+        scenario.flows.iter_mut().for_each(|flow| flow.noise = [Noise::None; 2]);
         let mut simulation = Simulation::build(&scenario, control, seed, tap, remotes);
         let connections = simulation.endpoints.connections.len();
         assert_eq!(connections, 0, "each flow with a controller has its hosts outside");

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_transport::Noise;
 use sojourn_units::{Duration, Instant};
 
 use crate::arrivals::{self, Group};
@@ -143,7 +144,7 @@ fn add_flows<M: Metering, T: Tap>(
 /// comes before the end of the flow and of the run.
 pub(crate) fn start(scenario: &Scenario, spec: &Flow, run_seed: u64) -> Instant {
     let end = spec.stop.unwrap_or(Instant::MAX).min(Instant::ZERO + scenario.duration);
-    let most = scenario.start_jitter.min(end.since(spec.start));
+    let most = spec.start_jitter.min(end.since(spec.start));
     spec.start + Duration(Uniform::new(run_seed, Stream::Start, &spec.name).below(most.0))
 }
 
@@ -227,8 +228,8 @@ fn links<M: Metering>(
 }
 
 /// The processing noise behind each link: that of the noisiest host that it leads to.
-fn noise(scenario: &Scenario) -> Vec<Duration> {
-    let mut noise = vec![Duration::ZERO; scenario.links.len()];
+fn noise(scenario: &Scenario) -> Vec<Noise> {
+    let mut noise = vec![Noise::None; scenario.links.len()];
     for flow in &scenario.flows {
         let [sender, receiver] = flow.noise;
         for (link, own) in [(flow.path.last(), receiver), (flow.back.last(), sender)] {

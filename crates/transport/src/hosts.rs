@@ -6,10 +6,10 @@ mod standards;
 
 use std::fmt;
 
-use sojourn_units::Duration;
 
 use crate::choices::Profile;
 use crate::config::Config;
+use crate::noise::Noise;
 use crate::setting::Setting;
 
 /// A system that ends connections.
@@ -22,8 +22,8 @@ pub struct Host {
     pub profile: Profile,
     /// Its settings that differ from the profile's.
     differs: &'static [&'static [Value]],
-    /// Greatest random delay of a packet that arrives.
-    noise: Value,
+    /// The time that it takes to answer a packet, and the source of this value.
+    pub noise: (Noise, &'static str),
     /// Its parameters of controllers that differ from the defaults.
     pub parameters: &'static [Parameter],
 }
@@ -122,17 +122,6 @@ impl Host {
             config.put(name, text).unwrap_or_else(|| panic!("`{name}` cannot be `{text}`"));
         }
         config
-    }
-
-    /// Greatest random delay of a packet that arrives.
-    pub fn noise(&self) -> Duration {
-        let text = self.noise.text;
-        text.parse().unwrap_or_else(|_| panic!("`{text}` is no duration"))
-    }
-
-    /// The same as text, and its source.
-    pub fn noise_text(&self) -> (&'static str, &'static str) {
-        (self.noise.text, self.noise.source)
     }
 
     /// All its settings, in the order of their declaration.

@@ -128,8 +128,8 @@ def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
     if args.runs > 1 and not core.is_random():
         terminal.say(
             f"note: nothing in {args.file} is random, so all {args.runs} runs of a controller are "
-            "the same; start_jitter or host_noise above 0s changes that, and --spread 5s moves the "
-            "changes of its links"
+            "the same; start_jitter above 0s, or noise other than none, changes that, and "
+            "--spread 5s moves the changes of its links"
         )
     elif 1 < args.runs < 6:
         terminal.say("note: a 95 % confidence interval of a median needs 6 runs")

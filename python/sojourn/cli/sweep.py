@@ -151,7 +151,7 @@ def _notes(plan: Plan) -> list[str]:
     if plan.study.runs > 1 and not plan.base.is_random():
         notes.append(
             "note: nothing in the scenario is random, so all runs of a point are the same; "
-            "start_jitter or host_noise above 0s changes that"
+            "start_jitter above 0s, or noise other than none, changes that"
         )
     defaults = {
         queue["name"]: param["default"]

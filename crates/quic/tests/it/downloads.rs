@@ -26,6 +26,7 @@ pub(crate) fn downloads(control: &str, transport: &str, mark: &str, more: &str) 
         r#"
 duration = "20s"
 start_jitter = "0s"
+noise = "none"
 [link.down]
 rate = "10Mbit"
 delay = "10ms"

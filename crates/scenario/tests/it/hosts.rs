@@ -1,6 +1,7 @@
 //! Hosts of flows: names, exceptions, and the two ends.
 
 use sojourn_scenario::{Control, Document, EcnRequest, Flow, Host, Scenario, Transport};
+use sojourn_transport::Noise;
 use sojourn_units::{Bytes, Duration};
 
 fn resolve(top: &str, flow: &str) -> Scenario {
@@ -80,7 +81,7 @@ fn each_end_has_its_own_settings() {
     let back = found.reverse.expect("the other end differs");
     assert_eq!((back.tso, back.prr, back.ecn), (linux.tso, linux.prr, rfc.ecn));
     assert_eq!((back.quick_acks, back.receive_window), (0, rfc.receive_window));
-    let noise = ["rfc", "linux-6.18"].map(|name| Host::named(name).expect("it ships").noise());
+    let noise = ["rfc", "linux-6.18"].map(|name| Host::named(name).expect("it ships").noise.0);
     assert_eq!(found.noise, noise);
     let same = flow("", "host = \"rfc\"\nreceiver = \"rfc\"");
     assert_eq!((same.transport, same.reverse), (rfc, None));
@@ -97,8 +98,8 @@ fn the_receiver_of_requests_may_have_sending_settings() {
 
 #[test]
 fn the_noise_of_a_scenario_replaces_that_of_hosts() {
-    let found = flow("host_noise = \"7us\"", "host = \"linux-6.18\"");
-    assert_eq!(found.noise, [Duration::from_micros(7); 2]);
+    let found = flow("noise = \"busy\"", "host = \"linux-6.18\"");
+    assert_eq!(found.noise, [Noise::Busy; 2]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod escapes;
 mod generated;
 mod hosts;
 mod mutations;
+mod noise;
 #[path = "../../../../fuzz/src/pieces.rs"]
 mod pieces;
 mod ranges;

@@ -7,6 +7,7 @@ use sojourn_scenario::{
     Schedule, Slots, Source, Spacing,
 };
 use sojourn_source::Cdf;
+use sojourn_transport::Noise;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("../everything.toml");
@@ -40,8 +41,8 @@ fn the_document() {
     assert_eq!(scenario.duration, Duration::from_secs(100));
     assert_eq!(scenario.seed, i64::MAX as u64);
     assert_eq!(scenario.spread, Duration::from_secs(5));
-    assert_eq!(scenario.start_jitter, Duration::from_millis(2));
-    assert!(scenario.flows.iter().all(|flow| flow.noise == [Duration(5_000); 2]));
+    assert!(scenario.flows.iter().all(|flow| flow.start_jitter == Duration::from_millis(2)));
+    assert!(scenario.flows.iter().all(|flow| flow.noise == [Noise::Busy; 2]));
     assert_eq!(scenario.record.interval, Duration::ZERO);
     assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
     assert_eq!(scenario.measure_from, Duration::from_secs(5));

@@ -2,6 +2,7 @@
 
 use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario, Spacing};
 use sojourn_source::Carrier;
+use sojourn_transport::Noise;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::arrivals;
@@ -245,8 +246,8 @@ pub fn is_random(scenario: &Scenario) -> bool {
     let flow =
         |flow: &Flow| flow.source.is_random() || flow.control.as_ref().is_some_and(&controller);
     scenario.spread > Duration::ZERO
-        || scenario.start_jitter > Duration::ZERO
-        || scenario.flows.iter().any(|flow| flow.noise != [Duration::ZERO; 2])
+        || scenario.flows.iter().any(|flow| flow.start_jitter > Duration::ZERO)
+        || scenario.flows.iter().any(|flow| flow.noise != [Noise::None; 2])
         || scenario.links.iter().any(link)
         || scenario.flows.iter().any(flow)
         || scenario.controls.iter().any(controller)

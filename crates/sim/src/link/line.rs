@@ -5,8 +5,10 @@
 use sojourn_queue::Packet as _;
 use sojourn_ring::RingBuffer;
 use sojourn_scenario::{Distribution, Link, Loss, Schedule};
+use sojourn_transport::Noise;
 use sojourn_units::{Duration, Instant};
 
+use crate::link::host_noise::HostNoise;
 use crate::link::overtaking::{Overtaking, Turn};
 use crate::link::packet::Packet;
 use crate::link::slots::Slots;
@@ -31,9 +33,8 @@ pub(crate) struct DelayLine {
     /// Whether the jitter is normal; otherwise it is uniform.
     is_normal: bool,
     draws: Correlated,
-    /// Processing noise of the host at the far end; zero for no noise.
-    host_noise: Duration,
-    host_draws: Uniform,
+    /// The host at the far end, if it takes time.
+    host: Option<HostNoise>,
     /// State of packets that may overtake each other. Boxed, so that other links pay one
     /// comparison.
     overtaking: Option<Box<Overtaking>>,
@@ -44,15 +45,14 @@ pub(crate) struct DelayLine {
 impl DelayLine {
     /// `draws`: creates the random stream of a given name of this link.
     ///
-    /// The host behind the link processes each packet later by one draw from [0, `host_noise`), in
-    /// order.
+    /// The host behind the link processes packets later by its noise, in order.
     ///
-    /// Deviation (ns-2 `overhead_`): `host_noise` belongs to the link in front of a host, also for
+    /// Deviation (ns-2 `overhead_`): `noise` belongs to the link in front of a host, also for
     /// flows that go on to another link, and a route without links has none. In ns-2, it delays the
     /// packets that a sender sends.
     pub(crate) fn new(
         spec: &Link,
-        host_noise: Duration,
+        noise: Noise,
         draws: impl Fn(Stream) -> Uniform,
     ) -> DelayLine {
         DelayLine {
@@ -65,8 +65,7 @@ impl DelayLine {
             jitter: spec.jitter.span,
             is_normal: spec.jitter.distribution == Distribution::Normal,
             draws: Correlated::new(spec.jitter.correlation, draws(Stream::Jitter)),
-            host_noise,
-            host_draws: draws(Stream::HostNoise),
+            host: HostNoise::new(noise, draws(Stream::HostNoise)),
             overtaking: Overtaking::new(spec, draws(Stream::Reorder)).map(Box::new),
             slots: spec.slots.map(|slots| Box::new(Slots::new(slots, draws(Stream::Slots)))),
         }
@@ -190,7 +189,7 @@ impl DelayLine {
         let Some(overtaking) = &mut self.overtaking else { return };
         let (turn, by_jitter) = (overtaking.turn(), overtaking.by_jitter);
         let arrival = match turn {
-            Turn::Early => now + self.noise(),
+            Turn::Early => self.processed(now),
             Turn::InOrder | Turn::Late(_) if by_jitter => self.own_arrival(now),
             Turn::InOrder | Turn::Late(_) => self.arrival(now),
         };
@@ -232,7 +231,16 @@ impl DelayLine {
         if self.jitter > Duration::ZERO {
             delay = self.jittered();
         }
-        now + delay + self.noise()
+        self.processed(now + delay)
+    }
+
+    /// The time at which the host at the far end processes a packet that arrives at `at`.
+    #[inline(always)]
+    fn processed(&mut self, at: Instant) -> Instant {
+        match &mut self.host {
+            Some(host) => host.processed(at),
+            None => at,
+        }
     }
 
     /// The delay of a packet with its jitter.
@@ -243,15 +251,6 @@ impl DelayLine {
         }
         let extra = (self.draws.normal() * self.jitter.0 as f64) as i64;
         Duration(self.delay.0.saturating_add_signed(extra))
-    }
-
-    /// The processing noise of the host at the far end.
-    #[inline(always)]
-    fn noise(&mut self) -> Duration {
-        if self.host_noise == Duration::ZERO {
-            return Duration::ZERO;
-        }
-        Duration(self.host_draws.below(self.host_noise.0))
     }
 
     /// The packet that arrives now, if order is kept.

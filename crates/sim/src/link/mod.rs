@@ -4,6 +4,7 @@ mod damage;
 mod device_ring;
 mod disorder;
 mod even;
+mod host_noise;
 mod line;
 pub(crate) mod network;
 pub(crate) mod observed;
@@ -21,6 +22,7 @@ use std::marker::PhantomData;
 use sojourn_queue::{DropReason, FlowLabels, Packet as _};
 use sojourn_scenario as scenario;
 use sojourn_trace::Histogram;
+use sojourn_transport::Noise;
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::events::{Clock, EventQueue, Kind};
@@ -140,7 +142,7 @@ impl<M: Metering> Link<M> {
         run_seed: u64,
         connections: Option<usize>,
         mtu: u32,
-        host_noise: Duration,
+        noise: Noise,
     ) -> Link<M> {
         let draws = |stream| Uniform::new(run_seed, stream, &spec.name);
         let copies = (spec.duplicate.probability > 0.0)
@@ -152,7 +154,7 @@ impl<M: Metering> Link<M> {
             departs_at: Instant::MAX,
             wire: Wire {
                 link: index,
-                line: DelayLine::new(spec, host_noise, draws),
+                line: DelayLine::new(spec, noise, draws),
                 losses: Losses::new(&spec.loss, draws(Stream::Loss)),
                 is_plain: spec.is_plain(),
                 copies,

@@ -198,6 +198,7 @@ mod tests {
     use crate::seed::Stream;
     use proptest::prelude::*;
     use sojourn_scenario::Document;
+    use sojourn_transport::Noise;
 
     fn line(keys: &str) -> DelayLine {
         let text = format!(
@@ -207,7 +208,7 @@ mod tests {
         let document = Document::from_toml("line.toml", &text).expect("it is TOML");
         let scenario =
             document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into())).expect("it is sound");
-        DelayLine::new(&scenario.links[0], Duration::ZERO, |stream: Stream| {
+        DelayLine::new(&scenario.links[0], Noise::None, |stream: Stream| {
             Uniform::new(7, stream, "link")
         })
     }

@@ -12,7 +12,7 @@ fn upload(mbit: u64, control: &str, transport: &str, source: &str) -> RunSummary
         r#"
 duration = "3s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "0s" }}
 [link.host]
 rate = "10Gbit"

@@ -103,7 +103,7 @@ pub(crate) fn run(text: &str) -> RunSummary {
 
 /// The text of a scenario without randomness in its hosts, so that its times are exact.
 pub(crate) fn exact(duration: &str, tables: &str) -> String {
-    format!("duration = \"{duration}\"\nstart_jitter = \"0s\"\nhost_noise = \"0s\"\n{tables}")
+    format!("duration = \"{duration}\"\nstart_jitter = \"0s\"\nnoise = \"none\"\n{tables}")
 }
 
 /// Runs the scenario of [`exact`] and returns the summary.

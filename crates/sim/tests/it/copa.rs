@@ -21,7 +21,7 @@ impl Net {
             r#"
 duration = "{seconds}s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "0s" }}
 [link.a]
 rate = "{mbit}Mbit"
@@ -173,7 +173,7 @@ fn random_loss_costs_nothing_but_itself() {
     let lossy = run(r#"
 duration = "30s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = { interval = "0s" }
 [link.a]
 rate = "50Mbit"

@@ -201,7 +201,7 @@ fn swift(flows: u64, rate: &str, initial_window: u64) -> (f64, f64, f64, f64) {
         r#"
 duration = "250ms"
 start_jitter = "10ms"
-host_noise = "0s"
+noise = "none"
 measure = {{ from = "100ms" }}
 [link.bottleneck]
 rate = "{rate}"

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{as_written, assert_near, flow, simulate};
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Carried, Datagram, Passage, RunSummary, Simulation, Tap, Wiring};
-use sojourn_transport::{Data, LossCause, Vitals};
+use sojourn_transport::{Data, LossCause, Noise, Vitals};
 use sojourn_units::{Duration, Instant};
 
 /// Summary of the scenario of this text, handshakes included, without random timing.
@@ -15,8 +15,10 @@ fn run(text: &str) -> RunSummary {
 
 /// The scenario of this text without the randomness that prevents phase effects.
 fn exact(text: &str) -> Scenario {
-    let mut scenario = Scenario { start_jitter: Duration::ZERO, ..as_written(text) };
-    scenario.flows.iter_mut().for_each(|flow| flow.noise = [Duration::ZERO; 2]);
+    let mut scenario = as_written(text);
+    for flow in &mut scenario.flows {
+        (flow.start_jitter, flow.noise) = (Duration::ZERO, [Noise::None; 2]);
+    }
     scenario
 }
 

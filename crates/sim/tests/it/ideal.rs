@@ -25,7 +25,7 @@ fn one_drop(r: f64, d_ms: f64, split: (f64, f64, f64, &str)) -> String {
         r#"
 duration = "4s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.access]
 delay = "{}ms"
 [link.bottleneck]
@@ -117,7 +117,7 @@ fn three_flows(delays_ms: &[u64]) -> String {
     let mut text = r#"
 duration = "6s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [{ at = "2s", rate = "20Mbit" }] }
 buffer = "unlimited"
@@ -144,7 +144,7 @@ fn a_rise_is_filled_after_the_loop_delay() {
     let summary = run(r#"
 duration = "4s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [
     { at = "1s", rate = "20Mbit" }, { at = "2s", rate = "80Mbit" }
@@ -170,7 +170,7 @@ fn a_ramp_costs_what_the_fluid_says() {
     let summary = run(r#"
 duration = "4s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.bottleneck]
 rate = { start = "60Mbit", ramps = [{ from = "1s", to = "1200ms", rate = "20Mbit" }] }
 delay = "50ms"
@@ -210,7 +210,7 @@ fn it_comes_back_after_an_outage() {
     let summary = run(r#"
 duration = "6s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.bottleneck]
 rate = { start = "60Mbit", steps = [
     { at = "1s", rate = "0bit" }, { at = "2s", rate = "60Mbit" },

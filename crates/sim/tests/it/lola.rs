@@ -45,7 +45,7 @@ impl Case {
             r#"
 duration = "{seconds}s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "{STEP_S}s" }}
 [link.bottleneck]
 rate = "{mbit}Mbit"
@@ -230,7 +230,7 @@ fn many_flows_keep_the_same_queue_and_share_it() {
         r#"
 duration = "130s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "100ms" }}
 [link.bottleneck]
 rate = "100Mbit"

@@ -17,7 +17,7 @@ fn call(mbit: f64, rtt_ms: u64, queue: &str, control: &str, source: &str) -> Str
         r#"
 duration = "60s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 measure = {{ from = "20s" }}
 [link.out]
 rate = "{rate}bit"

@@ -16,7 +16,7 @@ fn drop(access: &str, rate: &str, back_ms: u64) -> String {
         r#"
 duration = "4s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.access]
 {access}
 [link.bottleneck]
@@ -90,7 +90,7 @@ fn a_user_who_joins_a_fair_queue_waits_for_nobody() {
             r#"
 duration = "6s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.bottleneck]
 rate = "60Mbit"
 buffer = "unlimited"

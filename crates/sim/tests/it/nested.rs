@@ -9,7 +9,7 @@ fn train(rate: &str, queue: &str, ring: &str) -> RunSummary {
         r#"
 duration = "1s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 rate = "{rate}"
 queue = {queue}
@@ -55,7 +55,7 @@ fn uploads(rate: &str, queue: &str) -> RunSummary {
         r#"
 duration = "60s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "{rate}"

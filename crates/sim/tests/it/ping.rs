@@ -8,7 +8,7 @@ use crate::series::flow_series;
 const ALONE: &str = r#"
 duration = "10100ms"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.out]
 rate = "1Mbit"
 delay = "30ms"

@@ -16,7 +16,7 @@ fn download(control: &str, ecn: bool) -> FlowSummary {
         r#"
 duration = "6s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.down]
 rate = "10Mbit"
 delay = "10ms"

@@ -9,7 +9,7 @@ fn over_delays(duration: &str, body: &str) -> FlowSummary {
         r#"
 duration = "{duration}"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.out]
 delay = "30ms"
 [link.back]
@@ -143,7 +143,7 @@ fn requests_and_responses_take_their_time_on_the_wire() {
     let summary = run(r#"
 duration = "5s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.down]
 rate = "8Mbit"
 delay = "30ms"
@@ -195,7 +195,7 @@ fn goodput_is_not_above_the_link_where_a_flow_stops() {
     let summary = run(r#"
 duration = "10s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 rate = "10Mbit"
 delay = "10ms"

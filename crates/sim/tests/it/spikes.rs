@@ -430,7 +430,7 @@ fn a_fall_of_a_trace_is_a_change_with_its_bound() {
     let text = r#"
 duration = "3800ms"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 rate = { trace = "a.trace" }
 buffer = "unlimited"

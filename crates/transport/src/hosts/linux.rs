@@ -4,6 +4,7 @@
 use super::standards::NS_2;
 use super::{Host, Parameter, Value, is, with};
 use crate::choices::Profile;
+use crate::noise::Noise;
 
 /// The values that 6.1 and 6.18 have in common.
 const LINUX: &[Value] = &[
@@ -44,11 +45,7 @@ const PARAMETERS: &[Parameter] = &[
     with("dctcp", "window_end", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
 ];
 
-const NOISE: Value = is(
-    "host_noise",
-    "50us",
-    "twice the mean time in which hosts of 6.18 answered a packet, in captures of 3 s (studies/live)",
-);
+const NOISE: (Noise, &str) = (Noise::Idle, "captures of live runs on an idle machine (studies/live)");
 
 pub(super) const LINUX_6_18: Host = Host {
     name: "linux-6.18",

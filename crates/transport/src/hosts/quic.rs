@@ -3,6 +3,7 @@
 use super::standards::NS_2;
 use super::{Host, Value, is};
 use crate::choices::Profile;
+use crate::noise::Noise;
 
 pub(super) const QUIC: Host = Host {
     name: "quic",
@@ -18,11 +19,7 @@ pub(super) const UDP: Host = Host {
     title: "Sojourn's transport over UDP, which live runs and `sojourn send` have",
     profile: Profile::Quic,
     differs: &[],
-    noise: is(
-        "host_noise",
-        "150us",
-        "twice the mean time in which live hosts answered a packet, in captures of 3 s (studies/live)",
-    ),
+    noise: (Noise::Process, "captures of live runs on an idle machine (studies/live)"),
     parameters: &[],
 };
 

@@ -2,10 +2,10 @@
 
 use super::{Host, Value, is};
 use crate::choices::Profile;
+use crate::noise::Noise;
 
 /// A short random delay, without which packets of several flows move in step.
-pub(super) const NS_2: Value =
-    is("host_noise", "10us", "ns-2's `overhead_`, the same on the sending side");
+pub(super) const NS_2: (Noise, &str) = (Noise::Ns2, "ns-2's `overhead_`, the same on the sending side");
 
 pub(super) const RFC: Host = Host {
     name: "rfc",
@@ -21,7 +21,7 @@ const NS_3_ACKS: &[Value] = &[
     is("ack_delay", "200ms", "TcpSocket, attribute DelAckTimeout"),
 ];
 
-const NS_3_NOISE: Value = is("host_noise", "0s", "ns-3: nodes process packets at once");
+const NS_3_NOISE: (Noise, &str) = (Noise::None, "ns-3: nodes process packets at once");
 
 pub(super) const NS_3: Host = Host {
     name: "ns-3",

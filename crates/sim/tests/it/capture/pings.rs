@@ -8,7 +8,7 @@ use crate::common::{flow, scenario};
 const LOSSY: &str = r#"
 duration = "1500ms"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.out]
 delay = "30ms"
 loss = { every = 10 }

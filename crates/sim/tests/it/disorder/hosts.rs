@@ -13,7 +13,7 @@ fn transfer(profile: &str, more: &str, out: &str, back: &str) -> String {
 duration = "20s"
 record = {{ interval = "0s" }}
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 rate = "48Mbit"
 delay = "20ms"
@@ -139,7 +139,7 @@ fn pings_survive_disorder() {
 duration = "21s"
 record = { interval = "0s" }
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 delay = "10ms"
 duplicate = 0.2

@@ -13,7 +13,7 @@ fn datagrams(keys: &str, seconds: u64) -> String {
 duration = "{}s"
 record = {{ interval = "0s" }}
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.a]
 {keys}
 [flow.cbr]

@@ -22,7 +22,7 @@ fn simulated(flows: u64, profile: &str) -> Steady {
         r#"
 duration = "100ms"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "11us" }}
 [link.bottleneck]
 rate = "10Gbit"

@@ -22,7 +22,7 @@ fn goodputs(control: &str, queue: &str, apart_ms: u64) -> Vec<f64> {
         r#"
 duration = "120s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "50Mbit"
@@ -86,7 +86,7 @@ fn throughputs(queue: &str) -> Vec<f64> {
         r#"
 duration = "{SECONDS}s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "0s" }}
 [link.bottleneck]
 rate = "10Mbit"

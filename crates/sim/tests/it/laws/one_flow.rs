@@ -41,7 +41,7 @@ impl Path {
             r#"
 duration = "{duration}s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "{interval}us" }}
 [link.way]
 delay = "{half}us"

@@ -43,7 +43,7 @@ fn news_is_of_whatever_has_no_control() {
     let text = r#"
 duration = "4s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 [link.access]
 delay = "30ms"
 [link.bottleneck]

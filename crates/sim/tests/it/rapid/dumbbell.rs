@@ -41,7 +41,7 @@ impl Dumbbell {
             r#"
 duration = "{seconds}s"
 start_jitter = "0s"
-host_noise = "0s"
+noise = "none"
 record = {{ interval = "{sample}ms" }}
 [link.bottleneck]
 rate = "{capacity}bit"
