@@ -23,7 +23,7 @@ use crate::wire::Receipt;
 /// almost all wake-ups of a real-time thread take. The last gaps of Rapid's first stream are 12 us,
 /// and a packet that leaves later than its gap spoils the stream.
 const EXACT_SPIN: Duration = Duration::from_micros(50);
-/// Datagrams received, and sent, between two looks at everything else.
+/// Datagrams sent between two looks at everything else.
 const BATCH: usize = 32;
 
 /// A transfer under way.
@@ -108,7 +108,7 @@ impl Transfer {
         let stop_at = self.started_at + duration;
         let mut sample_at = sample_after(self.started_at, interval);
         loop {
-            self.receive(observer)?;
+            let is_heard = !self.departs_soon() && self.receive(observer)?;
             let now = self.advance();
             self.feed.act(now, &mut self.client);
             self.end_if_due(now, stop_at, stop)?;
@@ -133,7 +133,7 @@ impl Transfer {
                     sample_at = sample_after(sample_at, interval);
                 }
             }
-            if is_idle {
+            if is_idle && !is_heard {
                 let next = if self.end.is_none() { sample_at.min(stop_at) } else { Instant::MAX };
                 self.wait(next.min(now + CHECK))?;
             }
@@ -170,35 +170,33 @@ impl Transfer {
         self.now
     }
 
-    /// Processes the datagrams that have arrived, at the kernel's receive times: the time until this
-    /// thread ran is not part of the round trip.
-    fn receive(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
-        let times = self.clock.realtime();
-        for _ in 0..BATCH {
-            let received = match self.socket.receive(&times) {
-                Ok(Some(received)) => received,
-                Ok(None) => break,
-                Err(errno) => {
-                    self.on_error(errno)?;
-                    continue;
-                }
-            };
-            let at = received.at.min(self.clock.now()).max(self.now);
-            self.now = at;
-            match self.client.on_datagram(at, self.socket.datagram(received.len)) {
-                Heard::Opened => observer.opened(at),
-                Heard::Acked(ack, rtt) => {
-                    observer.acked(at, ack, rtt);
-                    if let Some(rtt) = rtt {
-                        self.recorder.note_rtt(rtt);
-                    }
-                    self.feed.on_acked(at, &self.client);
-                    self.report_losses(observer);
-                }
-                Heard::Other => {}
+    /// Processes the next datagram that has arrived, if any, at the kernel's receive time: the time
+    /// until this thread ran is not part of the round trip. What it lets leave does so before the next
+    /// one is read: controllers see the data in flight with each acknowledgement.
+    fn receive(&mut self, observer: &mut dyn Observer) -> Result<bool, Error> {
+        let received = match self.socket.receive(&self.clock.realtime()) {
+            Ok(Some(received)) => received,
+            Ok(None) => return Ok(false),
+            Err(errno) => {
+                self.on_error(errno)?;
+                return Ok(true);
             }
+        };
+        let at = received.at.min(self.clock.now()).max(self.now);
+        self.now = at;
+        match self.client.on_datagram(at, self.socket.datagram(received.len)) {
+            Heard::Opened => observer.opened(at),
+            Heard::Acked(ack, rtt) => {
+                observer.acked(at, ack, rtt);
+                if let Some(rtt) = rtt {
+                    self.recorder.note_rtt(rtt);
+                }
+                self.feed.on_acked(at, &self.client);
+                self.report_losses(observer);
+            }
+            Heard::Other => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     fn report_losses(&mut self, observer: &mut dyn Observer) {
@@ -338,9 +336,23 @@ impl Transfer {
         Ok(())
     }
 
+    /// Whether a packet with an exact gap is so close to its departure that reading an acknowledgement
+    /// could delay it.
+    fn departs_soon(&self) -> bool {
+        let at = self.paced_at.filter(|_| self.held.is_none() && self.has_exact_gaps());
+        at.is_some_and(|at| {
+            let left = at.since(self.clock.now());
+            left > Duration::ZERO && left <= self.spin()
+        })
+    }
+
+    fn has_exact_gaps(&self) -> bool {
+        matches!(self.client.sender().controller().limits().pacing, Pacing::Gap(_))
+    }
+
     /// Time before the next departure that the thread spins.
     fn spin(&self) -> Duration {
-        let is_exact = matches!(self.client.sender().controller().limits().pacing, Pacing::Gap(_));
+        let is_exact = self.has_exact_gaps();
         let span = if is_exact { self.timing.spin.max(EXACT_SPIN) } else { self.timing.spin };
         self.spins.permitted(span)
     }
