@@ -65,9 +65,10 @@ impl Pacer {
         Duration(total / self.rate.0)
     }
 
-    /// A packet left at `now`; the next leaves after exactly `gap`.
+    /// A packet left at `now`; the next leaves after exactly `gap`. A late one does not delay those
+    /// after it: their mean rate would be less than the gaps say.
     pub fn sent_with_gap(&mut self, now: Instant, gap: Duration) {
-        self.next = now + gap;
+        self.next = now.saturating_sub(self.made_up(now)) + gap;
     }
 
     /// If the rate has risen since the last packet left, limits the wait of the next packet to a
@@ -76,5 +77,29 @@ impl Pacer {
         if rate > self.rate && self.next > now {
             self.next = self.next.min(now + rate.time_for(len));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each packet leaves up to half a gap late, and the hundredth still in its time.
+    #[test]
+    fn late_packets_do_not_delay_those_after_them() {
+        let (gap, start) = (Duration::from_micros(100), Instant(1_000_000));
+        let mut pacer = Pacer::default();
+        pacer.catch_up(Duration::from_millis(1));
+        pacer.begin(start);
+        for number in 0..100 {
+            pacer.note_wait(true);
+            assert_eq!(pacer.next(), start + gap * number);
+            let late = Duration::from_micros(number * 37 % 50);
+            pacer.sent_with_gap(pacer.next() + late, gap);
+        }
+        pacer.note_wait(false);
+        let now = pacer.next() + gap;
+        pacer.sent_with_gap(now, gap);
+        assert_eq!(pacer.next(), now + gap, "it waited for something else");
     }
 }

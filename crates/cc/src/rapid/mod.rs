@@ -59,8 +59,12 @@ struct Leaving {
     /// Packets already sent.
     sent: usize,
     duration: Duration,
-    /// Time at which the next packet is due.
+    /// Time at which the next packet is due after the last one.
     due: Instant,
+    /// The same if the last one had left on time: a sender in real time may make up for lateness.
+    planned: Option<Instant>,
+    /// Whether its receive times will give an estimate.
+    is_measured: bool,
 }
 
 /// The Rapid controller.
@@ -140,6 +144,8 @@ impl Rapid {
                 sent: 0,
                 duration: Duration::ZERO,
                 due: Instant::ZERO,
+                planned: None,
+                is_measured: false,
             },
             abandoned: 0,
             collector: (!params::is_ideal(params)).then(Collector::default),
@@ -188,10 +194,31 @@ impl Rapid {
 
     /// Discards the stream that is leaving and plans a new one.
     fn restart(&mut self) {
-        if let (1.., Some(collector)) = (self.leaving.sent, &mut self.collector) {
+        self.ignore_stream();
+        self.plan();
+    }
+
+    /// Takes no estimate from the stream that is leaving.
+    fn ignore_stream(&mut self) {
+        if std::mem::take(&mut self.leaving.is_measured)
+            && let Some(collector) = &mut self.collector
+        {
             collector.abandon();
         }
-        self.plan();
+    }
+
+    /// Reacts to a packet that did not leave as planned.
+    ///
+    /// The rest of a stream that was held up for less than its own duration still leaves. Its first
+    /// half is slower than its second: with a new stream in its place, a sender that is late at times
+    /// would fall below its rate.
+    fn on_late(&mut self, now: Instant) {
+        if self.phase == Phase::Startup {
+            self.abandoned += self.leaving.sent as u64;
+        } else if now.since(self.leaving.due) < self.leaving.duration {
+            return self.ignore_stream();
+        }
+        self.restart();
     }
 
     /// Ends a stream. The rate for the next one follows the estimate through the filter,
@@ -206,7 +233,8 @@ impl Rapid {
 
     /// Whether the stream leaves as planned; otherwise it measures another rate.
     fn is_on_schedule(&self, now: Instant) -> bool {
-        self.leaving.due <= now && now.since(self.leaving.due) <= self.gap()
+        self.leaving.planned.is_some_and(|planned| planned <= now)
+            && now.since(self.leaving.due) <= self.gap()
     }
 
     /// The available bandwidth from the delays of a stream's packets, and whether it is
@@ -274,21 +302,24 @@ impl Rapid {
 impl Controller for Rapid {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.leaving.sent > 0 && !self.is_on_schedule(now) {
-            if self.phase == Phase::Startup {
-                self.abandoned += self.leaving.sent as u64;
-            }
-            self.restart();
+            self.on_late(now);
+            self.leaving.planned = None;
         }
         let shape = self.shape_of(self.leaving.startup);
         let (packets, startup) = (shape.packets(), self.leaving.startup);
         if let (0, Some(collector)) = (self.leaving.sent, &mut self.collector) {
+            self.leaving.is_measured = true;
             collector.begin(Stream { first: sent.number, packets, mean: self.rate, startup });
         }
         self.leaving.sent += 1;
         if self.leaving.sent == packets {
+            self.leaving.is_measured = false;
             self.turn_to_next_stream();
         }
-        self.leaving.due = now + self.gap();
+        let gap = self.gap();
+        self.leaving.due = now + gap;
+        let planned = self.leaving.planned.unwrap_or(now).max(now.saturating_sub(gap));
+        self.leaving.planned = Some(planned + gap);
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {

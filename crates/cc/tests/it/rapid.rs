@@ -282,6 +282,43 @@ fn only_whole_streams_that_left_as_planned_count() {
     assert!(bench.estimate() < before, "a whole one");
 }
 
+/// A sender that is late at times keeps the mean rate: each stream leaves to its end, whose packets are
+/// closer than those of its beginning.
+#[test]
+fn a_stream_that_was_held_up_leaves_to_its_end() {
+    let mut bench = Bench::new(&[]);
+    bench.settle(100.0);
+    bench.rate();
+    let before = bench.estimate();
+    let (mut packets, mut gaps) = bench.stream(10);
+    // Later than the next gap, and less than the whole stream.
+    bench.now += bench.gap() * 3;
+    let (rest, later) = bench.stream(PACKETS - 10);
+    packets.extend(rest);
+    gaps.extend(later);
+    let (_, whole) = bench.stream(PACKETS);
+    assert!(gaps[1..].is_sorted_by(|a, b| a >= b), "one stream: {gaps:?}");
+    assert_eq!(gaps[1..], whole[1..]);
+    bench.report(&packets, &fluid(&packets, 50.0 * MBIT, 0.0));
+    assert_eq!(bench.estimate(), before, "it gives no estimate");
+}
+
+/// A sender in real time makes up for lateness, so that packets leave sooner after a late one.
+#[test]
+fn packets_that_make_up_for_a_late_one_are_on_schedule() {
+    let mut bench = Bench::new(&[]);
+    bench.settle(100.0);
+    bench.rate();
+    let (before, late) = (bench.estimate(), bench.gap() / 4);
+    let (mut packets, _) = bench.stream(10);
+    bench.now += late;
+    packets.push(bench.send());
+    bench.now = bench.now.saturating_sub(late);
+    packets.extend(bench.stream(PACKETS - 11).0);
+    bench.report(&packets, &fluid(&packets, 50.0 * MBIT, 0.0));
+    assert!(bench.estimate() < before, "the stream is whole");
+}
+
 /// The printed formula with both conditions corrected: from stream to stream, R <- R +
 /// L/tau (B - R) below the estimate, and with eta above it (TR11-007 section II.A).
 #[test]
