@@ -5,6 +5,7 @@ from sojourn.run_summary import (
     FlowSummary,
     Item,
     LiveSummary,
+    RunSummary,
     Summary,
     entries,
     value_of,
@@ -153,12 +154,18 @@ def receive_windows(summary: Summary) -> list[str]:
     lines = {}
     for run in summary["runs"]:
         for flow in run["flows"]:
-            # Records of other programs lack it.
-            limited = flow.get("rwnd_limited_s") or 0.0
-            if limited > _NOTICEABLE * (run["duration_s"] or 0.0):
+            if is_windowed(run, flow):
+                limited = flow["rwnd_limited_s"]
                 who = f"{flow['name']} ({flow['control']})"
                 lines[who] = f"its receive window limited it for {_brief(limited)}"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])
+
+
+def is_windowed(run: RunSummary, flow: FlowSummary, share: float = _NOTICEABLE) -> bool:
+    """Whether a flow's receive window limited it for more than a share of a run."""
+    # Records of other programs lack it.
+    limited = flow.get("rwnd_limited_s") or 0.0
+    return limited > share * (run["duration_s"] or 0.0)
 
 
 def _is_unmarked(flow: FlowSummary) -> bool:

@@ -1,10 +1,10 @@
 """The verdict on each change of capacity: the decisions as data, and one text from them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import groupby
 
 from sojourn.formatting import rate_text
-from sojourn.remarks import PACKET_BITS, is_slower
+from sojourn.remarks import PACKET_BITS, is_slower, is_windowed
 from sojourn.run_summary import (
     AvoidableDelay,
     Cause,
@@ -27,6 +27,8 @@ _SAME_S = 1e-3
 _SAME = 0.02
 # A load from here on fills the link.
 _FULL = 0.98
+# A receive window explains a spike if it limited a flow for this share of every run.
+_MOSTLY = 0.5
 
 _CAUSES = {
     "queue": "from its queue before the change",
@@ -39,6 +41,10 @@ def of(summary: Summary) -> list[Verdict]:
     """Return the verdict on each change of capacity, in the order of the first run's changes."""
     first = summary["runs"][0]["spikes"]
     each = {entry["control"]: entry["spikes"] for entry in entries(summary)}
+    windowed = {entry["control"] for entry in entries(summary)}
+    for run in summary["runs"]:
+        if not any(is_windowed(run, flow, _MOSTLY) for flow in run["flows"]):
+            windowed.discard(run["control"])
     found = []
     for place, change in enumerate(first):
         # With a spread, a change may move past the end of a run, which then lacks it.
@@ -47,7 +53,7 @@ def of(summary: Summary) -> list[Verdict]:
             for name, spikes in each.items()
             if place < len(spikes) and _is_same(change, spikes[place])
         }
-        found.append(_verdict(change, own))
+        found.append(_verdict(change, own, windowed))
     return found
 
 
@@ -74,7 +80,7 @@ def _largest(verdict: Verdict) -> float:
     return max((one["spike_s"] or 0.0 for one in verdict["controllers"]), default=0.0)
 
 
-def _verdict(change: Item, spikes: dict[str, Item]) -> Verdict:
+def _verdict(change: Item, spikes: dict[str, Item], windowed: Container[str]) -> Verdict:
     bounds = [value_of(spike["bound_s"]) for spike in spikes.values()]
     known = [bound for bound in bounds if bound is not None]
     verdict: Verdict = {
@@ -84,7 +90,9 @@ def _verdict(change: Item, spikes: dict[str, Item]) -> Verdict:
         "from_bps": change["from_bps"],
         "to_bps": change["to_bps"],
         "unavoidable_s": max(known, default=None),
-        "controllers": [_of_controller(name, spike) for name, spike in spikes.items()],
+        "controllers": [
+            _of_controller(name, spike, name in windowed) for name, spike in spikes.items()
+        ],
         "text": "",
     }
     verdict["text"] = _text(verdict, moves=len(set(_times(spikes))) > 1)
@@ -97,7 +105,7 @@ def _times(spikes: dict[str, Item]) -> Iterable[float]:
         yield from (at["p5"], at["p95"]) if isinstance(at, dict) else (at,)
 
 
-def _of_controller(control: str, spike: Item) -> ControllerVerdict:
+def _of_controller(control: str, spike: Item, is_limited: bool) -> ControllerVerdict:
     excess = _value(spike, "excess_s")
     load = _load(spike)
     outcome = _outcome(spike, excess)
@@ -106,6 +114,8 @@ def _of_controller(control: str, spike: Item) -> ControllerVerdict:
         cause, part = _cause_above(spike, excess or 0.0)
     elif outcome == "below":
         cause = _cause_below(spike, load)
+        if cause == "load" and is_limited:
+            cause = "window"
     return {
         "control": control,
         "outcome": outcome,
@@ -271,8 +281,8 @@ def _kind(one: ControllerVerdict) -> tuple[str | None, ...]:
     """Return what controllers must share to be named in one clause."""
     if one["outcome"] == "above":
         return ("above", one["control"])
-    if one["outcome"] == "below" and one["cause"] == "load":
-        return ("below", "load", _percent(one["load"]))
+    if one["outcome"] == "below" and one["cause"] in ("load", "window"):
+        return ("below", one["cause"], _percent(one["load"]))
     return (one["outcome"], one["cause"])
 
 
@@ -310,6 +320,10 @@ def _reason(one: ControllerVerdict, is_one: bool) -> str:
     used = "it used" if is_one else "they used"
     if one["cause"] == "load":
         return f" because {used} {_percent(one['load'])} of the link just before it"
+    if one["cause"] == "window":
+        whom = "it" if is_one else "them"
+        share = _percent(one["load"])
+        return f" because the receive window let {whom} use only {share} of the link just before it"
     if one["cause"] == "drops":
         return " because the queue dropped packets"
     if one["cause"] == "slower":

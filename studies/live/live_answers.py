@@ -28,6 +28,10 @@ SHARES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0)
 # Shares of the stalls whose lengths are kept.
 STALL_SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 GAP_S = 250e-6
+# The least time after which a receiver acknowledges a single packet (TCP_DELACK_MIN; QUIC's 25 ms).
+TIMER_S = 24e-3
+# Types of messages over UDP.
+DATA, ACK = 5, 6
 # The busy machine has a process for each processor, at normal priority as the process that answers.
 LOAD = os.cpu_count() or 1
 NOISES = ("idle", "process", "busy", "virtual")
@@ -101,34 +105,43 @@ def live(seconds: int, stack: Any) -> list[Answer]:
 
 
 def answers_of_tcp(seen: Iterator[tuple[float, int, bytes]]) -> Iterator[Answer]:
-    """Pair each acknowledgement with the packet whose end it acknowledges, if that is the newest.
+    """Pair each acknowledgement with the packet whose end it acknowledges.
 
-    While packets are missing, an acknowledgement does not tell which packet it answers.
+    While packets are missing, an acknowledgement does not tell which packet it answers. One that comes
+    later than `TIMER_S` answers no packet, but a timer.
     """
+    arrivals: dict[int, float] = {}
     newest: int | None = None
-    arrived = 0.0
     for moment, size, octets in seen:
         tcp = octets[4 * (octets[0] & 15) :]
         number, acknowledged = struct.unpack_from(">II", tcp, 4)
         length = size - (len(octets) - len(tcp)) - 4 * (tcp[12] >> 4)
-        if octets[16:20] == RECEIVER:
+        if octets[16:20] != RECEIVER:
+            arrived = arrivals.pop(acknowledged, None)
+            if arrived is not None and moment - arrived < TIMER_S:
+                yield arrived, moment - arrived
+        elif length > 0:
             end = (number + length) % 2**32
-            if length > 0 and (newest is None or (end - newest) % 2**32 < 2**31):
-                newest, arrived = end, moment
-        elif acknowledged == newest and arrived:
-            yield arrived, moment - arrived
-            arrived = 0.0
+            if newest is None or number == newest:
+                arrivals[end] = moment
+            elif (number - newest) % 2**32 < 2**31:
+                arrivals.clear()
+            if newest is None or (end - newest) % 2**32 < 2**31:
+                newest = end
 
 
 def answers_of_udp(seen: Iterator[tuple[float, int, bytes]]) -> Iterator[Answer]:
-    """Pair each acknowledgement with the last packet before it, which it answers."""
-    arrived = 0.0
+    """Pair each acknowledgement with the newest packet that it has (crates/udp/src/wire)."""
+    arrivals: dict[int, float] = {}
     for moment, _, octets in seen:
-        if octets[16:20] == RECEIVER:
-            arrived = moment
-        elif arrived:
-            yield arrived, moment - arrived
-            arrived = 0.0
+        message = octets[4 * (octets[0] & 15) + 8 :]
+        kind = message[0] & 15
+        if kind == DATA:
+            arrivals[int.from_bytes(message[12:16])] = moment
+        elif kind == ACK:
+            arrived = arrivals.pop(int.from_bytes(message[16:20]), None)
+            if arrived is not None and moment - arrived < TIMER_S:
+                yield arrived, moment - arrived
 
 
 def of_busy_process(seconds: int) -> list[Answer]:

@@ -134,6 +134,33 @@ def test_the_verdict_says_why_bbr3_may_never_drain_its_queue() -> None:
     assert why not in text_of(bbr3={**lasting, "utilisation_after": 0.9})
 
 
+def test_the_verdict_names_a_receive_window_that_limits_a_flow() -> None:
+    text = """
+duration = "20s"
+[link.neck]
+delay = "50ms"
+buffer = "2MB"
+[link.neck.rate]
+start = "100Mbit"
+steps = [{ at = "10s", rate = "50Mbit" }]
+[link.back]
+delay = "50ms"
+[flow.upload]
+control = "cubic"
+path = ["neck"]
+back = ["back"]
+host = { receive_window = "1MB" }
+"""
+    run = sojourn.run(sojourn.Scenario.parse(text))
+    (verdict,) = run.summary["verdicts"]
+    assert verdict["controllers"][0]["cause"] == "window"
+    words = "stayed below the bound because the receive window let it use only "
+    assert words in verdict["text"]
+    # A window that opens from 64 KiB limits slow start alone.
+    wide = sojourn.run(sojourn.Scenario.parse(text.replace("1MB", "20MB", 1)))
+    assert wide.summary["verdicts"][0]["controllers"][0]["cause"] != "window"
+
+
 def test_of_many_changes_the_greatest_have_sentences() -> None:
     made: Any = summary(a=spike())
     sizes = [0.1 + 0.01 * place for place in range(9)]

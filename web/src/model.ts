@@ -69,6 +69,7 @@ export interface FlowSummary {
   retransmitted_packets: number;
   marked_packets: number;
   dropped_packets: number;
+  rwnd_limited_s: number | null;
   response_p50_s: number | null;
   response_p99_s: number | null;
 }

@@ -12,11 +12,13 @@ const SAME = 0.02;
 const PACKET_BITS = 1538 * 8;
 // A load from here on fills the link.
 const FULL = 0.98;
+// A receive window explains a spike if it limited a flow for this share of every run.
+const MOSTLY = 0.5;
 // Offered rates vary by whole packets.
 const SAME_RATE = 0.98;
 
 type Outcome = "above" | "at" | "below" | "rise" | "unknown";
-type Cause = "queue" | "faster" | "late" | "load" | "drops" | "slower";
+type Cause = "queue" | "faster" | "late" | "load" | "window" | "drops" | "slower";
 
 const CAUSES: Partial<Record<Cause, string>> = {
   queue: "from its queue before the change",
@@ -54,6 +56,8 @@ export function sentences(runs: readonly RunSummary[]): string[] {
 
 /** The verdict on each change of the first run. */
 function verdicts(runs: readonly RunSummary[]): Verdict[] {
+  const windowed = new Set(runs.map((run) => run.control));
+  for (const run of runs) if (!isWindowed(run)) windowed.delete(run.control);
   return (runs[0]?.spikes ?? []).map((change, place) => {
     const own = new Map<string, Spike>();
     for (const run of runs) {
@@ -61,8 +65,13 @@ function verdicts(runs: readonly RunSummary[]): Verdict[] {
       if (spike && isSame(change, spike)) own.set(run.control, spike);
     }
     const largest = Math.max(0, ...[...own.values()].map((spike) => spike.spike_s ?? 0));
-    return { change, text: textOf(change, own), largest };
+    return { change, text: textOf(change, own, windowed), largest };
   });
+}
+
+/** Whether a receive window limited a flow for most of a run. */
+function isWindowed(run: RunSummary): boolean {
+  return run.flows.some((flow) => (flow.rwnd_limited_s ?? 0) > MOSTLY * run.duration_s);
 }
 
 function isSame(one: Spike, other: Spike): boolean {
@@ -70,8 +79,10 @@ function isSame(one: Spike, other: Spike): boolean {
   return one.link === link && one.from_bps === from_bps && one.to_bps === to_bps;
 }
 
-function textOf(change: Spike, spikes: Map<string, Spike>): string {
-  const every = [...spikes].map(([control, spike]) => responseOf(control, spike));
+function textOf(change: Spike, spikes: Map<string, Spike>, windowed: Set<string>): string {
+  const every = [...spikes].map(([control, spike]) =>
+    responseOf(control, spike, windowed.has(control)),
+  );
   const head = headOf(change, spikes);
   if (change.to_bps >= change.from_bps) {
     const known = every.filter((one) => one.used !== null);
@@ -110,7 +121,7 @@ function ratesText(from: number, to: number): string {
   return unit === same ? `${a} to ${b} ${unit}` : `${a} ${unit} to ${b} ${same}`;
 }
 
-function responseOf(control: string, spike: Spike): Response {
+function responseOf(control: string, spike: Spike, isLimited: boolean): Response {
   const excess = spike.excess_s;
   const carried = spike.carried_loop_bps;
   const load = carried === null || !spike.from_bps ? null : carried / spike.from_bps;
@@ -118,6 +129,7 @@ function responseOf(control: string, spike: Spike): Response {
   let [cause, part]: [Cause | null, number | null] = [null, null];
   if (outcome === "above") [cause, part] = causeAbove(spike, excess ?? 0);
   else if (outcome === "below") cause = causeBelow(spike, load);
+  if (cause === "load" && isLimited) cause = "window";
   const used = spike.utilisation_after;
   return { control, outcome, excess, recovery: spike.duration_s, load, used, cause, part };
 }
@@ -191,7 +203,9 @@ function byRank(a: Response, b: Response): number {
 /** The properties that controllers of one clause share. */
 function kindOf(one: Response): string {
   if (one.outcome === "above") return `above ${one.control}`;
-  if (one.outcome === "below" && one.cause === "load") return `('below', 'load', ${percent(one.load)})`;
+  if (one.outcome === "below" && (one.cause === "load" || one.cause === "window")) {
+    return `('below', '${one.cause}', ${percent(one.load)})`;
+  }
   // Python sorts by the text of a tuple, in which None comes before a quoted name.
   return `('${one.outcome}', ${one.cause === null ? "None" : `'${one.cause}'`})`;
 }
@@ -235,6 +249,11 @@ function reasonText(one: Response, isOne: boolean): string {
   switch (one.cause) {
     case "load":
       return ` because ${used} ${percent(one.load)} of the link just before it`;
+    case "window": {
+      const whom = isOne ? "it" : "them";
+      const share = percent(one.load);
+      return ` because the receive window let ${whom} use only ${share} of the link just before it`;
+    }
     case "drops":
       return " because the queue dropped packets";
     case "slower":

@@ -168,7 +168,7 @@ fn on_links(mut flow: Flow, links: &[Link], start_jitter: Option<Duration>) -> F
 fn usual_jitter(flow: &Flow, links: &[Link]) -> Duration {
     // A packet of 1500 bytes takes 1 ms at 12 Mbit/s. At that rate and above, the draw covers more
     // than one service time, which breaks phase effects.
-    if flow.noise.iter().all(|noise| *noise <= Noise::Ns2) {
+    if [flow.host, flow.receiver].iter().all(|host| host.noise.0 <= Noise::Ns2) {
         return Duration::from_millis(1);
     }
     let delays = flow.path.iter().chain(&flow.back).map(|link| links[*link].delay.start);

@@ -40,8 +40,8 @@ pub(crate) static DOCUMENT: Form = Form {
             "start_jitter",
             TIME,
             "each flow's start is delayed by its own draw from [0, start_jitter), so that seeds \
-             differ; if absent, over a round trip without queues, or 1 ms with `noise` of `ns-2` or \
-             `none`",
+             differ; if absent, a round trip without queues, at least a tick of 4 ms, and 1 ms for hosts \
+             whose own noise is `none` or `ns-2`",
         )
         .from("Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways"),
         Field::new(

@@ -61,7 +61,7 @@ struct Leaving {
     duration: Duration,
     /// Time at which the next packet is due after the last one.
     due: Instant,
-    /// The same if the last one had left on time: a sender in real time may make up for lateness.
+    /// The same if all had left on time: a sender in real time may make up for lateness.
     planned: Option<Instant>,
     /// Whether its receive times will give an estimate.
     is_measured: bool,
@@ -303,7 +303,6 @@ impl Controller for Rapid {
     fn on_sent(&mut self, now: Instant, sent: &Sent) {
         if self.leaving.sent > 0 && !self.is_on_schedule(now) {
             self.on_late(now);
-            self.leaving.planned = None;
         }
         let shape = self.shape_of(self.leaving.startup);
         let (packets, startup) = (shape.packets(), self.leaving.startup);
@@ -318,8 +317,9 @@ impl Controller for Rapid {
         }
         let gap = self.gap();
         self.leaving.due = now + gap;
-        let planned = self.leaving.planned.unwrap_or(now).max(now.saturating_sub(gap));
-        self.leaving.planned = Some(planned + gap);
+        // After a longer pause, the schedule begins anew.
+        let least = now.saturating_sub(self.leaving.duration);
+        self.leaving.planned = Some(self.leaving.planned.unwrap_or(now).max(least) + gap);
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {

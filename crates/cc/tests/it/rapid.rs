@@ -319,6 +319,38 @@ fn packets_that_make_up_for_a_late_one_are_on_schedule() {
     assert!(bench.estimate() < before, "the stream is whole");
 }
 
+proptest! {
+    /// A sender in real time makes up for lateness of up to 1 ms. Only a stream with a packet that was
+    /// later than its gap gives no estimate.
+    #[test]
+    fn lateness_costs_no_more_than_its_own_stream(
+        late_us in prop::collection::vec(0..20_u64, 6 * PACKETS),
+        stalled in 0..PACKETS,
+    ) {
+        let mut bench = Bench::new(&[]);
+        bench.settle(100.0);
+        bench.rate();
+        let (mut scheduled, mut measured) = (bench.now, Vec::new());
+        for (stream, late_us) in late_us.chunks(PACKETS).enumerate() {
+            let mut packets = Vec::new();
+            for (place, late_us) in late_us.iter().enumerate() {
+                let gap = bench.gap();
+                let is_stalled = (stream, place) == (1, stalled);
+                let late = if is_stalled { gap * 3 } else { Duration::from_micros(*late_us) };
+                bench.now = (scheduled + late).max(bench.now.saturating_sub(gap));
+                let due = scheduled.max(bench.now.saturating_sub(Duration::from_millis(1)));
+                packets.push(bench.send());
+                scheduled = due + bench.gap();
+            }
+            let before = bench.estimate();
+            bench.report(&packets, &fluid(&packets, (20.0 + stream as f64) * MBIT, 0.0));
+            measured.push(bench.estimate() != before);
+        }
+        // A stall may reach into the next stream.
+        prop_assert!(measured[0] && measured[3..].iter().all(|is| *is), "{measured:?}");
+    }
+}
+
 /// The printed formula with both conditions corrected: from stream to stream, R <- R +
 /// L/tau (B - R) below the estimate, and with eta above it (TR11-007 section II.A).
 #[test]

@@ -36,8 +36,12 @@ pub(super) struct Transfer {
     feed: Feed,
     recorder: Recorder,
     started_at: Instant,
-    /// Time of the last event: it does not go back.
+    /// Time of the last event of this thread: it does not go back.
     now: Instant,
+    /// Time at which the last datagram arrived: it does not go back.
+    heard_at: Instant,
+    /// Whether a packet has left since the last datagram was read.
+    has_sent: bool,
     /// When the pacer allows the next packet.
     paced_at: Option<Instant>,
     head: Vec<u8>,
@@ -84,6 +88,8 @@ impl Transfer {
             recorder: Recorder::new(now),
             started_at: now,
             now,
+            heard_at: now,
+            has_sent: false,
             paced_at: None,
             head: Vec::new(),
             payload: noise(),
@@ -108,12 +114,15 @@ impl Transfer {
         let stop_at = self.started_at + duration;
         let mut sample_at = sample_after(self.started_at, interval);
         loop {
-            let is_heard = !self.departs_soon() && self.receive(observer)?;
+            let reads = self.has_sent || !self.departs_soon();
+            let is_heard = reads && self.receive(observer)?;
             let now = self.advance();
+            // Until all datagrams are read, one of them may still stop a timer.
+            let known = if is_heard { self.heard_at } else { now };
             self.feed.act(now, &mut self.client);
             self.end_if_due(now, stop_at, stop)?;
             // A timer's packets could not leave, and it would expire again.
-            if self.held.is_none() && self.client.timer() <= now {
+            if reads && self.held.is_none() && self.client.timer() <= known {
                 self.client.on_timer(now);
                 self.report_losses(observer);
             }
@@ -176,14 +185,17 @@ impl Transfer {
     fn receive(&mut self, observer: &mut dyn Observer) -> Result<bool, Error> {
         let received = match self.socket.receive(&self.clock.realtime()) {
             Ok(Some(received)) => received,
-            Ok(None) => return Ok(false),
+            Ok(None) => {
+                self.has_sent = false;
+                return Ok(false);
+            }
             Err(errno) => {
                 self.on_error(errno)?;
                 return Ok(true);
             }
         };
-        let at = received.at.min(self.clock.now()).max(self.now);
-        self.now = at;
+        let at = received.at.min(self.clock.now()).max(self.heard_at);
+        (self.heard_at, self.has_sent) = (at, false);
         match self.client.on_datagram(at, self.socket.datagram(received.len)) {
             Heard::Opened => observer.opened(at),
             Heard::Acked(ack, rtt) => {
@@ -227,6 +239,7 @@ impl Transfer {
                     }
                 }
                 Output::Datagram { ecn, payload } => {
+                    self.has_sent = true;
                     if payload > 0 {
                         self.note_departure(at, ecn);
                         self.client
@@ -336,14 +349,11 @@ impl Transfer {
         Ok(())
     }
 
-    /// Whether a packet with an exact gap is so close to its departure that reading an acknowledgement
-    /// could delay it.
+    /// Whether a packet with an exact gap is so close to its departure that reading a datagram could
+    /// delay it. One datagram is read after each packet, however short the gaps are.
     fn departs_soon(&self) -> bool {
         let at = self.paced_at.filter(|_| self.held.is_none() && self.has_exact_gaps());
-        at.is_some_and(|at| {
-            let left = at.since(self.clock.now());
-            left > Duration::ZERO && left <= self.spin()
-        })
+        at.is_some_and(|at| at.since(self.clock.now()) <= self.spin())
     }
 
     fn has_exact_gaps(&self) -> bool {
