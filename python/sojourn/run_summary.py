@@ -485,8 +485,8 @@ class ControllerVerdict(TypedDict):
     cause: Cause | None
     """of an excess, its largest part: `queue` (the queue before the change, which waits at the new
     rate), `faster` (the senders exceeded the old capacity before they could know), `late` (the
-    rest). Of a spike below the bound: `load` (less than 98 % of the link was used), `window` (the same,
-    as a receive window limited a flow), `drops`, `slower`"""
+    rest). Of a spike below the bound: `load` (less than 98 % of the link was used), `window` (the
+    same, as a receive window limited a flow), `drops`, `slower`"""
     cause_s: float | None
     """the part of the excess that the cause explains"""
 

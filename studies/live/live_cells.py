@@ -265,24 +265,8 @@ def measure_plain(cells: Sequence[Row], small: bool) -> list[Row]:
     return found
 
 
-# Cells of both tables that follow, which explain differences over UDP.
-DELAYED = (
-    ("bbr", 10, 10, "codel"), ("bbr", 10, 50, "droptail"), ("bbr", 50, 10, "dualpi2"),
-    ("bbr", 100, 10, "dualpi2"), ("bbr", 100, 50, "codel"), ("bbr3", 10, 10, "dualpi2"),
-    ("copa", 10, 10, "dualpi2"), ("dctcp", 100, 50, "codel"), ("vegas", 50, 50, "droptail"),
-    ("vegas", 50, 50, "dualpi2"), ("ledbat++", 100, 50, "codel"), ("vivace", 10, 10, "droptail"),
-    ("vivace", 10, 10, "codel"), ("vivace", 10, 10, "dualpi2"), ("vivace", 50, 10, "droptail"),
-    ("vivace", 50, 10, "codel"), ("vivace", 50, 10, "dualpi2"), ("vivace", 50, 50, "codel"),
-    ("vivace", 100, 10, "droptail"), ("vivace", 100, 10, "codel"), ("vivace", 100, 10, "dualpi2"),
-    ("lola", 10, 50, "droptail"),
-)  # fmt: skip
-HOST_DELAYS_US = (0, 50, 150, 300, 600)
 # A parameter on both sides that takes the cause of a difference away.
 WITHOUT: tuple[tuple[str, int, int, str, str, int | float | str], ...] = (
-    ("ledbat", 100, 10, "droptail", "allowed_increase", 1000),
-    ("ledbat", 50, 10, "codel", "allowed_increase", 1000),
-    ("ledbat", 50, 50, "droptail", "allowed_increase", 1000),
-    ("ledbat", 100, 50, "dualpi2", "allowed_increase", 1000),
     ("vivace", 50, 10, "droptail", "latency_coefficient", 0),
     ("vivace", 100, 10, "droptail", "latency_coefficient", 0),
     ("vivace", 10, 10, "codel", "latency_filter", 0.1),

@@ -117,7 +117,7 @@ settings! {
         tcp: Is(
             "linux-6.15",
             "Linux 6.15 and 6.18: tcp_rcv_space_adjust, tcp_grow_window; with the latter, 64KiB up \
-             to 20MiB by default",
+             to 20MiB",
         ),
         quic: Fixed("linux-6.15"),
     };
@@ -149,8 +149,8 @@ settings! {
 
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
     ///
-    /// Deviation (Linux): immediate acknowledgements are off by default. Linux sends 16 at the
-    /// beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
+    /// Deviation (Linux): without this setting there are no immediate acknowledgements. Linux sends
+    /// 16 at the beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
     /// "linux-6.18"`), and others after pauses and duplicates.
     quick_acks: u64 = Declared {
         of: Host(Side::Receiver),
@@ -167,7 +167,7 @@ settings! {
     /// Whether the receiver acknowledges the last packet of each burst at once. TCP's bursts end
     /// with PSH, and the application has read all data by then; TCP only.
     ///
-    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): `burst_acks` is off by default. If it is on,
+    /// Deviation (Linux 6.6 `tcp_measure_rcv_mss`): `rfc` has no `burst_acks`. With it,
     /// sockets that answer each message (ping-pong mode) are no exception, and a burst that ends
     /// for lack of data is not marked.
     burst_acks: bool = Declared {
@@ -242,8 +242,8 @@ settings! {
 
     /// Longest delay of an acknowledgement of packets beyond a gap, from the fourth on; TCP only.
     ///
-    /// Deviation (Linux `tcp_comp_sack_delay_ns`): each such packet is acknowledged at once by
-    /// default.
+    /// Deviation (Linux `tcp_comp_sack_delay_ns`): on `rfc` each such packet is acknowledged at once.
+    /// Linux counts batches of GRO; the setting counts their packets.
     sack_compression: Duration = Declared {
         of: Host(Side::Receiver),
         doc: "longest delay of an acknowledgement of packets beyond a gap, from the fourth on, and at \
@@ -410,7 +410,7 @@ settings! {
 
     /// Whether the window grows outside recovery by acknowledgements that do not advance SND.UNA.
     ///
-    /// Deviation (RFC 3042 section 2): by default, the window grows by duplicate acknowledgements
+    /// Deviation (RFC 3042 section 2): on `rfc` the window grows by duplicate acknowledgements
     /// before a recovery; `growth_by_sack = false` follows the RFC, as Linux does
     /// (`tcp_may_raise_cwnd`) until it has seen packets reordered by more than three.
     growth_by_sack: bool = Declared {
@@ -427,7 +427,7 @@ settings! {
 
     /// Time that TCP's reordering timer and tail loss probe wait beyond their due time.
     ///
-    /// Deviation (Linux): timers expire at their time by default. Linux adds two ticks to the
+    /// Deviation (Linux): timers of `rfc` expire at their time. Linux adds two ticks to the
     /// reordering timer, and to the tail loss probe with more than one packet in flight.
     timer_slack: Duration = Declared {
         of: Host(Side::Sender),

@@ -6,7 +6,6 @@ mod standards;
 
 use std::fmt;
 
-
 use crate::choices::Profile;
 use crate::config::Config;
 use crate::noise::Noise;

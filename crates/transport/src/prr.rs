@@ -1,6 +1,6 @@
 //! Proportional Rate Reduction (RFC 9937).
 //!
-//! Deviation (Linux `tcp_cwnd_reduction`): by default, PRR counts bytes. Linux counts packets and
+//! Deviation (Linux `tcp_cwnd_reduction`): PRR of RFC 9937 counts bytes. Linux counts packets and
 //! rounds each one up, so that a reduction leaves up to a packet more in flight; `prr =
 //! "linux-6.18"` does so.
 //! Deviation (Linux 5.10 `tcp_cwnd_reduction`): with `prr = "linux-5.10"`, the loss of a

@@ -55,8 +55,8 @@ pub struct Receiver {
     received_bytes: u64,
 }
 
-/// An acknowledgement of the packets before a change of CE. They have no gap, since packets beyond
-/// one are acknowledged at once.
+/// An acknowledgement of the packets before a change of CE. They have no gap: packets beyond one are
+/// acknowledged at once, or compressed, and neither is unacknowledged here.
 #[derive(Clone, Copy, Debug)]
 struct BeforeChange {
     cumulative: u64,

@@ -50,11 +50,7 @@ impl DelayLine {
     /// Deviation (ns-2 `overhead_`): `noise` belongs to the link in front of a host, also for
     /// flows that go on to another link, and a route without links has none. In ns-2, it delays the
     /// packets that a sender sends.
-    pub(crate) fn new(
-        spec: &Link,
-        noise: Noise,
-        draws: impl Fn(Stream) -> Uniform,
-    ) -> DelayLine {
+    pub(crate) fn new(spec: &Link, noise: Noise, draws: impl Fn(Stream) -> Uniform) -> DelayLine {
         DelayLine {
             packets: RingBuffer::default(),
             on_wire: 0,

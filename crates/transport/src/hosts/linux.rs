@@ -45,7 +45,8 @@ const PARAMETERS: &[Parameter] = &[
     with("dctcp", "window_end", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha"),
 ];
 
-const NOISE: (Noise, &str) = (Noise::Idle, "captures of live runs on an idle machine (studies/live)");
+const NOISE: (Noise, &str) =
+    (Noise::Idle, "captures of live runs on an idle machine (studies/live)");
 
 pub(super) const LINUX_6_18: Host = Host {
     name: "linux-6.18",

@@ -5,7 +5,8 @@ use crate::choices::Profile;
 use crate::noise::Noise;
 
 /// A short random delay, without which packets of several flows move in step.
-pub(super) const NS_2: (Noise, &str) = (Noise::Ns2, "ns-2's `overhead_`, the same on the sending side");
+pub(super) const NS_2: (Noise, &str) =
+    (Noise::Ns2, "ns-2's `overhead_`, the same on the sending side");
 
 pub(super) const RFC: Host = Host {
     name: "rfc",

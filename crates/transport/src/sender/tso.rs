@@ -31,7 +31,8 @@ pub(super) struct Tso {
     packets: u64,
     /// Packets of the current burst that have not left.
     left: u64,
-    /// Packets of the write queue's first buffer that have not left. No burst has data of two.
+    /// Packets of the write queue's first buffer that have not left. Outside recovery no burst has data
+    /// of two.
     buffered: u64,
 }
 
@@ -164,10 +165,9 @@ impl<C: Controller> Sender<C> {
     /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
     /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
     /// leave while at most one is outstanding. Retransmissions, which leave before new data, have
-    /// twice
-    /// the limit (`tcp_xmit_retransmit_queue`).
+    /// twice the limit (`tcp_xmit_retransmit_queue`).
     ///
-    /// Deviation (Linux `tcp_small_queue_check`): there is no limit unless `small_queues` is set.
+    /// Deviation (Linux `tcp_small_queue_check`): there is no limit without `small_queues`.
     /// It counts IP packets with the link's overhead in the first link of the path, its ring and
     /// the packet in transmission included; Linux counts memory. A held flow sends again when a
     /// packet leaves the interface; Linux's tasklet may run later.
@@ -207,9 +207,9 @@ impl<C: Controller> Sender<C> {
     /// Waiting is useless if all unsent data already fits.
     ///
     /// Deviation (Linux `tcp_tso_should_defer`): a partial burst does not wait if the sender has no
-    /// other data, and a burst may hold new data behind retransmitted data. By default the
+    /// other data, and a burst may hold new data behind retransmitted data. The
     /// acknowledgement must be due within half a round trip; releases since October 2025 also want
-    /// it within 1 ms (`tso_defer = "linux-6.18"`).
+    /// it within 1 ms (`tso_defer` of `linux-6.18`).
     fn should_defer(&self, now: Instant, goal: u64) -> bool {
         let last = self.sent_at.max(self.pacer.next());
         let mends = self.episode.is_recovery() || self.scoreboard.lost_bytes() > 0;
