@@ -17,10 +17,10 @@ def cells() -> dict[str, Any]:
     return runpy.run_path(str(STUDY / "live_cells.py"))
 
 
-# Reno has two outcomes over DualPI2, and live BBR keeps a longer queue over 10 Mbit/s and 50 ms
-# (docs/accuracy.md). A single seed may be an unusual one.
+# Reno has two outcomes over DualPI2, DCTCP has 2 % less goodput over CoDel at 100 Mbit/s, and live
+# BBR keeps a longer queue over 10 Mbit/s and 50 ms (docs/accuracy.md).
 @pytest.mark.parametrize(
-    ("controller", "most"), [("cubic", 1), ("dctcp", 1), ("reno", 3), ("bbr", 4)]
+    ("controller", "most"), [("cubic", 0), ("dctcp", 1), ("reno", 3), ("bbr", 1)]
 )
 def test_the_simulation_of_linux_agrees_with_linux(
     cells: dict[str, Any], controller: str, most: int
@@ -35,7 +35,7 @@ def test_the_simulation_of_linux_agrees_with_linux(
     assert len(measured) == 18
     for row in measured:
         cell = cells["Cell"]("kernel", controller, row["rtt_ms"], row["queue"], row["rate_mbps"])
-        again = {**row, **cells["spread"](cell.simulated(1), "simulated_")}
+        again = {**row, **cells["spread"](cell.simulated(21), "simulated_")}
         if not cells["agrees"]({**again, **cells["verdicts"](again)}):
             missed.append(cell)
     assert len(missed) <= most, missed
