@@ -38,6 +38,8 @@ const LEAST_PACKETS_A_SECOND: f64 = 1.0;
 const MOST: f64 = 1e13;
 /// Maximum number of abandoned streams for which start-up's window has room.
 const ABANDONED: u64 = 8;
+/// Most lateness for which a sender in real time makes up (the transport over UDP).
+const MADE_UP: Duration = Duration::from_millis(1);
 /// An unlimited window, low enough that sums with it do not saturate.
 const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 
@@ -209,13 +211,13 @@ impl Rapid {
 
     /// Reacts to a packet that did not leave as planned.
     ///
-    /// The rest of a stream that was held up for less than its own duration still leaves. Its first
-    /// half is slower than its second: with a new stream in its place, a sender that is late at times
-    /// would fall below its rate.
+    /// The rest of a stream that was held up for so little that the sender makes up for it still leaves.
+    /// Its first half is slower than its second: with a new stream in its place, a sender that is late
+    /// at times would fall below its rate.
     fn on_late(&mut self, now: Instant) {
         if self.phase == Phase::Startup {
             self.abandoned += self.leaving.sent as u64;
-        } else if now.since(self.leaving.due) < self.leaving.duration {
+        } else if now.since(self.leaving.due) <= MADE_UP {
             return self.ignore_stream();
         }
         self.restart();
@@ -317,9 +319,8 @@ impl Controller for Rapid {
         }
         let gap = self.gap();
         self.leaving.due = now + gap;
-        // After a longer pause, the schedule begins anew.
-        let least = now.saturating_sub(self.leaving.duration);
-        self.leaving.planned = Some(self.leaving.planned.unwrap_or(now).max(least) + gap);
+        let planned = self.leaving.planned.unwrap_or(now);
+        self.leaving.planned = Some(planned.clamp(now.saturating_sub(MADE_UP), now) + gap);
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
