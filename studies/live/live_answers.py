@@ -108,7 +108,7 @@ def answers_of_tcp(seen: Iterator[tuple[float, int, bytes]]) -> Iterator[Answer]
     """Pair each acknowledgement with the packet whose end it acknowledges.
 
     While packets are missing, an acknowledgement does not tell which packet it answers. One that
-    comes later than `TIMER_S` answers no packet, but a timer.
+    comes later than `TIMER_S` was sent by a timer.
     """
     arrivals: dict[int, float] = {}
     newest: int | None = None

@@ -149,8 +149,8 @@ settings! {
 
     /// Packets at the beginning of a connection that the receiver acknowledges at once.
     ///
-    /// Deviation (Linux): without this setting there are no immediate acknowledgements. Linux sends
-    /// 16 at the beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
+    /// Deviation (Linux): this setting alone gives immediate acknowledgements. Linux sends 16 at
+    /// the beginning, more while its receive window grows (`tcp_grow_window`; `window_tuning =
     /// "linux-6.18"`), and others after pauses and duplicates.
     quick_acks: u64 = Declared {
         of: Host(Side::Receiver),

@@ -2,13 +2,10 @@
 
 use crate::common::{assert_near, flow, link, run, run_exact};
 
-/// A shaper of 12 and then 6 Mbit/s in front of a link of 1 Gbit/s: the flow has the rate of each
-/// half, and the change is one of capacity, with its spike.
-#[test]
-fn a_shaper_follows_its_schedule() {
-    let text = |queue: &str, rate: &str| {
-        format!(
-            r#"
+/// A flow over a link with this queue and rate.
+fn text(queue: &str, rate: &str) -> String {
+    format!(
+        r#"
 duration = "20s"
 [link.a]
 rate = {rate}
@@ -22,8 +19,13 @@ control = "cubic"
 path = ["a"]
 back = ["back"]
 "#
-        )
-    };
+    )
+}
+
+/// A shaper of 12 and then 6 Mbit/s in front of a link of 1 Gbit/s: the flow has the rate of each
+/// half, and the change is one of capacity, with its spike.
+#[test]
+fn a_shaper_follows_its_schedule() {
     let schedule = r#"{ start = "12Mbit", steps = [{ at = "10s", rate = "6Mbit" }] }"#;
     let shaped = run(&text(&format!("{{ kind = \"htb\", rate = {schedule} }}"), "\"1Gbit\""));
     let plain = run(&text("\"droptail\"", schedule));
@@ -41,20 +43,10 @@ back = ["back"]
 /// then 6 Mbit/s.
 #[test]
 fn an_inner_shaper_bounds_a_schedule() {
-    let summary = run(r#"
-duration = "20s"
-[link.a]
-rate = "1Gbit"
-delay = "10ms"
-queue = { kind = "htb", rate = { start = "4Mbit", steps = [{ at = "10s", rate = "12Mbit" }] }, inner = { kind = "htb", rate = "6Mbit" } }
-buffer = "100packets"
-[link.back]
-delay = "10ms"
-[flow.f]
-control = "cubic"
-path = ["a"]
-back = ["back"]
-"#);
+    let outer = r#"{ start = "4Mbit", steps = [{ at = "10s", rate = "12Mbit" }] }"#;
+    let inner = r#"{ kind = "htb", rate = "6Mbit" }"#;
+    let queue = format!("{{ kind = \"htb\", rate = {outer}, inner = {inner} }}");
+    let summary = run(&text(&queue, "\"1Gbit\""));
     assert_near(link(&summary, "a").capacity_bps.unwrap_or(0.0), 5e6, 0.01e6, "capacity");
     assert_near(link(&summary, "a").utilisation.unwrap_or(0.0), 1.0, 0.01, "utilisation");
     assert_eq!((summary.spikes[0].from_bps, summary.spikes[0].to_bps), (4e6, 6e6));

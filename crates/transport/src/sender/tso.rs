@@ -167,7 +167,7 @@ impl<C: Controller> Sender<C> {
     /// leave while at most one is outstanding. Retransmissions, which leave before new data, have
     /// twice the limit (`tcp_xmit_retransmit_queue`).
     ///
-    /// Deviation (Linux `tcp_small_queue_check`): there is no limit without `small_queues`.
+    /// Deviation (Linux `tcp_small_queue_check`): `small_queues` alone sets a limit.
     /// It counts IP packets with the link's overhead in the first link of the path, its ring and
     /// the packet in transmission included; Linux counts memory. A held flow sends again when a
     /// packet leaves the interface; Linux's tasklet may run later.
