@@ -19,17 +19,12 @@ Departures = Literal["timer", "kernel"]
 """Keeper of departure times over UDP: Sojourn's thread, or the kernel (`SO_TXTIME`)."""
 
 
-# The memory that live runs give to the kernel's sockets: 1 MiB at first, half of which is the
-# window, and up to 64 MiB, of which 160/256 are payload.
-_SOCKETS = {"initial_receive_window": "512KiB", "receive_window": "40MiB"}
-
-
 def host(stack: Stack) -> dict[str, str] | None:
     """Return this machine's host, so that a simulation of a live run has the same."""
     if stack == "udp":
         return {"like": "udp"}
     like = _core.kernel_host(platform.release())
-    return None if like is None else {"like": like, **_SOCKETS}
+    return None if like is None else {"like": like}
 
 
 class Live(NamedTuple):

@@ -265,6 +265,55 @@ def measure_plain(cells: Sequence[Row], small: bool) -> list[Row]:
     return found
 
 
+# Cells that are run many times, to compare the range of real runs with that of the seeds.
+REPEATED: tuple[tuple[str, int, str, int], ...] = (
+    ("reno", 10, "droptail", 50),
+    ("reno", 50, "dualpi2", 10),
+    ("reno", 10, "codel", 100),
+    ("cubic", 10, "droptail", 10),
+    ("cubic", 50, "droptail", 50),
+    ("cubic", 50, "codel", 100),
+    ("bbr", 10, "droptail", 50),
+    ("bbr", 50, "droptail", 10),
+    ("bbr", 50, "codel", 100),
+    ("dctcp", 10, "dualpi2", 50),
+    ("dctcp", 50, "codel", 50),
+    ("dctcp", 10, "codel", 10),
+)
+
+
+def measure_repeats(small: bool) -> list[Row]:
+    """Run some of the kernel's cells many times, beside many seeds."""
+    seconds = 1 if small else 6
+    cells = [Cell("kernel", *one, seconds) for one in (REPEATED[3:4] if small else REPEATED)]
+    live = live_runs(cells, 2 if small else 20)
+    simulated = {cell: cell.simulated(3 if small else 101) for cell in cells}
+    return [repeats(cell, key, live[cell], simulated[cell]) for cell in cells for key in JUDGED]
+
+
+def repeats(cell: Cell, key: str, live: Sequence[Row], simulated: Sequence[Row]) -> Row:
+    """Compare the 5th to 95th percentiles of a figure; `inside` is a share of the live runs."""
+    real, seeds = (sorted(run[key] for run in runs) for runs in (live, simulated))
+    (low, high), (least, greatest) = (
+        (each[len(each) // 20], each[-1 - len(each) // 20]) for each in (seeds, real)
+    )
+    return {
+        "controller": cell.controller,
+        "rate_mbps": cell.rate_mbps,
+        "rtt_ms": cell.rtt_ms,
+        "queue": cell.queue,
+        "figure": key,
+        "runs": len(real),
+        "inside": round(sum(low <= value <= high for value in real) / len(real), 2),
+        "p5": short(least),
+        "p50": short(median(real)),
+        "p95": short(greatest),
+        "simulated_p5": short(low),
+        "simulated_p50": short(median(seeds)),
+        "simulated_p95": short(high),
+    }
+
+
 # A parameter on both sides that takes the cause of a difference away.
 WITHOUT: tuple[tuple[str, int, int, str, str, int | float | str], ...] = (
     ("vivace", 50, 10, "droptail", "latency_coefficient", 0),

@@ -32,6 +32,9 @@ pub struct Dctcp {
     /// sent after its start is acknowledged (RFC 8257 section 3.3, step 4). Linux ends it one
     /// packet earlier, so that the first round trip has two windows.
     ends_with_flight: bool,
+    /// Whether a loss halves the flight if that is more than the window: TCP (RFC 5681 equation 4), and
+    /// not QUIC (RFC 9002 appendix B.6).
+    halves_flight: bool,
     undo: Undo<Saved>,
 }
 
@@ -105,6 +108,7 @@ impl Dctcp {
                 _ => Arithmetic::Exact,
             },
             ends_with_flight: setup.params.choice("window_end") == "linux",
+            halves_flight: !setup.round_recovery,
             undo: Undo::default(),
         }
     }
@@ -161,11 +165,16 @@ impl Dctcp {
         }
     }
 
-    /// The window after a loss (section 3.5).
-    fn halved(&self) -> Bytes {
+    /// The window after a loss (section 3.5). While a reduction for marks still goes on, more than
+    /// its target is in flight, and is the window that counts (Linux, `dctcp_react_to_loss`).
+    fn halved(&self, in_flight: Bytes) -> Bytes {
+        let mut now = self.window;
+        if self.halves_flight {
+            now.cwnd = now.cwnd.max(in_flight);
+        }
         match self.arithmetic {
-            Arithmetic::Exact => self.window.cwnd / 2,
-            Arithmetic::Linux => self.window.half_in_packets(),
+            Arithmetic::Exact => now.cwnd / 2,
+            Arithmetic::Linux => now.half_in_packets(),
         }
     }
 }
@@ -185,7 +194,7 @@ impl Controller for Dctcp {
         // order, alpha from before the marks would size the first reduction after a time
         // without marks.
         self.observe(feedback);
-        let (reduced, halved) = (self.reduced(), self.halved());
+        let (reduced, halved) = (self.reduced(), self.halved(feedback.in_flight_before));
         let w = &mut self.window;
         if feedback.loss_event {
             // Section 3.5: a loss reduces the window as in Reno, even after a mark in the
@@ -204,7 +213,7 @@ impl Controller for Dctcp {
         self.undo.on_timeout(self.window.saved());
         let ssthresh = match self.arithmetic {
             Arithmetic::Exact => in_flight / 2,
-            Arithmetic::Linux => self.halved(),
+            Arithmetic::Linux => self.halved(Bytes::ZERO),
         };
         self.window.on_timeout(ssthresh);
     }

@@ -13,16 +13,14 @@ use nix::unistd::{getgid, getuid};
 use crate::Error;
 use crate::netlink::{LOOPBACK, Netlink};
 
-/// Settings inside each new namespace. A run of a flow must not depend on earlier flows, the
-/// receive window must not limit a flow, and a flow that stops has little left to send. Orphaned
+/// Settings inside each new namespace. A run of a flow must not depend on earlier flows, and a flow
+/// that stops has little left to send. Orphaned
 /// connections must end at once: each holds its namespace, for 118 s by default.
 const SYSCTLS: &[(&str, &str)] = &[
     ("net/ipv4/tcp_orphan_retries", "1"),
     ("net/ipv4/tcp_fin_timeout", "1"),
     ("net/ipv4/tcp_no_metrics_save", "1"),
     ("net/ipv4/tcp_notsent_lowat", "131072"),
-    ("net/ipv4/tcp_rmem", "4096 1048576 67108864"),
-    ("net/ipv4/tcp_wmem", "4096 1048576 67108864"),
 ];
 
 /// CAP_NET_ADMIN, CAP_NET_RAW and CAP_SYS_ADMIN (capabilities(7)).

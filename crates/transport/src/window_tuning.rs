@@ -246,6 +246,8 @@ pub(crate) struct Announced {
     recent: Option<Instant>,
     /// First packet number with each echo.
     echoes: VecDeque<(u64, Instant)>,
+    /// Place of the last echo asked for: packets arrive in order but for a few.
+    place: usize,
 }
 
 impl Announced {
@@ -263,13 +265,23 @@ impl Announced {
         self.echoes.push_back((next, sent_at));
         while self.echoes.get(1).is_some_and(|(first, _)| *first <= largest) {
             self.echoes.pop_front();
+            self.place = self.place.saturating_sub(1);
         }
     }
 
     /// Departure of the acknowledgement that packet `number` echoes. `None` before the first
     /// acknowledgement, and for packets far below the greatest acknowledged number.
-    pub(crate) fn echo(&self, number: u64) -> Option<Instant> {
-        let place = self.echoes.partition_point(|(first, _)| *first <= number);
-        self.echoes.get(place.checked_sub(1)?).map(|(_, at)| *at)
+    #[inline]
+    pub(crate) fn echo(&mut self, number: u64) -> Option<Instant> {
+        let begins = |place: usize| self.echoes.get(place).is_some_and(|(first, _)| *first <= number);
+        let mut place = self.place;
+        while begins(place + 1) {
+            place += 1;
+        }
+        if !begins(place) {
+            place = self.echoes.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
+        }
+        self.place = place;
+        self.echoes.get(place).map(|(_, at)| *at)
     }
 }

@@ -144,3 +144,18 @@ fn losses_halve_whole_packets_with_linux_s_arithmetic() {
     d.cc.on_timeout(d.now, Bytes::ZERO);
     assert_eq!(d.cc.probe().ssthresh, Some(MSS * 36));
 }
+
+/// Linux, `dctcp_react_to_loss`: a loss while a reduction for marks goes on halves the window that is
+/// still in force (`snd_cwnd`), and not the target of the reduction.
+#[test]
+fn a_loss_during_a_reduction_halves_what_is_in_flight() {
+    let mut d = dctcp(100, 1.0);
+    d.ack(|f| f.ecn_event = true);
+    let target = d.bytes();
+    d.ack(|f| {
+        f.loss_event = true;
+        f.in_flight_before = MSS * 80;
+    });
+    assert!(target < MSS.0 * 80, "{target}");
+    assert_eq!(d.bytes(), (MSS * 40).0);
+}

@@ -213,7 +213,7 @@ source  = { kind = "file", size = "2896B" }
     assert_near(found, arrives, 0.0005, "completion");
 }
 
-/// Window before and `ssthresh` after each loss event of a wrapped DCTCP.
+/// Window or flight before, and `ssthresh` after each loss event of a wrapped DCTCP.
 static SEEN: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 struct Watched(AnyController);
@@ -229,7 +229,8 @@ impl Controller for Watched {
         self.0.on_sent(now, sent);
     }
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        let before = self.0.limits().cwnd;
+        // TCP's FlightSize may exceed the window that a mark has just reduced.
+        let before = self.0.limits().cwnd.max(feedback.in_flight_before);
         self.0.on_feedback(now, feedback);
         if feedback.loss_event {
             let after = self.0.probe().ssthresh.expect("a loss sets it");

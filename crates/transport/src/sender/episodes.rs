@@ -69,7 +69,9 @@ impl<C: Controller> Sender<C> {
                 Episode::Loss { .. } | Episode::Timeout(_) => return false,
             }
         }
-        self.episode = Episode::Loss { until, resent_as: self.next_number, prr: None };
+        // The reduction for the mark goes on, with a lower target.
+        let prr = self.episode.prr().copied().filter(|prr| prr.rule != PrrRule::Rfc9937);
+        self.episode = Episode::Loss { until, resent_as: self.next_number, prr };
         self.reduced.for_loss(until);
         self.scoreboard.begin_recovery(lost);
         self.usage.begin_recovery(self.largest_acked);
@@ -131,7 +133,8 @@ impl<C: Controller> Sender<C> {
             PrrRule::Rfc9937 => before.outstanding,
             PrrRule::Linux510 | PrrRule::Linux618 => before.cwnd,
         };
-        if self.needs.prr && self.config.profile == Profile::Tcp {
+        let goes_on = self.episode.prr().is_some();
+        if self.needs.prr && self.config.profile == Profile::Tcp && !goes_on {
             self.episode.set_prr(Prr::new(rule, self.limits.cwnd, size));
         }
     }

@@ -60,6 +60,9 @@ impl<C: Controller> Sender<C> {
     #[inline(always)]
     fn on_ack_fast_path(&mut self, now: Instant, ack: &Ack) -> Option<Duration> {
         let in_flight_before = Bytes(self.scoreboard.in_flight);
+        if self.announced.is_some() {
+            self.note_window(ack);
+        }
         let newly = self.scoreboard.acknowledge_in_order(ack);
         let rtt = self.measure(now, ack, &newly);
         let rate = self.deliver(now, &newly);
@@ -213,6 +216,9 @@ impl<C: Controller> Sender<C> {
     }
 
     fn acknowledge(&mut self, ack: &Ack, newly: &mut Newly) {
+        if self.announced.is_some() {
+            self.note_window(ack);
+        }
         if self.has_observers {
             self.acknowledge_observed(ack, newly);
         } else {
@@ -222,7 +228,6 @@ impl<C: Controller> Sender<C> {
 
     #[inline(never)]
     fn acknowledge_observed(&mut self, ack: &Ack, newly: &mut Newly) {
-        self.note_window(ack);
         if self.needs.receive_times {
             return self.acknowledge_with_times(ack, newly);
         }

@@ -27,6 +27,7 @@ mod timers;
 mod transmit;
 mod tso;
 mod validation;
+mod write_queue;
 mod watch;
 
 pub use watch::{LossCause, Vitals, Why};
@@ -77,9 +78,11 @@ pub struct Sender<C> {
     ecn_path: Option<Box<EcnPath>>,
     /// Damage to ECN that ended its use.
     ecn_failure: Option<EcnFailure>,
-    /// Whether something observes each packet, so that no acknowledgement takes the fast path: receive
-    /// times, `ecn_path`, `requester`, `announced` or `validation`.
+    /// Whether something observes each packet and acknowledgement, so that none takes the fast path:
+    /// receive times, `ecn_path`, `requester`, or RFC 7661's validation.
     has_observers: bool,
+    /// A packet has left since Linux last validated the window.
+    is_unvalidated: bool,
     controller: C,
     /// No rate samples, no bursts, and no pacing so far.
     is_simple: bool,
@@ -154,12 +157,15 @@ impl<C: Controller> Sender<C> {
         let ecn_path = ecn::path(&config, &needs, codepoint);
         let validation = needs.validation.then(|| validation::Validation::new(&config)).flatten();
         let requester = Requester::new(&config);
-        let has_rules = ecn_path.is_some() || validation.is_some();
-        let has_rules = has_rules || requester.is_some() || announced.is_some();
-        let is_plain = !(needs.rate_samples || config.pacing || has_rules);
+        let by_acks = validation.as_deref().is_some_and(validation::Validation::observes_acks);
+        let has_rules = ecn_path.is_some() || requester.is_some() || by_acks;
+        let has_observers = needs.receive_times || has_rules;
+        let is_linux = validation.is_some() || announced.is_some();
+        let is_plain = !(needs.rate_samples || config.pacing || has_rules || is_linux);
         Sender {
             codepoint,
-            has_observers: needs.receive_times || has_rules,
+            has_observers,
+            is_unvalidated: false,
             ecn_path,
             ecn_failure: None,
             is_simple: is_plain && config.tso == Bytes::ZERO,
@@ -246,8 +252,10 @@ impl<C: Controller> Sender<C> {
     /// Departure of the acknowledgement that packet `number` echoes, for
     /// [`crate::Receiver::on_echo`]; `None` if the receive window is fixed, TCP has no timestamps, or
     /// no acknowledgement arrived before the packet left.
-    pub fn echo(&self, number: u64) -> Option<Instant> {
-        self.announced.as_ref().filter(|_| self.config.has_echoes())?.echo(number)
+    #[inline]
+    pub fn echo(&mut self, number: u64) -> Option<Instant> {
+        let has_echoes = self.config.has_echoes();
+        self.announced.as_mut().filter(|_| has_echoes)?.echo(number)
     }
 
     /// The current window: the controller's, or PRR's during a reduction.

@@ -16,7 +16,42 @@ impl<C: Controller> Sender<C> {
     /// The packet to send now, if one may leave. Call it until it returns no packet.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Poll {
-        if self.has_only_new_data() { self.poll_fast_path(now) } else { self.poll_slow_path(now) }
+        if self.has_only_new_data() {
+            return self.poll_fast_path(now);
+        }
+        let poll =
+            if self.goes_on_with_burst() { self.poll_burst(now) } else { self.poll_slow_path(now) };
+        let has_left = matches!(poll, Poll::Packet(_));
+        if self.is_unvalidated && !has_left {
+            self.validate_batch(now);
+        }
+        self.is_unvalidated |= has_left && self.validation.is_some();
+        poll
+    }
+
+    /// Whether only the window limits the next packet of a burst.
+    #[inline(always)]
+    fn goes_on_with_burst(&self) -> bool {
+        self.tso.is_under_way()
+            && !(self.has_observers || self.needs.rate_samples || self.config.pacing)
+            && self.probes == 0
+            && matches!(self.episode, Episode::None)
+            && matches!(self.limits.pacing, Pacing::Unpaced)
+            && !self.scoreboard.has_repairs()
+    }
+
+    #[inline(always)]
+    fn poll_burst(&mut self, now: Instant) -> Poll {
+        let len = self.new_data();
+        if len == 0 {
+            return self.nothing_to_send(now);
+        }
+        if self.is_blocked_by_window(now, self.limits.cwnd, len) {
+            return Poll::Blocked;
+        }
+        let mut data = self.transmit(now, None, len, None);
+        data.is_burst_end = self.tso.on_sent();
+        Poll::Packet(data)
     }
 
     /// Whether the fast path applies: only new data may leave, and only the window limits it.
@@ -64,7 +99,7 @@ impl<C: Controller> Sender<C> {
         let is_first = self.scoreboard.is_empty();
         let stamp = self.needs.rate_samples.then(|| self.delivery.on_sent(now, is_first));
         let mut data = self.transmit(now, lost.map(|(place, _)| place), len, stamp);
-        data.is_burst_end = self.tso.on_sent(lost.is_none());
+        data.is_burst_end = self.tso.on_sent();
         if let Some(prr) = self.episode.prr() {
             prr.on_sent(len);
         }
@@ -72,15 +107,15 @@ impl<C: Controller> Sender<C> {
             timeout.f_rto.on_new_data();
         }
         if self.has_observers {
-            self.observe_sent(now, &data, is_probe, lost.is_some());
+            self.observe_sent(&data, is_probe, lost.is_some());
         }
         Poll::Packet(data)
     }
 
     #[inline(never)]
-    fn observe_sent(&mut self, now: Instant, data: &Data, is_probe: bool, is_resent: bool) {
+    fn observe_sent(&mut self, data: &Data, is_probe: bool, is_resent: bool) {
         self.note_ecn_sent(data);
-        self.validate_use(now, is_resent.then_some((data.segment, u64::from(data.len))));
+        self.validate_use(is_resent.then_some((data.segment, u64::from(data.len))));
         if let Some(requester) = &mut self.requester {
             requester.on_sent(data.number, is_probe);
             self.config.ack_delay = requester.max_ack_delay();

@@ -4,6 +4,7 @@
 use sojourn_cc::{Controller, Pacing};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use super::write_queue::{Queued, WriteQueue};
 use super::{Poll, Sender};
 use crate::choices::{Profile, TsoDefer};
 
@@ -31,14 +32,13 @@ pub(super) struct Tso {
     packets: u64,
     /// Packets of the current burst that have not left.
     left: u64,
-    /// Packets of the write queue's first buffer that have not left. Outside recovery no burst has data
-    /// of two.
-    buffered: u64,
+    /// Outside recovery no burst has data of two of its buffers.
+    queue: WriteQueue,
 }
 
 impl Tso {
     pub(super) fn new(greatest: Bytes) -> Tso {
-        Tso { greatest, packets: 0, left: 0, buffered: 0 }
+        Tso { greatest, packets: 0, left: 0, queue: WriteQueue::default() }
     }
 
     /// Whether the next packet belongs to a burst that has started.
@@ -47,12 +47,11 @@ impl Tso {
         self.left > 0
     }
 
-    /// Returns whether the packet, with new data or not, was the last one of a burst of several.
+    /// Returns whether the packet was the last one of a burst of several.
     #[inline]
-    pub(super) fn on_sent(&mut self, is_new: bool) -> bool {
+    pub(super) fn on_sent(&mut self) -> bool {
         let is_end = self.left == 1 && self.packets > 1;
         self.left = self.left.saturating_sub(1);
-        self.buffered = self.buffered.saturating_sub(u64::from(is_new));
         is_end
     }
 
@@ -102,22 +101,21 @@ impl<C: Controller> Sender<C> {
 
     /// Packets left in the write queue's first buffer. Linux fills each with as much as the greatest
     /// burst, and at most half of the greatest receive window (`tcp_xmit_size_goal`,
-    /// `tcp_bound_to_half_wnd`). The rest of a buffer leaves as a burst of its own, often of one
-    /// packet, after which acknowledgements no longer cover whole bursts.
-    ///
-    /// Deviation (Linux `tcp_sendmsg_locked`): a buffer is filled when its first packet leaves, and not
-    /// when the application writes, which may be a window earlier.
+    /// `tcp_bound_to_half_wnd`), which is that of the handshake at first: its field has 16 bits (RFC
+    /// 7323 section 2.2). The rest of a buffer leaves as a burst of its own, often of one packet,
+    /// after which acknowledgements no longer cover whole bursts.
     fn buffered_packets(&mut self) -> u64 {
         if self.config.profile == Profile::Quic || self.scoreboard.lost_bytes() > 0 {
             return u64::MAX;
         }
-        if self.tso.buffered == 0 {
-            let mss = self.config.mss.0;
-            let most = self.tso.greatest.0.min(self.config.window_limit() / 2) / mss;
-            let unsent = self.written.saturating_sub(self.offset).div_ceil(mss);
-            self.tso.buffered = most.min(unsent).max(1);
-        }
-        self.tso.buffered
+        let mss = self.config.mss.0;
+        let from = self.scoreboard.base_offset().unwrap_or(self.offset);
+        let window = self.config.window_limit();
+        let window = if from == 0 { window.min(u64::from(u16::MAX)) } else { window };
+        let most = (self.tso.greatest.0.min(window / 2) / mss).max(1) * mss;
+        let queued = Queued { from, sent: self.offset, cwnd: self.cwnd().0, mss };
+        self.tso.queue.fill(queued, most, self.written);
+        self.tso.queue.first(self.offset).div_ceil(mss).max(1)
     }
 
     /// Target size of a burst in packets (`tcp_tso_segs`). A QUIC stack fills its batch at any

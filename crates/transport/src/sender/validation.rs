@@ -24,6 +24,11 @@ pub(super) enum Validation {
 }
 
 impl Validation {
+    /// Whether it follows each acknowledgement and retransmission.
+    pub(super) fn observes_acks(&self) -> bool {
+        matches!(self, Validation::PipeAck(_))
+    }
+
     /// The rule of `config`; `None` if the controller's own restart after an idle period applies.
     pub(super) fn new(config: &Config) -> Option<Box<Validation>> {
         let initial = config.mss.0 * config.initial_window;
@@ -212,11 +217,8 @@ impl Decay {
         packets.max(least) * self.mss
     }
 
-    /// `tcp_cwnd_validate` after a packet has left: a sender that has not filled its window for a
+    /// `tcp_cwnd_validate` after a batch has left: a sender that has not filled its window for a
     /// timeout loses half of the unused part, if `is_open`.
-    ///
-    /// Deviation (Linux `tcp_cwnd_validate`): the use of the window is checked after each packet;
-    /// in Linux, after each batch.
     fn validated(
         &mut self,
         now: Instant,
@@ -260,20 +262,23 @@ impl<C: Controller> Sender<C> {
     }
 
     /// A packet has left. `resent`: the segment that it retransmits, and its length.
-    pub(super) fn validate_use(&mut self, now: Instant, resent: Option<(u64, u64)>) {
+    pub(super) fn validate_use(&mut self, resent: Option<(u64, u64)>) {
+        self.note_use();
+        if let Some(Validation::PipeAck(rule)) = self.validation.as_deref_mut() {
+            resent.iter().for_each(|(place, len)| rule.on_retransmission(*place, *len));
+        }
+    }
+
+    /// Linux validates the window after each batch of packets.
+    pub(super) fn validate_batch(&mut self, now: Instant) {
+        self.is_unvalidated = false;
         self.note_use();
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
         let flags = (self.uses_window(), self.is_open());
-        match self.validation.as_deref_mut() {
-            Some(Validation::Linux(rule)) => {
-                let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
-                self.set_validated(now, window, false);
-                self.limits = self.controller.limits();
-            }
-            Some(Validation::PipeAck(rule)) => {
-                resent.iter().for_each(|(place, len)| rule.on_retransmission(*place, *len));
-            }
-            None => {}
+        if let Some(Validation::Linux(rule)) = self.validation.as_deref_mut() {
+            let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
+            self.set_validated(now, window, false);
+            self.limits = self.controller.limits();
         }
     }
 
