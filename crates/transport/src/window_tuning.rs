@@ -273,7 +273,8 @@ impl Announced {
     /// acknowledgement, and for packets far below the greatest acknowledged number.
     #[inline]
     pub(crate) fn echo(&mut self, number: u64) -> Option<Instant> {
-        let begins = |place: usize| self.echoes.get(place).is_some_and(|(first, _)| *first <= number);
+        let begins =
+            |place: usize| self.echoes.get(place).is_some_and(|(first, _)| *first <= number);
         let mut place = self.place;
         while begins(place + 1) {
             place += 1;

@@ -27,8 +27,8 @@ mod timers;
 mod transmit;
 mod tso;
 mod validation;
-mod write_queue;
 mod watch;
+mod write_queue;
 
 pub use watch::{LossCause, Vitals, Why};
 
