@@ -89,7 +89,7 @@ INLINE u64 dctcp_reduced(struct dctcp *s, const struct dctcp_params *p)
 	return scale(w->cwnd, ONE_Q20 - s->alpha_q20 / 2);
 }
 
-/* The window after a loss at a window of `cwnd` (section 3.5). */
+/* The window after a loss at a window of `cwnd` (section 3.5), which a reduction may still lower. */
 INLINE u64 dctcp_halved(const struct dctcp_params *p, u64 cwnd, u64 mss)
 {
 	return p->is_linux ? mss * (cwnd / greatest(mss, 1) / 2) : cwnd / 2;
@@ -106,7 +106,7 @@ INLINE void dctcp_on_feedback(struct dctcp *s, const struct dctcp_params *p, con
 		s->window_end = e->next_number;
 	dctcp_observe(s, p, e->acked_packets, e->ce_packets, is_over);
 	if (e->flags & LOSS_EVENT)
-		window_on_loss(w, dctcp_halved(p, w->cwnd, w->mss));
+		window_on_loss(w, dctcp_halved(p, greatest(w->cwnd, e->in_flight), w->mss));
 	else if (e->flags & ECN_EVENT)
 		window_reduce_to(w, dctcp_reduced(s, p));
 	else if (e->acked && (e->flags & CWND_LIMITED) && !(e->flags & IN_RECOVERY))

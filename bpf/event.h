@@ -35,7 +35,7 @@ struct event {
 	u64 next_number;
 	/* Zero before the first sample. */
 	u64 srtt;
-	/* For a timeout. */
+	/* Before an acknowledgement, or at a timeout. */
 	u64 in_flight;
 	/* Longest time for which the receiver may have delayed the acknowledgement. */
 	u64 ack_delay;

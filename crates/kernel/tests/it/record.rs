@@ -133,7 +133,7 @@ impl Controller for Recorder {
             feedback.largest_acked,
             feedback.next_number,
             feedback.srtt.0,
-            0,
+            feedback.in_flight_before.0,
             feedback.ack_delay.0,
         ]);
     }
