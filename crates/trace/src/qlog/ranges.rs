@@ -49,12 +49,18 @@ pub(super) struct Sent {
 /// An acknowledged range may be arbitrarily long, and packets without an outcome stay in flight.
 /// The cost of a range therefore depends only on the packets found in it.
 #[derive(Debug, Default)]
-pub(super) struct Flight(BTreeMap<u64, Sent>);
+pub(super) struct Flight {
+    sent: BTreeMap<u64, Sent>,
+    /// Number of pieces in them.
+    pieces: usize,
+}
 
 impl Flight {
     /// Adds a sent packet; it replaces one with the same number.
     pub(super) fn add(&mut self, number: u64, sent: Sent) {
-        self.0.insert(number, sent);
+        self.take(number, number);
+        self.pieces += sent.pieces.len();
+        self.sent.insert(number, sent);
     }
 
     /// Removes the first packet from `low` to `high`, both included.
@@ -62,8 +68,10 @@ impl Flight {
         if low > high {
             return None;
         }
-        let number = *self.0.range(low..=high).next()?.0;
-        self.0.remove_entry(&number)
+        let number = *self.sent.range(low..=high).next()?.0;
+        let taken = self.sent.remove_entry(&number)?;
+        self.pieces -= taken.1.pieces.len();
+        Some(taken)
     }
 
     /// Forgets packets [`LATEST`] or more numbers below an acknowledged one.
@@ -72,7 +80,8 @@ impl Flight {
         while self.take(0, last).is_some() {}
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    /// Memory in bytes; nodes of B-trees are at least half full.
+    pub(super) fn weight(&self) -> usize {
+        64 + 96 * self.sent.len() + size_of::<Piece>() * self.pieces
     }
 }

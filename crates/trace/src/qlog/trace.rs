@@ -119,7 +119,8 @@ impl Trace {
         // The name is `transport:packet_sent`, `quic:packet_sent`, or split into two fields.
         let name = first(&event, &["name", "event", "event_type"]).as_str().unwrap_or_default();
         let name = name.rsplit(':').next().unwrap_or_default().to_ascii_lowercase();
-        let path = self.path(&name, &event);
+        let named = self.path(&name, &event);
+        let path = named.unwrap_or(0);
         self.course(path).events += 1;
         self.tick(&event, path);
         match name.as_str() {
@@ -128,7 +129,7 @@ impl Trace {
             }
             "packet_sent" => self.packet_sent(path, data),
             "packet_received" => self.packet_received(path, data),
-            "packet_lost" => self.packet_lost(path, data),
+            "packet_lost" => self.packet_lost(named, data),
             "congestion_state_updated" => {
                 self.course(path).row.phase = data["new"].as_str().unwrap_or_default().into();
             }
@@ -145,11 +146,11 @@ impl Trace {
 
     /// Memory in bytes, about.
     pub(super) fn weight(&self) -> usize {
-        // A node of a B-tree is at least half full; pieces are of one frame in most packets.
-        let in_flight = self.flights.values().map(Flight::len).sum::<usize>();
-        let ranges = self.streams.values().map(|ranges| 4 + ranges.len()).sum::<usize>();
+        let in_flight = self.flights.values().map(Flight::weight).sum::<usize>();
+        // Nodes of B-trees are at least half full.
+        let ranges = self.streams.values().map(|ranges| 128 + 32 * ranges.len()).sum::<usize>();
         let paths = self.paths.values().map(Course::weight).sum::<usize>();
-        size_of::<Trace>() + 128 * in_flight + 32 * ranges + paths
+        size_of::<Trace>() + in_flight + ranges + paths + 128 * self.names.len()
     }
 
     /// The state of a path.
@@ -157,23 +158,22 @@ impl Trace {
         self.paths.entry(path).or_default()
     }
 
-    /// The path of an event: 0, unless the connection uses the multipath extension.
-    fn path(&mut self, name: &str, event: &Value) -> u64 {
+    /// The path of an event: 0, unless the connection uses the multipath extension; `None` if the
+    /// event names none of several.
+    fn path(&mut self, name: &str, event: &Value) -> Option<u64> {
         let data = &event["data"];
         let own = &data["header"]["path_id"];
         // The schema has had `path`, then `tuple`; programs write the identifier as `path_id`.
         let named = [own, &data["path_id"], &event["path_id"], &event["tuple"], &event["path"]];
-        let path = match named.into_iter().find(|path| !path.is_null()) {
-            Some(path) => self.path_named(path),
-            None => 0,
-        };
+        let named = named.into_iter().find(|path| !path.is_null());
+        let path = named.map(|path| self.path_named(path));
         self.is_multipath |= count(own).is_some_and(|path| path > 0);
         let frames = frames::frames(data).unwrap_or_default();
         self.is_multipath |= frames::acks(frames).any(|ack| ack.is_of_path());
         if name == "packet_sent" && frames::level(data) == Level::Application {
-            self.compare_numbers(path, data);
+            self.compare_numbers(path.unwrap_or(0), data);
         }
-        if self.is_multipath { path } else { 0 }
+        if self.is_multipath { path } else { Some(0) }
     }
 
     fn path_named(&mut self, path: &Value) -> u64 {
@@ -262,12 +262,11 @@ impl Trace {
         }
     }
 
-    fn packet_lost(&mut self, path: u64, data: &Value) {
-        self.course(path).row.lost += 1;
-        let flight = self.flights.get_mut(&space(path, frames::level(data)));
-        if let (Some(number), Some(flight)) = (frames::number(data), flight) {
-            flight.take(number, number);
-        }
+    fn packet_lost(&mut self, path: Option<u64>, data: &Value) {
+        self.course(path.unwrap_or(0)).row.lost += 1;
+        // Without its path, the number may be that of another packet.
+        let (Some(path), Some(number)) = (path, frames::number(data)) else { return };
+        self.take(path, frames::level(data), number, number);
     }
 
     /// Takes the counts of CE of an acknowledgement in an event of path `of_event`.

@@ -79,3 +79,16 @@ fn one_path_is_one_flow() {
     assert_eq!(found.flows.len(), 1);
     assert_eq!((found.flows[0].name.as_str(), found.flows[0].rtts_s.len()), ("it", 1));
 }
+
+/// A log may tell of a loss without its path (noq 1.4), so that the number means no packet.
+#[test]
+fn a_loss_without_a_path_removes_no_packet() {
+    let lost = json!({ "header": { "packet_number": 0 } });
+    let found = figures(&lines(&[
+        on("0", "tuple", packet(0.0, "sent", 0, json!([stream(0, 0, 9)]))),
+        on("1", "tuple", packet(5.0, "sent", 0, json!([stream(0, 9, 9)]))),
+        json!({ "time": 20.0, "name": "quic:packet_lost", "data": lost }),
+        on("0", "tuple", packet(30.0, "received", 0, json!([ack(json!([[0, 0]]))]))),
+    ]));
+    assert_eq!(found.flows[0].rtts_s, [0.03]);
+}
