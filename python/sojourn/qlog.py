@@ -36,11 +36,11 @@ def read(
     control: str = "qlog",
     interval_s: float | None = None,
 ) -> tuple[Run, list[Damage]]:
-    """Read qlog files, also packed ones (gzip, zstd); return the damage of each file, too.
+    """Read qlog files, with one flow per trace or path; also return the damage of each file.
 
-    Each trace becomes a flow, and each path of a multipath connection does. `control` is the name
-    of the run's controller, `interval_s` the sampling interval. Files that hold no trace are
-    refused, and so are files that are damaged before their first trace.
+    Files may be packed with gzip or zstd. `control` is the name of the run's controller,
+    `interval_s` the sampling interval. Files that hold no trace are refused, and so are files that
+    are damaged before their first trace.
     """
     named = [fspath(file) for file in ([files] if isinstance(files, (str, PathLike)) else files)]
     for file in named:
