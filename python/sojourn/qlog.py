@@ -46,7 +46,10 @@ def read(
     for file in named:
         # A file may be read twice: no pipes.
         inputs.require_file(file)
-    text, samples = _core.qlog_flows(named, interval_s)
+    available = memory.available_bytes()
+    # The other half is for growing arrays, and for the samples.
+    limit = None if available is None else available // 2
+    text, samples = _core.qlog_flows(named, interval_s, limit)
     found = json.loads(text)
     faults = [
         Damage(file, **fault) if fault else None
