@@ -213,8 +213,6 @@ fuzz: fuzz-build  ## fuzz all readers for an hour in total; FUZZ_SECONDS=60 is a
 fuzz-build: $(VENV)/.installed
 	@command -v c++ >/dev/null || { \
 		echo "c++ is missing, which builds libFuzzer; on Debian or Ubuntu: apt install g++" >&2; exit 1; }
-	@$(BIN)/python $(PIP) install 'atheris>=2.3' || echo "atheris has no wheel for this machine: the target " \
-		"qlog is left out" >&2
 	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --profile fuzz --package sojourn-fuzz \
 		--features libfuzzer --bins --target-dir target/fuzz \
 		--target "$$(rustc --print host-tuple)"

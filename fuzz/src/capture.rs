@@ -67,7 +67,8 @@ fn sound(flow: &Flow, packets: u64) {
 }
 
 /// A reader that returns few bytes at a time, and fewer than requested.
-struct Pieces<'a>(&'a [u8]);
+#[derive(Clone)]
+pub(crate) struct Pieces<'a>(pub(crate) &'a [u8]);
 
 impl Read for Pieces<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

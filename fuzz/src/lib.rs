@@ -11,6 +11,7 @@ mod json;
 mod known;
 mod mutate;
 mod pieces;
+mod qlog;
 mod quic;
 mod random;
 mod scenario;
@@ -24,6 +25,7 @@ pub use capture::capture;
 pub use http3::{http3, mutate_http3};
 pub use json::{json, mutate_json};
 pub use mutate::{mutate_capacity, mutate_capture};
+pub use qlog::{mutate_qlog, qlog};
 pub use scenario::{mutate_scenario, scenario};
 pub use set::{mutate_set, set};
 pub use udp::{mutate_udp, udp};
@@ -32,7 +34,7 @@ pub use udp::{mutate_udp, udp};
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its directory of seeds.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("scenario", scenario),
     ("json", json),
     ("set", set),
@@ -41,6 +43,7 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("udp", udp),
     ("http3", http3),
     ("quic", quic),
+    ("qlog", qlog),
 ];
 
 /// Passes the steps in `data` to a connection of each stack, whose memory and work stay bounded.

@@ -86,6 +86,7 @@ fn mutated(target: &str, data: &[u8], seed: u32) -> Vec<u8> {
         "capacity" => sojourn_fuzz::mutate_capacity(data, seed),
         "udp" => sojourn_fuzz::mutate_udp(data, seed),
         "http3" => sojourn_fuzz::mutate_http3(data, seed),
+        "qlog" => sojourn_fuzz::mutate_qlog(data, seed).unwrap_or_default(),
         _ => sojourn_fuzz::mutate_capture(data, seed).unwrap_or_default(),
     }
 }

@@ -15,6 +15,7 @@ mod listing;
 #[cfg(target_os = "linux")]
 mod live;
 mod parts;
+mod qlog;
 mod quantity;
 #[cfg(target_os = "linux")]
 mod quic;
@@ -75,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;
+    module.add_function(wrap_pyfunction!(qlog::qlog_flows, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::guard, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::interrupted, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::parents, module)?)?;

@@ -1,5 +1,5 @@
 //! Recordings of a run as columns and histograms, written as Parquet, and analysis of
-//! captures.
+//! captures and qlog files.
 //!
 //! - [`Table`]: columns that grow during a run, and are written as one Parquet file at its
 //!   end (except in WebAssembly, which has no Parquet).
@@ -8,9 +8,10 @@
 //! - [`export`]: packets and events in the formats of other tools.
 //! - [`capture`]: pcap and pcapng files, packet by packet.
 //! - [`rtt`]: the round-trip times of the TCP flows in them.
+//! - [`qlog`]: the flows of QUIC connections in qlog files of any program.
 //!
 //! This crate opens no files and reads no clock. A table becomes bytes, the same bytes for
-//! the same content, and a capture is read from any reader.
+//! the same content, and a capture or qlog file is read from any reader.
 
 pub mod capture;
 mod column;
@@ -18,6 +19,7 @@ pub mod export;
 mod histogram;
 #[cfg(not(target_family = "wasm"))]
 mod parquet_file;
+pub mod qlog;
 pub mod rtt;
 mod table;
 

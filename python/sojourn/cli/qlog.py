@@ -14,7 +14,8 @@ from sojourn.report import require_free_figure
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn qlog`."""
     add = parser.add_argument
-    add("files", metavar="FILE", type=file_name, nargs="+", help="a .qlog or .sqlog file")
+    help_text = "a .qlog or .sqlog file, plain or packed (.gz, .zst)"
+    add("files", metavar="FILE", type=file_name, nargs="+", help=help_text)
     add(
         "--interval",
         metavar="SECONDS",

@@ -1,0 +1,87 @@
+//! The bytes of a stream that were seen, and the packets in flight of a number space.
+
+use std::collections::BTreeMap;
+
+use super::frames::Piece;
+
+/// A packet is forgotten if one sent this many packet numbers later is acknowledged. RFC 9002
+/// section 6.1.1 declares it lost after 3. Later acknowledgements of it are ignored.
+pub(super) const LATEST: u64 = 1 << 16;
+
+/// Disjoint ranges of bytes: the start of each, with its end.
+#[derive(Debug, Default)]
+pub(super) struct Ranges(BTreeMap<u64, u64>);
+
+impl Ranges {
+    /// Adds `start..end`; returns the number of new bytes.
+    pub(super) fn add(&mut self, start: u64, end: u64) -> u64 {
+        let before = self.0.range(..start).next_back();
+        let (mut low, mut high, mut new) = (start, end, end - start);
+        if let Some((first, last)) = before.filter(|(_, last)| **last >= start) {
+            low = *first;
+            high = high.max(*last);
+            new -= end.min(*last) - start;
+        }
+        while let Some((first, last)) = self.0.range(start..=end).next().map(|(a, b)| (*a, *b)) {
+            new -= end.min(last) - first;
+            high = high.max(last);
+            self.0.remove(&first);
+        }
+        self.0.insert(low, high);
+        new
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A packet in flight.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// Its sending time in seconds.
+    pub(super) at: f64,
+    pub(super) pieces: Box<[Piece]>,
+}
+
+/// The packets in flight of one number space, by packet number.
+///
+/// An acknowledged range may be arbitrarily long, and packets without an outcome stay in flight.
+/// The cost of a range therefore depends only on the packets found in it.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    sent: BTreeMap<u64, Sent>,
+    /// Number of pieces in them.
+    pieces: usize,
+}
+
+impl Flight {
+    /// Adds a sent packet; it replaces one with the same number.
+    pub(super) fn add(&mut self, number: u64, sent: Sent) {
+        self.take(number, number);
+        self.pieces += sent.pieces.len();
+        self.sent.insert(number, sent);
+    }
+
+    /// Removes the first packet from `low` to `high`, both included.
+    pub(super) fn take(&mut self, low: u64, high: u64) -> Option<(u64, Sent)> {
+        if low > high {
+            return None;
+        }
+        let number = *self.sent.range(low..=high).next()?.0;
+        let taken = self.sent.remove_entry(&number)?;
+        self.pieces -= taken.1.pieces.len();
+        Some(taken)
+    }
+
+    /// Forgets packets [`LATEST`] or more numbers below an acknowledged one.
+    pub(super) fn forget_before(&mut self, acked: u64) {
+        let Some(last) = acked.checked_sub(LATEST) else { return };
+        while self.take(0, last).is_some() {}
+    }
+
+    /// Memory in bytes; nodes of B-trees are at least half full.
+    pub(super) fn weight(&self) -> usize {
+        64 + 96 * self.sent.len() + size_of::<Piece>() * self.pieces
+    }
+}
