@@ -13,6 +13,7 @@ mod bytes;
 mod fault;
 mod internet;
 mod link;
+mod options;
 mod packet;
 mod pcap;
 mod pcapng;
@@ -22,7 +23,8 @@ mod source;
 use std::io::Read;
 
 pub use fault::{Fault, Malformed, ReadError};
-pub use packet::{Endpoint, Segment, Skip, Stamps, segment};
+pub use options::{Sack, Stamps};
+pub use packet::{Endpoint, Segment, Skip, segment};
 
 use bytes::Order;
 use pcap::Pcap;
