@@ -69,7 +69,10 @@ class Flow(TypedDict):
 
 
 class Skipped(TypedDict):
-    """Counts of packets that were read but not analysed, by reason."""
+    """Counts of packets that were read but not analysed, by reason.
+
+    `copies` are packets captured before, at another interface or by another mirror port.
+    """
 
     link_type: int
     not_ip: int
@@ -79,6 +82,7 @@ class Skipped(TypedDict):
     malformed: int
     without_time: int
     beyond_max_flows: int
+    copies: int
 
 
 class Malformed(TypedDict):

@@ -29,7 +29,7 @@ DIRECTION = {
 }
 SKIPPED = {
     *("link_type", "not_ip", "not_tcp", "fragments", "cut", "malformed", "without_time"),
-    "beyond_max_flows",
+    *("beyond_max_flows", "copies"),
 }
 
 

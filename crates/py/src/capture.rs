@@ -178,5 +178,6 @@ fn reasons(skipped: &Skipped) -> Value {
         "malformed": skipped.malformed,
         "without_time": skipped.without_time,
         "beyond_max_flows": skipped.beyond_max_flows,
+        "copies": skipped.copies,
     })
 }

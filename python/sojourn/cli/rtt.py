@@ -149,6 +149,7 @@ _REASONS = {
     "malformed": "with contradictory headers",
     "without_time": "without a time",
     "beyond_max_flows": "of flows beyond --max-flows",
+    "copies": "captured before, at another place",
 }
 
 

@@ -91,6 +91,11 @@ impl Waiting {
         covered.filter(|_| !again)
     }
 
+    /// Ends the wait of all segments.
+    pub(super) fn end(&mut self) {
+        self.segments.clear();
+    }
+
     /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.segments.shrink_to_fit();

@@ -1,5 +1,6 @@
 //! One TCP flow.
 
+use super::copies::Sending;
 use super::samples::Samples;
 use super::{Method, Options, Pairs, acks, stamps};
 use crate::capture::{Endpoint, Segment};
@@ -18,6 +19,8 @@ pub struct Flow {
     pub span_ns: (i64, i64),
     /// The sequence number of the opening SYN.
     initial_seq: Option<u32>,
+    /// Whether its last packet was a RST.
+    reset: bool,
 }
 
 /// One direction of a flow.
@@ -33,6 +36,7 @@ pub struct Half {
     by_stamps: (stamps::Waiting, Samples),
     by_acks: (acks::Waiting, Samples),
     over: bool,
+    pub(super) sending: Sending,
 }
 
 impl Flow {
@@ -51,6 +55,7 @@ impl Flow {
             halves: [Half::new(options), Half::new(options)],
             span_ns: (now, now),
             initial_seq: opened.then_some(segment.seq),
+            reset: false,
         }
     }
 
@@ -64,8 +69,17 @@ impl Flow {
     #[inline]
     pub(super) fn packet(&mut self, sender: usize, now: i64, packet: u64, segment: &Segment) {
         self.span_ns.1 = self.span_ns.1.max(now);
+        // RFC 9293 section 3.10.7: a reset closes the connection, so a SYN behind it is no
+        // retransmission, even with the same sequence number.
+        if self.reset && segment.syn && segment.ack.is_none() {
+            self.halves.iter_mut().for_each(Half::open_again);
+        }
+        self.reset = segment.rst;
         self.halves[1 - sender].answered(now, packet, segment);
         self.halves[sender].sent(now, segment);
+        if segment.rst {
+            self.halves.iter_mut().for_each(Half::end);
+        }
         if segment.rst || self.halves.iter().all(|half| half.over) {
             self.halves.iter_mut().for_each(Half::shrink);
         }
@@ -82,6 +96,7 @@ impl Half {
             by_stamps: (stamps::Waiting::default(), samples()),
             by_acks: (acks::Waiting::default(), samples()),
             over: false,
+            sending: Sending::default(),
         }
     }
 
@@ -91,6 +106,7 @@ impl Half {
         self.packets += 1;
         self.payload_bytes += u64::from(segment.payload);
         self.over |= segment.fin;
+        self.sending.sent(now, segment);
         // A reset is not acknowledged (RFC 9293 section 3.5.3).
         if !segment.rst {
             self.by_stamps.0.sent(now, segment);
@@ -101,6 +117,8 @@ impl Half {
     /// Processes `segment` from the other end, which may answer a segment of this one.
     #[inline]
     fn answered(&mut self, now: i64, packet: u64, segment: &Segment) {
+        self.sending.answered(segment);
+        // A reset may come from a device on the path, so it gives no sample.
         if segment.rst {
             return;
         }
@@ -110,6 +128,19 @@ impl Half {
         if let Some(sent) = self.by_acks.0.answered(segment) {
             self.by_acks.1.record(sent, now, packet);
         }
+    }
+
+    /// Ends the wait of all segments: the connection has been reset, and a packet behind it
+    /// answers none of them.
+    fn end(&mut self) {
+        self.by_stamps.0.end();
+        self.by_acks.0.end();
+    }
+
+    /// Forgets the sequence numbers and timestamps of the connection that was reset.
+    fn open_again(&mut self) {
+        self.by_stamps.0 = stamps::Waiting::default();
+        self.by_acks.0 = acks::Waiting::default();
     }
 
     fn shrink(&mut self) {

@@ -9,11 +9,14 @@
 //! - [`stamps`]: the timestamps option, after Kathleen Nichols' `pping`.
 //! - [`acks`]: sequence numbers and their acknowledgements, with Karn's rule.
 //!
+//! Of a packet captured more than once, the first capture counts ([`copies`]).
+//!
 //! Processing is packet by packet, with bounded state per flow: the unanswered segments (at
 //! most [`WAITING`] of each kind, in each direction), and a histogram.
 //! [`Options::max_flows`] bounds the number of flows.
 
 mod acks;
+mod copies;
 mod course;
 mod flow;
 mod flows;
@@ -29,6 +32,7 @@ pub use flow::{Flow, Half};
 pub use samples::Samples;
 
 use crate::capture::{Capture, Packet, ReadError, Skip, segment};
+use copies::Copies;
 use flows::Flows;
 
 /// Maximum number of unanswered segments per direction: those of 20 ms at 10 Gbit/s in
@@ -90,6 +94,8 @@ pub struct Skipped {
     pub without_time: u64,
     /// In flows beyond [`Options::max_flows`].
     pub beyond_max_flows: u64,
+    /// Captured more than once; the first capture of each packet was analysed.
+    pub copies: u64,
 }
 
 impl Skipped {
@@ -110,6 +116,7 @@ impl Skipped {
 pub struct Rtt {
     options: Options,
     flows: Flows,
+    copies: Copies,
     packets: u64,
     skipped: Skipped,
     /// Times of the first and the latest packet, in ns since 1970.
@@ -119,8 +126,8 @@ pub struct Rtt {
 impl Rtt {
     /// Creates the analysis, without packets yet.
     pub fn new(options: Options) -> Rtt {
-        let flows = Flows::new();
-        Rtt { options, flows, packets: 0, skipped: Skipped::default(), span: None }
+        let (flows, copies) = (Flows::new(), Copies::new());
+        Rtt { options, flows, copies, packets: 0, skipped: Skipped::default(), span: None }
     }
 
     /// Processes up to `most` packets of `capture`. Returns their number, which is below
@@ -149,10 +156,15 @@ impl Rtt {
             Ok(segment) => segment,
             Err(skip) => return self.skipped.count(skip),
         };
-        match self.flows.of(&segment, now, &self.options) {
-            Some((flow, sender)) => flow.packet(sender, now, self.packets, &segment),
-            None => self.skipped.beyond_max_flows += 1,
+        let Some((flow, sender)) = self.flows.of(&segment, now, &self.options) else {
+            self.skipped.beyond_max_flows += 1;
+            return;
+        };
+        if self.copies.is_copy(now, &segment, &flow.halves[sender].sending) {
+            self.skipped.copies += 1;
+            return;
         }
+        flow.packet(sender, now, self.packets, &segment);
     }
 
     /// Packets processed.
