@@ -9,6 +9,7 @@ use crate::heap;
 
 /// Limits on the points of a series and on flows, low enough that inputs reach both.
 const OPTIONS: Options = Options { max_flows: 8, points: 16 };
+const METHODS: [Method; 4] = [Method::Timestamps, Method::Acks, Method::Sack, Method::Auto];
 /// Other memory: a block of up to 1.06 MiB, read 256 KiB at a time, and a histogram for each flow,
 /// direction and method.
 const FIXED_BYTES: u64 = 8 << 20;
@@ -47,13 +48,19 @@ fn analyse(from: impl Read) -> (Rtt, Option<u64>) {
 }
 
 fn sound(flow: &Flow, packets: u64) {
+    for (from, method) in [0, 1].into_iter().flat_map(|from| METHODS.map(|method| (from, method))) {
+        let share = flow.unsampled_share(from, method);
+        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{share:?}");
+        assert!(flow.goodput_bps(from).is_none_or(|goodput| goodput >= 0.0));
+    }
     assert!(flow.span_ns.0 <= flow.span_ns.1);
     assert!(flow.halves.iter().map(|half| half.packets).sum::<u64>() <= packets);
     for half in &flow.halves {
         assert!(half.again <= half.packets);
-        for method in [Method::Timestamps, Method::Acks, Method::Auto] {
+        for method in METHODS {
             let (_, samples) = half.samples(method);
             let (histogram, points) = (samples.histogram(), samples.points());
+            assert_eq!(half.count(method), samples.count());
             assert!(histogram.count() == samples.count() && samples.count() <= packets);
             assert!(points.len() <= OPTIONS.points && points.len() as u64 <= samples.count());
             assert_eq!(points.is_empty(), samples.count() == 0);

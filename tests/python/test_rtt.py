@@ -26,6 +26,7 @@ FLOW = {"a", "b", "opened", "begin_s", "duration_s", "directions"}
 DIRECTION = {
     *("from", "to", "method", "samples", "min_s", "mean_s", "p50_s", "p95_s", "p99_s", "max_s"),
     *("packets", "payload_bytes", "resent_packets", "backward_pairs"),
+    *("sack_samples", "unsampled_share", "acked_bytes", "goodput_bps"),
 }
 SKIPPED = {
     *("link_type", "not_ip", "not_tcp", "fragments", "cut", "malformed", "without_time"),
@@ -55,7 +56,7 @@ def test_json_has_its_contract(sojourn: Sojourn) -> None:
 def test_python_says_the_same(sojourn: Sojourn) -> None:
     file = CAPTURES / "no-timestamps.pcap"
     assert dict(captures.rtt(str(file))) == json.loads(sojourn("rtt", file, "--json").stdout)
-    with pytest.raises(ValueError, match="auto, timestamps, acks"):
+    with pytest.raises(ValueError, match="auto, timestamps, acks, sack"):
         captures.rtt(file, "both")  # type: ignore[arg-type]
 
 

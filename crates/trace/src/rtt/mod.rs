@@ -5,9 +5,10 @@
 //! the other end and back, plus the other end's response time. The two directions together
 //! make the whole round trip.
 //!
-//! There are two ways to pair segment and answer:
+//! There are three ways to pair segment and answer:
 //! - [`stamps`]: the timestamps option, after Kathleen Nichols' `pping`.
 //! - [`acks`]: sequence numbers and their acknowledgements, with Karn's rule.
+//! - [`acks`], too: sequence numbers and SACK blocks, while a lost segment is missing.
 //!
 //! Of a packet captured more than once, the first capture counts ([`copies`]).
 //!
@@ -18,8 +19,11 @@
 mod acks;
 mod copies;
 mod course;
+mod coverage;
+mod delivery;
 mod flow;
 mod flows;
+mod half;
 mod samples;
 mod serial;
 mod stamps;
@@ -28,7 +32,8 @@ use std::io::Read;
 
 pub use acks::Waiting as AckPairs;
 pub use course::Point;
-pub use flow::{Flow, Half};
+pub use flow::Flow;
+pub use half::Half;
 pub use samples::Samples;
 
 use crate::capture::{Capture, Packet, ReadError, Skip, segment};
@@ -39,25 +44,30 @@ use flows::Flows;
 /// packets of 1500 bytes. Segments beyond it give no samples.
 pub const WAITING: usize = 1 << 14;
 
-/// The pairing of segments and answers. Every flow tracks both kinds.
+/// The pairing of segments and answers. Every flow tracks all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Pairs by the timestamps option.
     Timestamps,
-    /// Pairs by sequence numbers and acknowledgements.
+    /// Pairs by sequence numbers and cumulative acknowledgements.
     Acks,
+    /// Pairs by sequence numbers and selective acknowledgements.
+    Sack,
 }
 
 /// The kind of pairs to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Timestamps in directions with samples from them, acknowledgements in all others.
+    /// Timestamps in directions with samples from them, acknowledgements in all others; and
+    /// SACK blocks.
     #[default]
     Auto,
     /// Timestamps only.
     Timestamps,
-    /// Acknowledgements only.
+    /// Cumulative acknowledgements only.
     Acks,
+    /// SACK blocks only.
+    Sack,
 }
 
 /// Limits on memory.

@@ -15,8 +15,8 @@ pub(crate) struct Tcp {
     pub(crate) payload: usize,
     /// TSval and TSecr.
     pub(crate) stamps: Option<(u32, u32)>,
-    /// Blocks of the SACK option.
-    pub(crate) sack: &'static [(u32, u32)],
+    /// Blocks of the SACK option: as many as fit beside timestamps.
+    pub(crate) sack: [Option<(u32, u32)>; 3],
     /// IPv4's identification.
     pub(crate) id: u16,
 }
@@ -28,7 +28,7 @@ pub(crate) const ACK: u8 = 16;
 
 impl Tcp {
     pub(crate) fn new(up: bool, seq: u32, ack: u32, payload: usize) -> Tcp {
-        Tcp { up, port: 1000, seq, ack, flags: ACK, payload, stamps: None, sack: &[], id: 0 }
+        Tcp { up, port: 1000, seq, ack, flags: ACK, payload, stamps: None, sack: [None; 3], id: 0 }
     }
 
     pub(crate) fn flags(self, flags: u8) -> Tcp {
@@ -39,8 +39,8 @@ impl Tcp {
         Tcp { stamps: Some((value, echo)), ..self }
     }
 
-    pub(crate) fn sack(self, sack: &'static [(u32, u32)]) -> Tcp {
-        Tcp { sack, ..self }
+    pub(crate) fn sack(self, blocks: &[(u32, u32)]) -> Tcp {
+        Tcp { sack: std::array::from_fn(|at| blocks.get(at).copied()), ..self }
     }
 
     pub(crate) fn id(self, id: u16) -> Tcp {
@@ -54,10 +54,11 @@ impl Tcp {
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
         }
-        if !self.sack.is_empty() {
-            options.extend([1, 1, 5, 2 + 8 * self.sack.len() as u8]);
-            let edges = self.sack.iter().flat_map(|(begin, end)| [begin, end]);
-            edges.for_each(|edge| options.extend(edge.to_be_bytes()));
+        let edges: Vec<u32> =
+            self.sack.iter().flatten().flat_map(|(begin, end)| [*begin, *end]).collect();
+        if !edges.is_empty() {
+            options.extend([1, 1, 5, 2 + 4 * edges.len() as u8]);
+            edges.iter().for_each(|edge| options.extend(edge.to_be_bytes()));
         }
         let ports = if self.up { [self.port, 80] } else { [80, self.port] };
         let mut bytes = Vec::new();

@@ -3,8 +3,10 @@
 
 mod copies;
 mod damage;
+mod delivery;
 mod files;
 mod links;
 mod made;
 mod pairs;
+mod recovery;
 mod tshark;

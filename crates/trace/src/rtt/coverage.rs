@@ -1,0 +1,25 @@
+//! The time that samples cover.
+
+/// The union of the times from the segment of each sample to its answer. Answers come in the
+/// order of time, so each adds only the time since the answer before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Coverage {
+    ns: u64,
+    until: Option<i64>,
+}
+
+impl Coverage {
+    /// Adds a sample, by the times of its segment and of its answer in ns.
+    #[inline]
+    pub(super) fn record(&mut self, sent: i64, now: i64) {
+        let begin = self.until.map_or(sent, |until| until.max(sent));
+        let new = now.saturating_sub(begin);
+        self.ns = self.ns.saturating_add(u64::try_from(new).unwrap_or(0));
+        self.until = self.until.max(Some(now));
+    }
+
+    /// Total time in ns.
+    pub(super) fn ns(&self) -> u64 {
+        self.ns
+    }
+}

@@ -1,0 +1,183 @@
+//! One direction of a flow.
+
+use std::borrow::Cow;
+
+use super::copies::Sending;
+use super::coverage::Coverage;
+use super::delivery::Delivery;
+use super::samples::Samples;
+use super::{Method, Options, Pairs, acks, stamps};
+use crate::capture::Segment;
+
+/// Data that one end sent, and the other end's response times.
+#[derive(Debug)]
+pub struct Half {
+    /// Packets that this end sent.
+    pub packets: u64,
+    /// Payload bytes in these packets, including retransmissions.
+    pub payload_bytes: u64,
+    /// Segments that began before SND.NXT: retransmitted, or reordered on the way to the
+    /// capture.
+    pub again: u64,
+    by_stamps: (stamps::Waiting, Samples),
+    by_acks: (acks::Waiting, Samples),
+    by_sack: Samples,
+    /// Coverage by timestamps and SACK blocks, and by acknowledgements and SACK blocks.
+    coverages: [Coverage; 2],
+    delivery: Delivery,
+    /// Whether it has sent a FIN.
+    pub(super) over: bool,
+    pub(super) sending: Sending,
+}
+
+impl Half {
+    pub(super) fn new(options: &Options) -> Half {
+        let samples = || Samples::new(options.points);
+        Half {
+            packets: 0,
+            payload_bytes: 0,
+            again: 0,
+            by_stamps: (stamps::Waiting::default(), samples()),
+            by_acks: (acks::Waiting::default(), samples()),
+            by_sack: samples(),
+            coverages: [Coverage::default(); 2],
+            delivery: Delivery::default(),
+            over: false,
+            sending: Sending::default(),
+        }
+    }
+
+    /// Records that this end sent `segment`.
+    #[inline]
+    pub(super) fn sent(&mut self, now: i64, segment: &Segment) {
+        self.packets += 1;
+        self.payload_bytes += u64::from(segment.payload);
+        self.over |= segment.fin;
+        self.sending.sent(now, segment);
+        // A reset is not acknowledged (RFC 9293 section 3.5.3).
+        if !segment.rst {
+            self.delivery.sent(now, segment);
+            self.by_stamps.0.sent(now, segment);
+            self.again += u64::from(self.by_acks.0.sent(now, segment));
+        }
+    }
+
+    /// Processes `segment` from the other end, which may answer a segment of this one.
+    #[inline]
+    pub(super) fn answered(&mut self, now: i64, packet: u64, segment: &Segment) {
+        self.sending.answered(segment);
+        // A reset may come from a device on the path, so it gives no sample.
+        if segment.rst {
+            return;
+        }
+        self.delivery.answered(now, segment);
+        let by_sack = self.by_acks.0.sacked(segment);
+        let by_stamps = self.by_stamps.0.answered(segment);
+        let by_acks = self.by_acks.0.answered(segment);
+        if let Some(sent) = by_stamps {
+            self.by_stamps.1.record(sent, now, packet);
+            self.coverages[0].record(sent, now);
+        }
+        if let Some(sent) = by_acks {
+            self.by_acks.1.record(sent, now, packet);
+            self.coverages[1].record(sent, now);
+        }
+        // One sample a packet: an echo that follows RFC 7323 does not change while a segment is
+        // missing, nor does the cumulative acknowledgement.
+        if let (Some(sent), None, None) = (by_sack, by_stamps, by_acks) {
+            self.by_sack.record(sent, now, packet);
+            self.coverages.iter_mut().for_each(|coverage| coverage.record(sent, now));
+        }
+    }
+
+    /// Ends the wait of all segments: the connection has been reset, and a packet behind it
+    /// answers none of them.
+    pub(super) fn end(&mut self, now: i64) {
+        self.delivery.stop(now);
+        self.by_stamps.0.end();
+        self.by_acks.0.end();
+    }
+
+    /// Forgets the sequence numbers and timestamps of the connection that was reset.
+    pub(super) fn open_again(&mut self) {
+        self.delivery.open_again();
+        self.by_stamps.0 = stamps::Waiting::default();
+        self.by_acks.0 = acks::Waiting::default();
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.by_stamps.0.shrink();
+        self.by_acks.0.shrink();
+    }
+
+    /// Payload that the other end acknowledged, in bytes, each byte once; `None` if no
+    /// acknowledgement was captured.
+    pub fn acked_bytes(&self) -> Option<u64> {
+        self.delivery.acked_bytes()
+    }
+
+    /// Time with unacknowledged data until `now`, in ns.
+    pub(super) fn busy_ns(&self, now: i64) -> u64 {
+        self.delivery.busy_ns(now)
+    }
+
+    /// Total time from the segments of a method's samples to their answers, in ns.
+    pub(super) fn sampled_ns(&self, method: Method) -> u64 {
+        self.coverage(method).ns()
+    }
+
+    fn coverage(&self, method: Method) -> Coverage {
+        match method {
+            Method::Auto => self.coverages[usize::from(self.base() == Pairs::Acks)],
+            Method::Timestamps => self.by_stamps.1.coverage,
+            Method::Acks => self.by_acks.1.coverage,
+            Method::Sack => self.by_sack.coverage,
+        }
+    }
+
+    /// The pairs that [`Method::Auto`] takes beside those of SACK blocks.
+    fn base(&self) -> Pairs {
+        if self.by_stamps.1.count() > 0 { Pairs::Timestamps } else { Pairs::Acks }
+    }
+
+    fn of(&self, pairs: Pairs) -> &Samples {
+        match pairs {
+            Pairs::Timestamps => &self.by_stamps.1,
+            Pairs::Acks => &self.by_acks.1,
+            Pairs::Sack => &self.by_sack,
+        }
+    }
+
+    /// Number of samples of a method.
+    pub fn count(&self, method: Method) -> u64 {
+        match method {
+            Method::Auto => self.of(self.base()).count() + self.by_sack.count(),
+            Method::Timestamps => self.by_stamps.1.count(),
+            Method::Acks => self.by_acks.1.count(),
+            Method::Sack => self.by_sack.count(),
+        }
+    }
+
+    /// The samples of one method, and the kind of pairs behind them. [`Method::Auto`] takes
+    /// timestamps if they gave a sample, else acknowledgements, and adds the samples of SACK
+    /// blocks.
+    pub fn samples(&self, method: Method) -> (Pairs, Cow<'_, Samples>) {
+        let pairs = match method {
+            Method::Auto => return self.all(),
+            Method::Timestamps => Pairs::Timestamps,
+            Method::Acks => Pairs::Acks,
+            Method::Sack => Pairs::Sack,
+        };
+        (pairs, Cow::Borrowed(self.of(pairs)))
+    }
+
+    fn all(&self) -> (Pairs, Cow<'_, Samples>) {
+        let (base, sack) = (self.base(), &self.by_sack);
+        let samples = self.of(base);
+        match (samples.count(), sack.count()) {
+            (_, 0) => (base, Cow::Borrowed(samples)),
+            (0, _) => (Pairs::Sack, Cow::Borrowed(sack)),
+            _ => (base, Cow::Owned(samples.merged(sack, self.coverage(Method::Auto)))),
+        }
+    }
+}
