@@ -97,18 +97,22 @@ class Skipped(TypedDict):
 
 
 class Malformed(TypedDict):
-    """The byte offset at which a capture cannot be parsed, and the reason."""
+    """The byte offset at which a capture cannot be parsed, and the reason.
+
+    In a compressed file it is an offset in its content.
+    """
 
     offset: int
     message: str
 
 
 class Whole(TypedDict):
-    """Figures of the whole capture."""
+    """Figures of the whole capture; `read_bytes` are those of a compressed file's content."""
 
     format: int
     file: str
     capture: Literal["pcap", "pcapng"] | None
+    compression: Literal["gzip", "zstd"] | None
     read_bytes: int
     packets: int
     begin_s: float | None
@@ -131,6 +135,8 @@ def rtt(
     max_flows: int = MAX_FLOWS,
 ) -> CaptureRtt:
     """Measure the round-trip times of every TCP flow in a pcap or pcapng file, in both directions.
+
+    The file may be compressed with gzip or zstd.
 
     `auto` matches packets by timestamps in directions whose timestamps give samples, and by
     acknowledgements in all others; and by SACK blocks during loss recoveries. With `points`, each direction has a `series`: all samples if

@@ -19,7 +19,7 @@ NAMES = ("timestamps.pcapng", "no-timestamps.pcap", "ipv6.pcapng", "any-sll2.pca
 
 # The contract: new keys may be added, but none renamed or removed.
 WHOLE = {
-    *("format", "file", "capture", "read_bytes", "packets", "begin_s", "duration_s"),
+    *("format", "file", "capture", "compression", "read_bytes", "packets", "begin_s", "duration_s"),
     *("flow_count", "flows", "skipped", "error"),
 }
 FLOW = {"a", "b", "opened", "begin_s", "duration_s", "directions"}

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_trace::capture::{Capture, Endpoint, Format, ReadError};
+use sojourn_trace::capture::{Capture, Compression, Endpoint, Format, ReadError};
 use sojourn_trace::rtt::{Flow, Method, Options, Pairs, Point, Rtt, Skipped};
 
 use crate::errors::{os_error, value_error};
@@ -71,6 +71,7 @@ fn read(
             Format::Pcap => "pcap",
             Format::Pcapng => "pcapng",
         }),
+        "compression": capture.compression().map(Compression::name),
         "read_bytes": capture.offset(),
         "packets": rtt.packets(),
         "begin_s": span.map(|(begin, _)| begin as f64 / 1e9),

@@ -26,7 +26,12 @@ _MOST_FLOWS = 50
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn rtt`."""
     add = parser.add_argument
-    add("file", metavar="FILE", type=file_name, help="a pcap or pcapng file; - for standard input")
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="a pcap or pcapng file, also of gzip or zstd; - for standard input",
+    )
     add(
         "--method",
         choices=("auto", "timestamps", "acks", "sack"),
@@ -89,7 +94,8 @@ def _ending(whole: Whole) -> int:
     if error is None:
         return 0
     sys.stdout.flush()
-    place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
+    content = " of its content" if whole["compression"] else ""
+    place = f"{whole['file']}: at byte {error['offset']:,}{content}: {error['message']}"
     verb = "was" if whole["packets"] == 1 else "were"
     before = f"{counted(whole['packets'], 'packet')} before it {verb} read"
     terminal.say(f"sojourn: {place}; {before}")
