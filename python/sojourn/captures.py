@@ -139,9 +139,10 @@ def rtt(
     The file may be compressed with gzip or zstd.
 
     `auto` matches packets by timestamps in directions whose timestamps give samples, and by
-    acknowledgements in all others; and by SACK blocks during loss recoveries. With `points`, each direction has a `series`: all samples if
-    they are at most that many, else the minimum and maximum of equally large groups. For a
-    malformed file, the result covers everything before the error, which is in `error`.
+    acknowledgements in all others; and by SACK blocks during loss recoveries. With `points`, each
+    direction has a `series`: all samples if they are at most that many, else the minimum and
+    maximum of equally large groups. For a malformed file, the result covers everything before the
+    error, which is in `error`.
     """
     whole, flows = as_json(file, method, max_flows, points=points)
     return with_flows(whole, flows)

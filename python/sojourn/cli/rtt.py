@@ -197,6 +197,9 @@ def _notes(found: CaptureRtt) -> Iterator[str]:
     if found["flows"]:
         yield (
             "each row: time at the capture point from a segment of the first end to the answer "
-            "of the second; both rows together are the whole round trip; without: share of the time "
-            "with unacknowledged data in which no timed segment was under way"
+            "of the second; both rows together are the whole round trip"
+        )
+        yield (
+            "without: share of the time with unacknowledged data in which no timed segment was "
+            "under way"
         )

@@ -1,8 +1,8 @@
 //! Packets captured more than once: at several interfaces (`tcpdump -i any`), or by several
 //! mirror ports.
 //!
-//! A copy equals a segment captured before it in addresses, ports, numbers, flags, window,
-//! payload length, timestamps, SACK blocks and IPv4 identification. A retransmission may
+//! A copy equals a segment captured before it in flow, numbers, flags, window, payload length,
+//! timestamps, SACK blocks and IPv4 identification. A retransmission may
 //! equal it as well, so the time between both must be one that no retransmission has:
 //! - Up to [`NUMBERED_NS`] if the sender numbers its packets: the identification is neither
 //!   zero nor that of the packet before. A retransmission then has the next number. (RFC 6864
@@ -14,7 +14,7 @@
 //!   and Linux's shortest (of the tail loss probe, `TCP_TIMEOUT_MIN`) takes 2 ms.
 
 use super::serial::before;
-use crate::capture::{Endpoint, Segment};
+use crate::capture::Segment;
 
 /// Longest time between a numbered packet and its copy: the delay of a full queue between
 /// two capture points.
@@ -124,13 +124,20 @@ impl Copies {
         Copies { sets: Vec::new() }
     }
 
-    /// Whether `segment` is a copy of a segment captured before; if not, it is remembered.
+    /// Whether `segment` is a copy of a segment captured before; if not, it is remembered. `way`
+    /// is a number of its flow and direction.
     #[inline]
-    pub(super) fn is_copy(&mut self, now: i64, segment: &Segment, sending: &Sending) -> bool {
+    pub(super) fn is_copy(
+        &mut self,
+        way: u64,
+        now: i64,
+        segment: &Segment,
+        sending: &Sending,
+    ) -> bool {
         if self.sets.is_empty() {
             self.sets.resize(SETS, Default::default());
         }
-        let print = fingerprint(segment);
+        let print = fingerprint(way, segment);
         let set = &mut self.sets[print as usize % SETS];
         let seen = set.iter().find(|seen| seen.print == print);
         if seen.is_some_and(|seen| seen.is_copied_by(now, sending.reports)) {
@@ -161,23 +168,17 @@ impl Seen {
 
 /// A number that two different segments share once in 2^64 pairs.
 #[inline]
-fn fingerprint(segment: &Segment) -> u64 {
+fn fingerprint(way: u64, segment: &Segment) -> u64 {
     let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
     let small = |present: Option<u16>| present.map_or(0, |value| u32::from(value) | 1 << 16);
     let stamps = segment.stamps.map_or(0, |stamps| pair(stamps.value, stamps.echo));
-    let fields = [
-        pair(segment.seq, segment.ack.unwrap_or(0)),
-        pair(segment.payload, segment.flags.into()),
-        pair(small(segment.id), small(segment.window)),
-        stamps,
-    ];
-    let print = mix(end(segment.from), end(segment.to));
-    let print = fields.into_iter().fold(print, mix);
+    let numbers = pair(segment.seq, segment.ack.unwrap_or(0));
+    let sizes = pair(segment.payload, segment.flags.into());
+    // Two products at a time, which a processor computes at once.
+    let [first, second] =
+        [mix(numbers, sizes), mix(stamps, pair(small(segment.id), small(segment.window)))];
+    let print = mix(first ^ way, second);
     segment.sack.blocks().iter().fold(print, |print, block| mix(print, pair(block.0, block.1)))
-}
-
-fn end(end: Endpoint) -> u64 {
-    mix(end.address as u64, (end.address >> 64) as u64 ^ u64::from(end.port) << 48)
 }
 
 /// Both halves of a product, after wyhash (Wang Yi). The constants keep a zero from erasing all

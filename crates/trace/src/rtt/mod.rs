@@ -166,11 +166,12 @@ impl Rtt {
             Ok(segment) => segment,
             Err(skip) => return self.skipped.count(skip),
         };
-        let Some((flow, sender)) = self.flows.of(&segment, now, &self.options) else {
+        let Some((at, flow, sender)) = self.flows.of(&segment, now, &self.options) else {
             self.skipped.beyond_max_flows += 1;
             return;
         };
-        if self.copies.is_copy(now, &segment, &flow.halves[sender].sending) {
+        let way = (2 * at + sender) as u64;
+        if self.copies.is_copy(way, now, &segment, &flow.halves[sender].sending) {
             self.skipped.copies += 1;
             return;
         }
