@@ -25,8 +25,9 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     zstd::encode_all(data, 0).unwrap()
 }
 
-const BOTH: [(Compression, fn(&[u8]) -> Vec<u8>); 2] =
-    [(Compression::Gzip, gzip), (Compression::Zstd, zstd)];
+type Pack = fn(&[u8]) -> Vec<u8>;
+
+const BOTH: [(Compression, Pack); 2] = [(Compression::Gzip, gzip), (Compression::Zstd, zstd)];
 
 /// A reader that returns few bytes at a time, and then fails, if it should.
 struct Pieces<'a>(&'a [u8], bool);
