@@ -45,11 +45,16 @@ impl Course {
         Course { stretches: Vec::new(), each: 1, last: 0, most: points / 4 * 2 }
     }
 
+    /// No points, with as many at most.
+    pub(super) fn empty(&self) -> Course {
+        Course { stretches: Vec::new(), each: 1, last: 0, most: self.most }
+    }
+
     /// The samples of both.
     pub(super) fn merged(&self, other: &Course) -> Course {
         let mut points = [self.points(), other.points()].concat();
         points.sort_by_key(|point| point.packet);
-        let mut merged = Course { stretches: Vec::new(), each: 1, last: 0, most: self.most };
+        let mut merged = self.empty();
         points.into_iter().for_each(|point| merged.record(point));
         merged
     }

@@ -21,13 +21,20 @@ pub struct Half {
     pub again: u64,
     by_stamps: (stamps::Waiting, Samples),
     by_acks: (acks::Waiting, Samples),
-    by_sack: Samples,
-    /// Coverage by timestamps and SACK blocks, and by acknowledgements and SACK blocks.
-    coverages: [Coverage; 2],
+    /// `None` before the first sample by SACK blocks: most flows lose nothing.
+    recoveries: Option<Box<Recoveries>>,
     delivery: Delivery,
     /// Whether it has sent a FIN.
     pub(super) over: bool,
     pub(super) sending: Sending,
+}
+
+/// Samples by SACK blocks.
+#[derive(Debug)]
+struct Recoveries {
+    samples: Samples,
+    /// Coverage by timestamps and SACK blocks, and by acknowledgements and SACK blocks.
+    coverages: [Coverage; 2],
 }
 
 impl Half {
@@ -39,8 +46,7 @@ impl Half {
             again: 0,
             by_stamps: (stamps::Waiting::default(), samples()),
             by_acks: (acks::Waiting::default(), samples()),
-            by_sack: samples(),
-            coverages: [Coverage::default(); 2],
+            recoveries: None,
             delivery: Delivery::default(),
             over: false,
             sending: Sending::default(),
@@ -74,20 +80,36 @@ impl Half {
         let by_sack = self.by_acks.0.sacked(segment);
         let by_stamps = self.by_stamps.0.answered(segment);
         let by_acks = self.by_acks.0.answered(segment);
-        if let Some(sent) = by_stamps {
-            self.by_stamps.1.record(sent, now, packet);
-            self.coverages[0].record(sent, now);
-        }
-        if let Some(sent) = by_acks {
-            self.by_acks.1.record(sent, now, packet);
-            self.coverages[1].record(sent, now);
+        let coverages = self.recoveries.as_mut().map(|recoveries| &mut recoveries.coverages);
+        let [with_stamps, with_acks] =
+            coverages.map_or([None, None], |both| both.each_mut().map(Some));
+        let pairs = [
+            (by_stamps, &mut self.by_stamps.1, with_stamps),
+            (by_acks, &mut self.by_acks.1, with_acks),
+        ];
+        for (sent, samples, coverage) in pairs {
+            let Some(sent) = sent else { continue };
+            samples.record(sent, now, packet);
+            if let Some(coverage) = coverage {
+                coverage.record(sent, now);
+            }
         }
         // One sample a packet: an echo that follows RFC 7323 does not change while a segment is
         // missing, nor does the cumulative acknowledgement.
         if let (Some(sent), None, None) = (by_sack, by_stamps, by_acks) {
-            self.by_sack.record(sent, now, packet);
-            self.coverages.iter_mut().for_each(|coverage| coverage.record(sent, now));
+            self.recovers(sent, now, packet);
         }
+    }
+
+    #[cold]
+    fn recovers(&mut self, sent: i64, now: i64, packet: u64) {
+        let (stamps, acks) = (&self.by_stamps.1, &self.by_acks.1);
+        let recoveries = self.recoveries.get_or_insert_with(|| {
+            let coverages = [stamps.coverage, acks.coverage];
+            Box::new(Recoveries { samples: acks.empty(), coverages })
+        });
+        recoveries.samples.record(sent, now, packet);
+        recoveries.coverages.iter_mut().for_each(|coverage| coverage.record(sent, now));
     }
 
     /// Ends the wait of all segments: the connection has been reset, and a packet behind it
@@ -127,57 +149,49 @@ impl Half {
     }
 
     fn coverage(&self, method: Method) -> Coverage {
+        match (self.base(method), self.recoveries(method)) {
+            (Some((_, base)), None) => base.coverage,
+            (Some((pairs, _)), Some(both)) => both.coverages[usize::from(pairs == Pairs::Acks)],
+            (None, Some(sack)) => sack.samples.coverage,
+            (None, None) => Coverage::default(),
+        }
+    }
+
+    /// The samples of a method without those of SACK blocks.
+    fn base(&self, method: Method) -> Option<(Pairs, &Samples)> {
+        let (stamps, acks) = (&self.by_stamps.1, &self.by_acks.1);
         match method {
-            Method::Auto => self.coverages[usize::from(self.base() == Pairs::Acks)],
-            Method::Timestamps => self.by_stamps.1.coverage,
-            Method::Acks => self.by_acks.1.coverage,
-            Method::Sack => self.by_sack.coverage,
+            Method::Auto if stamps.count() == 0 => Some((Pairs::Acks, acks)),
+            Method::Auto | Method::Timestamps => Some((Pairs::Timestamps, stamps)),
+            Method::Acks => Some((Pairs::Acks, acks)),
+            Method::Sack => None,
         }
     }
 
-    /// The pairs that [`Method::Auto`] takes beside those of SACK blocks.
-    fn base(&self) -> Pairs {
-        if self.by_stamps.1.count() > 0 { Pairs::Timestamps } else { Pairs::Acks }
-    }
-
-    fn of(&self, pairs: Pairs) -> &Samples {
-        match pairs {
-            Pairs::Timestamps => &self.by_stamps.1,
-            Pairs::Acks => &self.by_acks.1,
-            Pairs::Sack => &self.by_sack,
-        }
+    /// The samples of SACK blocks, if the method has them.
+    fn recoveries(&self, method: Method) -> Option<&Recoveries> {
+        let wanted = matches!(method, Method::Auto | Method::Sack);
+        self.recoveries.as_deref().filter(|_| wanted)
     }
 
     /// Number of samples of a method.
     pub fn count(&self, method: Method) -> u64 {
-        match method {
-            Method::Auto => self.of(self.base()).count() + self.by_sack.count(),
-            Method::Timestamps => self.by_stamps.1.count(),
-            Method::Acks => self.by_acks.1.count(),
-            Method::Sack => self.by_sack.count(),
-        }
+        let base = self.base(method).map_or(0, |(_, samples)| samples.count());
+        base + self.recoveries(method).map_or(0, |sack| sack.samples.count())
     }
 
     /// The samples of one method, and the kind of pairs behind them. [`Method::Auto`] takes
     /// timestamps if they gave a sample, else acknowledgements, and adds the samples of SACK
     /// blocks.
     pub fn samples(&self, method: Method) -> (Pairs, Cow<'_, Samples>) {
-        let pairs = match method {
-            Method::Auto => return self.all(),
-            Method::Timestamps => Pairs::Timestamps,
-            Method::Acks => Pairs::Acks,
-            Method::Sack => Pairs::Sack,
-        };
-        (pairs, Cow::Borrowed(self.of(pairs)))
-    }
-
-    fn all(&self) -> (Pairs, Cow<'_, Samples>) {
-        let (base, sack) = (self.base(), &self.by_sack);
-        let samples = self.of(base);
-        match (samples.count(), sack.count()) {
-            (_, 0) => (base, Cow::Borrowed(samples)),
-            (0, _) => (Pairs::Sack, Cow::Borrowed(sack)),
-            _ => (base, Cow::Owned(samples.merged(sack, self.coverage(Method::Auto)))),
+        match (self.base(method), self.recoveries(method)) {
+            (Some((pairs, base)), None) => (pairs, Cow::Borrowed(base)),
+            (Some((pairs, base)), Some(sack)) if base.count() > 0 => {
+                let coverage = self.coverage(method);
+                (pairs, Cow::Owned(base.merged(&sack.samples, coverage)))
+            }
+            (_, Some(sack)) => (Pairs::Sack, Cow::Borrowed(&sack.samples)),
+            (None, None) => (Pairs::Sack, Cow::Owned(self.by_acks.1.empty())),
         }
     }
 }

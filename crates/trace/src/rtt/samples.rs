@@ -35,6 +35,16 @@ impl Samples {
         }
     }
 
+    /// No samples, with as many points at most.
+    pub(super) fn empty(&self) -> Samples {
+        Samples {
+            counted: Counted::Few(Vec::new()),
+            course: self.course.empty(),
+            coverage: Coverage::default(),
+            backwards: 0,
+        }
+    }
+
     /// Records a segment sent at `sent` and answered by packet number `packet` at `now`,
     /// both in ns.
     pub(super) fn record(&mut self, sent: i64, now: i64, packet: u64) {
@@ -55,7 +65,7 @@ impl Samples {
         }
     }
 
-    /// The samples of both; `coverage` is that of both.
+    /// The samples of both; `coverage` is theirs together.
     pub(super) fn merged(&self, other: &Samples, coverage: Coverage) -> Samples {
         let mut histogram = self.histogram();
         histogram.merge(&other.histogram());
