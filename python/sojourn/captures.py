@@ -13,7 +13,7 @@ would misread the output; added keys do not increase it."""
 Method = Literal["auto", "timestamps", "acks", "sack"]
 
 MAX_FLOWS = 1 << 18
-"""Maximum number of flows in memory: with a few samples each, they take some 400 MB."""
+"""Maximum number of flows in memory: with a few samples each, they take some 700 MB."""
 # More panels below one another cannot be compared.
 DRAWN = 8
 """Flows that the figure of a capture shows."""
