@@ -24,7 +24,11 @@ pub fn capture(data: &[u8]) {
     assert!(rtt.packets() <= read.bytes / 16);
     assert!(read.is_compressed || read.bytes <= file_bytes, "beyond the file: {}", read.bytes);
     let in_pieces = analyse(Pieces(data));
-    assert_eq!((in_pieces.0.packets(), &in_pieces.2), (rtt.packets(), &fault));
+    assert_eq!(in_pieces.2.is_some(), fault.is_some());
+    // Where damage is found in compressed data depends on the pieces.
+    if !read.is_compressed || fault.is_none() {
+        assert_eq!((in_pieces.0.packets(), &in_pieces.2), (rtt.packets(), &fault));
+    }
     if let Some(offset) = fault {
         assert!(offset <= read.bytes, "beyond the content: {offset}");
     }

@@ -16,6 +16,9 @@ use super::fault::Fault;
 #[cfg(not(target_family = "wasm"))]
 const WINDOW_LOG_MAX: u32 = 27;
 
+/// Bytes to unpack at a time. A decoder that meets damage drops those that it has just unpacked.
+const CHUNK: usize = 1 << 12;
+
 /// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -156,12 +159,17 @@ impl<R: Read> Read for Unpacked<R> {
         if !self.started {
             self.start()?;
         }
+        let len = into.len().min(CHUNK);
         let (read, failed) = match &mut self.input {
             None => return Ok(0),
             Some(Input::Plain(whole)) => return whole.read(into),
-            Some(Input::Gzip(decoder)) => (decoder.read(into), decoder.get_ref().failed),
+            Some(Input::Gzip(decoder)) => {
+                (decoder.read(&mut into[..len]), decoder.get_ref().failed)
+            }
             #[cfg(not(target_family = "wasm"))]
-            Some(Input::Zstd(decoder)) => (decoder.read(into), decoder.get_ref().get_ref().failed),
+            Some(Input::Zstd(decoder)) => {
+                (decoder.read(&mut into[..len]), decoder.get_ref().get_ref().failed)
+            }
         };
         let damaged = |error: &io::Error| !failed && error.kind() != io::ErrorKind::Interrupted;
         if let (Err(error), Some(compression)) = (&read, self.compression)

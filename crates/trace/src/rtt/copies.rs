@@ -2,8 +2,8 @@
 //! mirror ports.
 //!
 //! A copy equals a segment captured before it in flow, numbers, flags, window, payload length,
-//! timestamps, SACK blocks and IPv4 identification. A retransmission may
-//! equal it as well, so the time between both must be one that no retransmission has:
+//! timestamps, SACK blocks and IPv4 identification. A retransmission may equal it as well, so
+//! the time between both must be one that no retransmission has:
 //! - Up to [`NUMBERED_NS`] if the sender numbers its packets: the identification is neither
 //!   zero nor that of the packet before. A retransmission then has the next number. (RFC 6864
 //!   section 4.1 permits any value in an unfragmented packet, so some senders have none.)

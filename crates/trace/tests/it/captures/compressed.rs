@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use sojourn_trace::capture::{Capture, Compression, ReadError};
 
-use super::made::analysis;
+use super::made::{analysis, pcap};
 
 const REAL: [&str; 2] = ["timestamps.pcapng", "no-timestamps.pcap"];
 
@@ -126,6 +126,24 @@ fn damage_is_told() {
     assert!(malformed(error).contains("gzip data of the file cannot be unpacked"));
     let inner = gzip(&gzip(b"twice"));
     assert!(malformed(read(&inner[..]).3).contains("unpack it twice"));
+}
+
+/// A decoder drops what it has unpacked in the call that meets the damage: less than its window of
+/// 32 KiB, and not a whole buffer of 256 KiB.
+#[test]
+fn damage_in_the_middle_loses_little() {
+    let packets: Vec<_> = (0..6_000).map(|k| (k, vec![0; 100])).collect();
+    let plain = pcap(false, true, 1, &packets);
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&plain).unwrap();
+    encoder.flush().unwrap();
+    let mut file = encoder.get_ref().clone();
+    // RFC 1951 section 3.2.3: the last block, of a type that does not exist.
+    file.push(0b111);
+    let (packets, _, offset, error, _) = read(&file[..]);
+    assert!(malformed(error).contains("gzip data"));
+    assert!(offset + (1 << 15) >= plain.len() as u64, "{offset} of {}", plain.len());
+    assert_eq!(packets, (offset - 24) / 116);
 }
 
 /// A window of 256 MiB would take as much memory.
