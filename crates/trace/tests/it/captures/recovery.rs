@@ -80,6 +80,7 @@ fn what_triggered_no_acknowledgement_gives_no_sample() {
     let after = |answers: &[(u64, Tcp)]| found(&[&sent[..], answers].concat(), Method::Sack);
     // The acknowledgement advances, so the segment before the block triggered it.
     assert_eq!(after(&[(33, down(100, &[(200, 300)]))]), []);
+    assert_eq!(after(&[(10, up(0)), (33, down(100, &[(200, 300)]))]), []);
     // A duplicate: below the acknowledgement, and within the second block (RFC 2883).
     assert_eq!(after(&[(30, down(100, &[])), (33, down(100, &[(0, 100), (200, 300)]))]), []);
     assert_eq!(after(&[(33, down(0, &[(100, 200), (100, 300)]))]), []);
