@@ -10,10 +10,10 @@ FORMAT = 1
 """Version of the output of `rtt --json`. It increases only if a reader of the previous version
 would misread the output; added keys do not increase it."""
 
-Method = Literal["auto", "timestamps", "acks"]
+Method = Literal["auto", "timestamps", "acks", "sack"]
 
 MAX_FLOWS = 1 << 18
-"""Maximum number of flows in memory: with a few samples each, they take some 400 MB."""
+"""Maximum number of flows in memory: with a few samples each, they take some 700 MB."""
 # More panels below one another cannot be compared.
 DRAWN = 8
 """Flows that the figure of a capture shows."""
@@ -27,11 +27,17 @@ class Endpoint(TypedDict):
 
 
 class _Direction(TypedDict):
-    """RTT samples from a segment of `from` at the capture point until the answer of `to` there."""
+    """RTT samples from a segment of `from` at the capture point until the answer of `to` there.
+
+    `payload_bytes` include retransmissions; `acked_bytes` have each acknowledged byte once, and
+    `goodput_bps` is their rate over the flow's duration.
+    """
 
     to: str
-    method: Literal["timestamps", "acks"] | None
+    method: Literal["timestamps", "acks", "sack"] | None
     samples: int
+    sack_samples: int
+    unsampled_share: float | None
     min_s: float | None
     mean_s: float | None
     p50_s: float | None
@@ -40,6 +46,8 @@ class _Direction(TypedDict):
     max_s: float | None
     packets: int
     payload_bytes: int
+    acked_bytes: int | None
+    goodput_bps: float | None
     resent_packets: int
     backward_pairs: int
 
@@ -49,6 +57,9 @@ _From = TypedDict("_From", {"from": str})
 
 class Direction(_Direction, _From, total=False):
     """One direction of a flow; figures are null without samples.
+
+    `sack_samples` of the `samples` are those of SACK blocks. `unsampled_share` is the share of the
+    time with unacknowledged data in which no segment was under way that gave a sample.
 
     `series` is present if points were requested. Each point has the seconds since the capture's
     first packet, the RTT in seconds, and the packet number of the answer.
@@ -69,7 +80,10 @@ class Flow(TypedDict):
 
 
 class Skipped(TypedDict):
-    """Counts of packets that were read but not analysed, by reason."""
+    """Counts of packets that were read but not analysed, by reason.
+
+    `copies` are packets captured before, at another interface or by another mirror port.
+    """
 
     link_type: int
     not_ip: int
@@ -79,21 +93,26 @@ class Skipped(TypedDict):
     malformed: int
     without_time: int
     beyond_max_flows: int
+    copies: int
 
 
 class Malformed(TypedDict):
-    """The byte offset at which a capture cannot be parsed, and the reason."""
+    """The byte offset at which a capture cannot be parsed, and the reason.
+
+    In a compressed file it is an offset in its content.
+    """
 
     offset: int
     message: str
 
 
 class Whole(TypedDict):
-    """Figures of the whole capture."""
+    """Figures of the whole capture; `read_bytes` are those of a compressed file's content."""
 
     format: int
     file: str
     capture: Literal["pcap", "pcapng"] | None
+    compression: Literal["gzip", "zstd"] | None
     read_bytes: int
     packets: int
     begin_s: float | None
@@ -117,10 +136,13 @@ def rtt(
 ) -> CaptureRtt:
     """Measure the round-trip times of every TCP flow in a pcap or pcapng file, in both directions.
 
+    The file may be compressed with gzip or zstd.
+
     `auto` matches packets by timestamps in directions whose timestamps give samples, and by
-    acknowledgements in all others. With `points`, each direction has a `series`: all samples if
-    they are at most that many, else the minimum and maximum of equally large groups. For a
-    malformed file, the result covers everything before the error, which is in `error`.
+    acknowledgements in all others; and by SACK blocks during loss recoveries. With `points`, each
+    direction has a `series`: all samples if they are at most that many, else the minimum and
+    maximum of equally large groups. For a malformed file, the result covers everything before the
+    error, which is in `error`.
     """
     whole, flows = as_json(file, method, max_flows, points=points)
     return with_flows(whole, flows)

@@ -11,7 +11,9 @@ from sojourn import captures, page_record, page_sweep
 from sojourn.errors import RunDirectoryError
 from sojourn.record import Record
 
-_CAPTURES = (".pcap", ".pcapng")
+_CAPTURES = tuple(
+    f"{kind}{compressed}" for kind in (".pcap", ".pcapng") for compressed in ("", ".gz", ".zst")
+)
 _MOST_ITEMS = 500
 # Flows of a capture in its table, those in its chart, and points of each direction.
 _LISTED_FLOWS, _DRAWN_FLOWS, _POINTS = 100, 12, 1_500
@@ -53,7 +55,7 @@ def _item(path: Path) -> Item | None:
         return Item("run", path)
     if (path / "sweep.json").is_file():
         return Item("sweep", path)
-    is_capture = path.suffix in _CAPTURES and path.is_file()
+    is_capture = path.name.endswith(_CAPTURES) and path.is_file()
     return Item("capture", path) if is_capture else None
 
 

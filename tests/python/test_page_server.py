@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     (runs / "broken").mkdir()
     (runs / "broken" / "summary.json").write_text("{}")
     capture = CAPTURES / "timestamps.pcapng"
-    (runs / "upload.pcapng").write_bytes(capture.read_bytes())
+    (runs / "upload.pcapng.gz").write_bytes(gzip.compress(capture.read_bytes()))
     with PageServer(page, [runs], results.read) as made:
         thread = threading.Thread(target=made.serve_forever, daemon=True)
         thread.start()
@@ -65,7 +65,7 @@ def test_the_page_and_its_runs_are_served(server: PageServer) -> None:
     status, content = get(server, f"/{server.token}/")
     assert (status, content) == (200, b'<html data-runs lang="en">')
     broken, small, capture = fetched(server, "items.json")["items"]
-    assert (capture["kind"], capture["name"]) == ("capture", "upload.pcapng")
+    assert (capture["kind"], capture["name"]) == ("capture", "upload.pcapng.gz")
     assert (broken["name"], broken["controls"]) == ("broken", [])
     assert (small["name"], small["controls"]) == ("small", ["cubic", "dctcp"])
     run = fetched(server, f"item-{small['key']}.json")

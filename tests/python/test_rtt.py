@@ -3,14 +3,17 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import made_captures as made
 import pytest
+import sojourn as api
 from sojourn import captures
 from support import ROOT, Sojourn, command, environment
 
@@ -19,17 +22,18 @@ NAMES = ("timestamps.pcapng", "no-timestamps.pcap", "ipv6.pcapng", "any-sll2.pca
 
 # The contract: new keys may be added, but none renamed or removed.
 WHOLE = {
-    *("format", "file", "capture", "read_bytes", "packets", "begin_s", "duration_s"),
+    *("format", "file", "capture", "compression", "read_bytes", "packets", "begin_s", "duration_s"),
     *("flow_count", "flows", "skipped", "error"),
 }
 FLOW = {"a", "b", "opened", "begin_s", "duration_s", "directions"}
 DIRECTION = {
     *("from", "to", "method", "samples", "min_s", "mean_s", "p50_s", "p95_s", "p99_s", "max_s"),
     *("packets", "payload_bytes", "resent_packets", "backward_pairs"),
+    *("sack_samples", "unsampled_share", "acked_bytes", "goodput_bps"),
 }
 SKIPPED = {
     *("link_type", "not_ip", "not_tcp", "fragments", "cut", "malformed", "without_time"),
-    "beyond_max_flows",
+    *("beyond_max_flows", "copies"),
 }
 
 
@@ -55,7 +59,7 @@ def test_json_has_its_contract(sojourn: Sojourn) -> None:
 def test_python_says_the_same(sojourn: Sojourn) -> None:
     file = CAPTURES / "no-timestamps.pcap"
     assert dict(captures.rtt(str(file))) == json.loads(sojourn("rtt", file, "--json").stdout)
-    with pytest.raises(ValueError, match="auto, timestamps, acks"):
+    with pytest.raises(ValueError, match="auto, timestamps, acks, sack"):
         captures.rtt(file, "both")  # type: ignore[arg-type]
 
 
@@ -88,7 +92,8 @@ def test_a_cut_capture_gives_what_stood_before(sojourn: Sojourn, tmp_path: Path)
     found = json.loads(done.stdout)
     assert done.returncode == 1
     assert found["packets"] == 66
-    assert found["flows"][0]["directions"][0]["samples"] == 3
+    up = found["flows"][0]["directions"][0]
+    assert (up["samples"], up["sack_samples"]) == (11, 8)
     assert found["error"]["offset"] == 8984
     assert "ends 16 bytes into a block of 148" in found["error"]["message"]
     assert "cut.pcapng: at byte 8,984: " in done.stderr
@@ -114,6 +119,84 @@ def test_what_is_no_capture_is_refused(
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def directions(found: captures.CaptureRtt) -> list[captures.Direction]:
+    return [one for flow in found["flows"] for one in flow["directions"]]
+
+
+def test_packets_captured_twice_count_once(sojourn: Sojourn, tmp_path: Path) -> None:
+    """Each packet again 20 us later and a hop on, as at the two interfaces of a router."""
+    once = made.transfer(20)
+    again = [packet._replace(at_s=packet.at_s + 20e-6, ttl=63) for packet in once]
+    for version in (made.Packet.v4, made.Packet.v6):
+        frames = [(packet.at_s, version(packet)) for packet in sorted([*once, *again])]
+        (tmp_path / "twice.pcap").write_bytes(made.pcap(101, frames))
+        found = captures.rtt(tmp_path / "twice.pcap")
+        assert found["skipped"]["copies"] == 40
+        up, _ = directions(found)
+        assert (up["samples"], up["packets"], up["resent_packets"]) == (20, 20, 0)
+        assert up["p50_s"] == pytest.approx(made.RTT_S)
+    shown = sojourn("rtt", "twice.pcap").stdout
+    assert "skipped: 40 captured before, at another place" in shown
+
+
+def test_retransmissions_are_no_copies(tmp_path: Path) -> None:
+    """Another identification, or a time that only a timer explains."""
+    once = made.transfer(20)
+    late = [packet._replace(at_s=packet.at_s + 2e-3) for packet in once if packet.up]
+    other = [packet._replace(at_s=packet.at_s + 1e-5, number=7_000) for packet in once if packet.up]
+    for again, version in ((other, made.Packet.v4), (late, made.Packet.v6)):
+        frames = [(packet.at_s, version(packet)) for packet in sorted([*once, *again])]
+        (tmp_path / "again.pcap").write_bytes(made.pcap(101, frames))
+        found = captures.rtt(tmp_path / "again.pcap", "acks")
+        assert found["skipped"]["copies"] == 0
+        assert [one["resent_packets"] for one in directions(found)] == [20, 0]
+
+
+@pytest.mark.parametrize("program", ["gzip", "zstd"])
+def test_compressed_captures_give_the_same(
+    sojourn: Sojourn, tmp_path: Path, program: Literal["gzip", "zstd"]
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is missing")
+    plain = CAPTURES / "timestamps.pcapng"
+    packed = subprocess.run([program, "-c", plain], capture_output=True, check=True).stdout
+    file = tmp_path / "packed"
+    file.write_bytes(packed)
+    same = {**captures.rtt(plain), "file": str(file), "compression": program}
+    assert captures.rtt(file) == same
+    # The second of two parts.
+    (tmp_path / "cut").write_bytes(packed + packed[:-9])
+    done = sojourn("rtt", "cut")
+    assert done.returncode == 1
+    place = r"cut: at byte [\d,]+ of its content: "
+    assert re.search(f"{place}the {program} data of the file cannot be unpacked", done.stderr)
+
+
+def test_figures_are_those_of_the_simulation(tmp_path: Path) -> None:
+    """In a simulated transfer with drops, goodput, retransmissions and percentiles are known.
+
+    Cumulative acknowledgements alone have no samples during the loss recoveries, some 3 % of the
+    time.
+    """
+    run = api.run("bufferbloat", control="cubic", pcapng=tmp_path)
+    known = run.flow("upload").summary
+    file = next(tmp_path.glob("*.sender.pcapng"))
+
+    def upload(method: captures.Method) -> captures.Direction:
+        return max(directions(captures.rtt(file, method)), key=lambda one: one["payload_bytes"])
+
+    found = upload("auto")
+    assert found["resent_packets"] == known["retransmitted_packets"] > 0
+    assert found["goodput_bps"] == pytest.approx(known["goodput_bps"], rel=0.02)
+    assert 0 < found["sack_samples"] < found["samples"]
+    assert found["p99_s"] == pytest.approx(known["rtt_p99_s"], rel=0.02)
+    without = upload("acks")["unsampled_share"]
+    assert found["unsampled_share"] is not None
+    assert without is not None
+    assert 0.01 < without < 0.1
+    assert found["unsampled_share"] < without / 2
 
 
 needs_tshark = pytest.mark.skipif(
@@ -152,6 +235,20 @@ def test_tshark_says_what_was_written_down(name: str) -> None:
     lines = (CAPTURES / name).with_suffix(".tshark").read_text("ascii").splitlines()
     written = {int(frame): float(rtt) for frame, rtt in (line.split("\t") for line in lines)}
     assert their_rtts(CAPTURES / name) == written
+
+
+@needs_tshark
+@pytest.mark.parametrize("name", made.LINKS)
+def test_tshark_agrees_on_links(name: str, tmp_path: Path) -> None:
+    """Five samples behind the headers of each link, with IPv4 and with IPv6."""
+    link, frame = made.LINKS[name]
+    file = tmp_path / "link.pcap"
+    for version in (made.Packet.v4, made.Packet.v6):
+        frames = [(packet.at_s, frame(version(packet))) for packet in made.transfer(5)]
+        file.write_bytes(made.pcap(link, frames))
+        ours = our_rtts(file)
+        assert len(ours) == 5
+        assert ours == pytest.approx(their_rtts(file), abs=1e-9)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_trace::capture::{Capture, Endpoint, Format, ReadError};
+use sojourn_trace::capture::{Capture, Compression, Endpoint, Format, ReadError};
 use sojourn_trace::rtt::{Flow, Method, Options, Pairs, Point, Rtt, Skipped};
 
 use crate::errors::{os_error, value_error};
@@ -71,6 +71,7 @@ fn read(
             Format::Pcap => "pcap",
             Format::Pcapng => "pcapng",
         }),
+        "compression": capture.compression().map(Compression::name),
         "read_bytes": capture.offset(),
         "packets": rtt.packets(),
         "begin_s": span.map(|(begin, _)| begin as f64 / 1e9),
@@ -89,7 +90,7 @@ fn read(
 /// A list of flows, converted one by one: as values, all flows together take ten times the memory
 /// of their text.
 fn flows(flows: &[Flow], begin: i64, method: Method, wanted: &Wanted) -> String {
-    let samples = |flow: &Flow| flow.halves.each_ref().map(|half| half.samples(method).1.count());
+    let samples = |flow: &Flow| flow.halves.each_ref().map(|half| half.count(method));
     let mut order: Vec<usize> = (0..flows.len()).collect();
     order.sort_by_cached_key(|at| Reverse(samples(&flows[*at]).iter().sum::<u64>()));
     let mut points = vec![None; flows.len()];
@@ -110,7 +111,8 @@ fn named(method: &str) -> PyResult<Method> {
         "auto" => Ok(Method::Auto),
         "timestamps" => Ok(Method::Timestamps),
         "acks" => Ok(Method::Acks),
-        _ => Err(value_error(format!("{method:?} is not auto, timestamps or acks"))),
+        "sack" => Ok(Method::Sack),
+        _ => Err(value_error(format!("{method:?} is not auto, timestamps, acks or sack"))),
     }
 }
 
@@ -140,12 +142,16 @@ fn direction(flow: &Flow, from: usize, begin: i64, method: Method, points: usize
     let pairs = match pairs {
         Pairs::Timestamps => "timestamps",
         Pairs::Acks => "acks",
+        Pairs::Sack => "sack",
     };
+    let by_sack = matches!(method, Method::Auto | Method::Sack).then(|| half.count(Method::Sack));
     let mut found = json!({
         "from": flow.ends[from].to_string(),
         "to": flow.ends[1 - from].to_string(),
         "method": (histogram.count() > 0).then_some(pairs),
         "samples": histogram.count(),
+        "sack_samples": by_sack.unwrap_or(0),
+        "unsampled_share": flow.unsampled_share(from, method),
         "min_s": at(0.0),
         "mean_s": histogram.mean().map(|rtt| rtt / 1e9),
         "p50_s": at(0.50),
@@ -154,6 +160,8 @@ fn direction(flow: &Flow, from: usize, begin: i64, method: Method, points: usize
         "max_s": at(1.0),
         "packets": half.packets,
         "payload_bytes": half.payload_bytes,
+        "acked_bytes": half.acked_bytes(),
+        "goodput_bps": flow.goodput_bps(from),
         "resent_packets": half.again,
         "backward_pairs": samples.backwards(),
     });
@@ -178,5 +186,6 @@ fn reasons(skipped: &Skipped) -> Value {
         "malformed": skipped.malformed,
         "without_time": skipped.without_time,
         "beyond_max_flows": skipped.beyond_max_flows,
+        "copies": skipped.copies,
     })
 }

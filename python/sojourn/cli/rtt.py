@@ -3,14 +3,14 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from sojourn import captures, inputs, terminal
-from sojourn.captures import CaptureRtt, Direction, Whole
+from sojourn.captures import CaptureRtt, Direction, Flow, Whole
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
@@ -26,13 +26,19 @@ _MOST_FLOWS = 50
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn rtt`."""
     add = parser.add_argument
-    add("file", metavar="FILE", type=file_name, help="a pcap or pcapng file; - for standard input")
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="a pcap or pcapng file, also of gzip or zstd; - for standard input",
+    )
     add(
         "--method",
-        choices=("auto", "timestamps", "acks"),
+        choices=("auto", "timestamps", "acks", "sack"),
         default="auto",
         help="pair segments and answers by the timestamps option, or by sequence numbers and "
-        "acknowledgements (default: timestamps in directions that have them, acks elsewhere)",
+        "cumulative or selective acknowledgements (default: timestamps in directions that have "
+        "them, acks elsewhere, and sack)",
     )
     add(
         "--max-flows",
@@ -88,7 +94,8 @@ def _ending(whole: Whole) -> int:
     if error is None:
         return 0
     sys.stdout.flush()
-    place = f"{whole['file']}: at byte {error['offset']:,}: {error['message']}"
+    content = " of its content" if whole["compression"] else ""
+    place = f"{whole['file']}: at byte {error['offset']:,}{content}: {error['message']}"
     verb = "was" if whole["packets"] == 1 else "were"
     before = f"{counted(whole['packets'], 'packet')} before it {verb} read"
     terminal.say(f"sojourn: {place}; {before}")
@@ -98,32 +105,35 @@ def _ending(whole: Whole) -> int:
 
 def _show(found: CaptureRtt) -> None:
     out = console()
-    flows = found["flows"]
     out.print(name(_summary(found), "bold"))
-    if flows:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for head in ("from", "to", "pairs"):
-            table.add_column(f"\n{head}", no_wrap=True)
-        for head in ("\npackets", "\nre-sent", "\nsamples", *(f"{x}\nms" for x in _FIGURES)):
-            table.add_column(head, justify="right", no_wrap=True)
-        for flow in flows:
-            for direction in flow["directions"]:
-                table.add_row(*_cells(direction))
-        out.print(table)
+    directions = [way for flow in found["flows"] for way in flow["directions"]]
+    if directions:
+        heads = ("\nsamples", *(f"{x}\nms" for x in _FIGURES), "without\n%")
+        out.print(_table("pairs", heads, map(_rtts, directions)))
+        heads = ("\npackets", "\nre-sent", "payload\nbytes", "goodput\nMbit/s", "duration\ns")
+        rows = (_traffic(way, flow) for flow in found["flows"] for way in flow["directions"])
+        out.print(_table(None, heads, rows))
     for note in _notes(found):
         out.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def _table(pairs: str | None, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for head in ("from", "to", *([pairs] if pairs else [])):
+        table.add_column(f"\n{head}", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 _FIGURES = ("min", "mean", "p50", "p95", "p99", "max")
 
 
-def _cells(direction: Direction) -> Iterator[str]:
-    yield from (direction["from"], direction["to"], direction["method"] or MISSING)
-    yield from (
-        f"{direction['packets']:,}",
-        f"{direction['resent_packets']:,}",
-        f"{direction['samples']:,}",
-    )
+def _rtts(direction: Direction) -> Iterator[str]:
+    yield from (direction["from"], direction["to"], _pairs(direction))
+    yield f"{direction['samples']:,}"
     for value in (
         direction["min_s"],
         direction["mean_s"],
@@ -133,6 +143,26 @@ def _cells(direction: Direction) -> Iterator[str]:
         direction["max_s"],
     ):
         yield MISSING if value is None else f"{1e3 * value:.3f}"
+    share = direction["unsampled_share"]
+    yield MISSING if share is None else f"{100 * share:.1f}"
+
+
+def _pairs(direction: Direction) -> str:
+    method = direction["method"] or MISSING
+    return f"{method}, sack" if 0 < direction["sack_samples"] < direction["samples"] else method
+
+
+def _traffic(direction: Direction, flow: Flow) -> Iterator[str]:
+    goodput = direction["goodput_bps"]
+    yield from (
+        direction["from"],
+        direction["to"],
+        f"{direction['packets']:,}",
+        f"{direction['resent_packets']:,}",
+        f"{direction['payload_bytes']:,}",
+        MISSING if goodput is None else f"{goodput / 1e6:.3f}",
+        f"{flow['duration_s']:.3f}",
+    )
 
 
 def _summary(found: CaptureRtt) -> str:
@@ -149,6 +179,7 @@ _REASONS = {
     "malformed": "with contradictory headers",
     "without_time": "without a time",
     "beyond_max_flows": "of flows beyond --max-flows",
+    "copies": "captured before, at another place",
 }
 
 
@@ -167,4 +198,8 @@ def _notes(found: CaptureRtt) -> Iterator[str]:
         yield (
             "each row: time at the capture point from a segment of the first end to the answer "
             "of the second; both rows together are the whole round trip"
+        )
+        yield (
+            "without: share of the time with unacknowledged data in which no timed segment was "
+            "under way"
         )

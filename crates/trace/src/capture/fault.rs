@@ -8,8 +8,8 @@ use super::MAX_PACKET;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {offset}: {fault}")]
 pub struct Malformed {
-    /// Offset of the invalid record or block, in bytes from the start of the file. All data
-    /// before it has been read.
+    /// Offset of the invalid record or block, in bytes from the start of the file, or of a
+    /// compressed file's content. All data before it has been read.
     pub offset: u64,
     /// The error.
     pub fault: Fault,
@@ -29,6 +29,14 @@ pub enum Fault {
     Magic {
         /// Its first bytes.
         bytes: [u8; 4],
+    },
+    /// The compressed data are damaged, or of a kind that is not unpacked.
+    #[error("the {compression} data of the file cannot be unpacked any further: {reason}")]
+    Compressed {
+        /// The program that compressed the file.
+        compression: &'static str,
+        /// The decoder's error, or a remedy.
+        reason: String,
     },
     /// The file ends within a header, record or block.
     #[error("the file ends {there} bytes into {what} of {needed}")]
@@ -139,8 +147,12 @@ fn hex(bytes: &[u8]) -> String {
 /// Advice on files of formats related to captures.
 fn hint(bytes: &[u8; 4]) -> &'static str {
     match bytes {
-        [0x1f, 0x8b, ..] => " (gzip: unpack it first)",
+        [0x1f, 0x8b, ..] => " (gzip, in a file of gzip or zstd: unpack it twice)",
         [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first)",
+        [0xfd, 0x37, 0x7a, 0x58] => " (xz: unpack it first)",
+        [0x42, 0x5a, 0x68, _] => " (bzip2: unpack it first)",
+        [0x04, 0x22, 0x4d, 0x18] => " (lz4: unpack it first)",
+        [0x50, 0x4b, 0x03, 0x04] => " (zip: unpack it first)",
         [0xa1, 0xb2, 0xcd, 0x34] | [0x34, 0xcd, 0xb2, 0xa1] => {
             " (Kuznetzov's variant of pcap: convert it with editcap)"
         }

@@ -14,6 +14,8 @@ pub(super) struct Internet {
     /// IPv4 addresses are in the low 32 bits.
     pub(super) addresses: [u128; 2],
     pub(super) v6: bool,
+    /// IPv4's identification.
+    pub(super) id: Option<u16>,
     /// Position of the segment in the packet.
     pub(super) segment_at: usize,
     /// Length of the segment on the link, with its header, in bytes.
@@ -60,6 +62,7 @@ fn v4(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     Ok(Internet {
         addresses: [address(12), address(16)],
         v6: false,
+        id: Some(be16(header, 4)),
         segment_at: at + header_len as usize,
         segment_len: total_len - header_len,
     })
@@ -77,7 +80,8 @@ fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     let extensions = (segment_at - at - 40) as u32;
     let segment_len = payload_len.checked_sub(extensions).ok_or(Skip::Malformed)?;
     let address = |at: usize| u128::from_be_bytes(std::array::from_fn(|k| header[at + k]));
-    Ok(Internet { addresses: [address(8), address(24)], v6: true, segment_at, segment_len })
+    let addresses = [address(8), address(24)];
+    Ok(Internet { addresses, v6: true, id: None, segment_at, segment_len })
 }
 
 /// Position of the TCP header behind the extension headers. Each has 8 bytes or more, so

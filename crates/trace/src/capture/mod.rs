@@ -1,7 +1,8 @@
 //! Captures: pcap and pcapng files, packet by packet, and the TCP headers in them.
 //!
 //! A [`Capture`] reads any source once, from beginning to end, with one buffer for files of any
-//! length. Errors carry their position: [`Malformed`] has the offset in bytes.
+//! length, and unpacks gzip and zstd meanwhile. Errors carry their position: [`Malformed`] has
+//! the offset in bytes.
 //!
 //! This crate parses both formats itself, in some 500 lines, because the errors of
 //! libraries are not precise enough. `pcap-parser` reports its parser's kind of error,
@@ -13,16 +14,20 @@ mod bytes;
 mod fault;
 mod internet;
 mod link;
+mod options;
 mod packet;
 mod pcap;
 mod pcapng;
 mod resolution;
 mod source;
+mod unpack;
 
 use std::io::Read;
 
 pub use fault::{Fault, Malformed, ReadError};
-pub use packet::{Endpoint, Segment, Skip, Stamps, segment};
+pub use options::{Sack, Stamps};
+pub use packet::{Endpoint, Segment, Skip, segment};
+pub use unpack::Compression;
 
 use bytes::Order;
 use pcap::Pcap;
@@ -82,7 +87,7 @@ enum Reader {
 /// let error = capture.next().unwrap_err();
 /// assert_eq!(error.to_string(), "at byte 0: the file ends 8 bytes into the pcap header of 24");
 /// ```
-pub struct Capture<R> {
+pub struct Capture<R: Read> {
     source: Source<R>,
     reader: Option<Reader>,
     /// Bytes of the source that the last packet used.
@@ -104,13 +109,17 @@ impl<R: Read> Capture<R> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone().into());
         }
-        let found = match self.find() {
+        let found = self.find().map_err(|error| match error {
+            ReadError::Io(error) => self.source.damaged(error),
+            malformed => malformed,
+        });
+        let found = match found {
             Ok(found) => found,
             Err(ReadError::Malformed(fault)) => {
                 self.fault = Some(fault.clone());
                 return Err(fault.into());
             }
-            Err(error) => return Err(error),
+            Err(ReadError::Io(error)) => return Err(error.into()),
         };
         Ok(found.map(|found| self.packet(&found)))
     }
@@ -143,7 +152,13 @@ impl<R: Read> Capture<R> {
         })
     }
 
-    /// Bytes of the file read or skipped so far.
+    /// The file's compression; `None` without one, and before the first call of
+    /// [`Capture::next`].
+    pub fn compression(&self) -> Option<Compression> {
+        self.source.compression()
+    }
+
+    /// Bytes of the file, or of a compressed file's content, read or skipped so far.
     pub fn offset(&self) -> u64 {
         self.source.offset() + self.used as u64
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::internet::{Internet, internet};
+use super::options::{self, Sack, Stamps};
 use super::{Packet, link};
 
 /// One end of a flow.
@@ -34,15 +35,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The timestamps option (RFC 7323 section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamps {
-    /// TSval: the sender's clock, in its own ticks.
-    pub value: u32,
-    /// TSecr: the echoed TSval; valid only if ACK is set.
-    pub echo: u32,
-}
-
 /// The fields of a TCP segment (RFC 9293 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -60,10 +52,18 @@ pub struct Segment {
     pub fin: bool,
     /// The RST flag.
     pub rst: bool,
+    /// All flags, from CWR to FIN.
+    pub flags: u8,
+    /// The window field, without its scale, if captured.
+    pub window: Option<u16>,
     /// Bytes of payload on the link, captured or not.
     pub payload: u32,
     /// The timestamps option, if present and captured.
     pub stamps: Option<Stamps>,
+    /// The SACK option; empty if absent or not captured.
+    pub sack: Sack,
+    /// IPv4's identification; IPv6 has none.
+    pub id: Option<u16>,
 }
 
 impl Segment {
@@ -84,7 +84,7 @@ impl Segment {
 pub enum Skip {
     /// The link type is unknown.
     LinkType,
-    /// The packet behind the link's header and its VLAN tags is neither IPv4 nor IPv6.
+    /// The packet behind the headers of the link is neither IPv4 nor IPv6.
     NotIp,
     /// The packet is IP, but not TCP.
     NotTcp,
@@ -133,7 +133,7 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         port: u16::from_be_bytes([bytes[2 * k], bytes[2 * k + 1]]),
         v6: ip.v6,
     };
-    let options = bytes.get(20..bytes.len().min(header_len as usize)).unwrap_or_default();
+    let (stamps, sack) = options::read(options_of(bytes, header_len as usize));
     Ok(Segment {
         from: end(0),
         to: end(1),
@@ -142,25 +142,17 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         syn: flag(0x02),
         fin: flag(0x01),
         rst: flag(0x04),
+        flags: bytes[13],
+        window: bytes.get(14..16).map(|field| u16::from_be_bytes([field[0], field[1]])),
         payload: ip.segment_len - header_len,
-        stamps: stamps(options),
+        stamps,
+        sack,
+        id: ip.id,
     })
 }
 
-/// The timestamps option among the options (RFC 9293 section 3.2). An option is kind,
-/// length, value; kinds 0 and 1 are a single byte. The search ends at an invalid length.
+/// The captured part of the options.
 #[inline]
-fn stamps(mut options: &[u8]) -> Option<Stamps> {
-    loop {
-        match *options {
-            [1, ref rest @ ..] => options = rest,
-            [8, 10, ref value @ ..] if value.len() >= 8 => {
-                return Some(Stamps { value: be32(value, 0), echo: be32(value, 4) });
-            }
-            [kind, len, ..] if kind != 0 && len >= 2 => {
-                options = options.get(usize::from(len)..)?;
-            }
-            _ => return None,
-        }
-    }
+fn options_of(bytes: &[u8], header_len: usize) -> &[u8] {
+    bytes.get(20..bytes.len().min(header_len)).unwrap_or_default()
 }

@@ -1,8 +1,9 @@
-//! A source with one buffer and the position in bytes.
+//! A source, unpacked, with one buffer and the position in bytes.
 
 use std::io::{self, Read};
 
 use super::fault::{Fault, Malformed, ReadError};
+use super::unpack::{Compression, Unpacked};
 
 /// Bytes read at a time. A size above the level-2 cache gives no speedup.
 const CHUNK: usize = 1 << 18;
@@ -11,8 +12,8 @@ const CHUNK: usize = 1 << 18;
 ///
 /// The buffer grows to the length passed to [`Source::peek`]. Callers must limit that
 /// length to a plausible one, and never take it from the file alone.
-pub(super) struct Source<R> {
-    from: R,
+pub(super) struct Source<R: Read> {
+    from: Unpacked<R>,
     buffer: Vec<u8>,
     /// The buffered bytes are `buffer[begin..end]`.
     begin: usize,
@@ -23,12 +24,27 @@ pub(super) struct Source<R> {
 
 impl<R: Read> Source<R> {
     pub(super) fn new(from: R) -> Source<R> {
+        let from = Unpacked::new(from);
         Source { from, buffer: Vec::new(), begin: 0, end: 0, offset: 0 }
     }
 
-    /// Position of the first buffered byte in the file.
+    /// Position of the first buffered byte in the unpacked file.
     pub(super) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// The file's compression, once it has been read.
+    pub(super) fn compression(&self) -> Option<Compression> {
+        self.from.compression()
+    }
+
+    /// An error of the compressed data, if that is the reason why reading failed.
+    #[cold]
+    pub(super) fn damaged(&mut self, error: io::Error) -> ReadError {
+        match self.from.damage() {
+            Some(fault) => self.fault(fault),
+            None => error.into(),
+        }
     }
 
     /// All bytes read but not consumed.

@@ -1,4 +1,5 @@
-//! Pairs by sequence numbers: a segment, and the first acknowledgement that covers its end.
+//! Pairs by sequence numbers: a segment, and the first acknowledgement that covers its end,
+//! cumulative or selective.
 //!
 //! - An acknowledgement that covers several segments answers the last of them, and gives
 //!   one sample.
@@ -8,6 +9,14 @@
 //! - Deviation (RFC 6298 section 3): a segment captured after later ones counts as
 //!   retransmitted: lost before the capture or reordered, it left the same gap.
 //! - An acknowledgement of data that was not captured gives no sample.
+//!
+//! During a loss recovery cumulative acknowledgements give almost no samples, and SACK blocks
+//! give one for nearly every segment that arrives:
+//! - The first block has the segment that triggered the acknowledgement, unless the segment
+//!   advanced the cumulative one (RFC 2018 section 4). So the newest segment that this block
+//!   newly covers gives a sample, if the cumulative acknowledgement stays the same.
+//! - Karn's rule: a retransmitted segment gives none.
+//! - A block that reports a duplicate (RFC 2883 section 4) gives none.
 
 use std::collections::VecDeque;
 
@@ -22,6 +31,8 @@ struct Sent {
     end: u32,
     /// Whether some of it was retransmitted or arrived late.
     again: bool,
+    /// Whether a SACK block covered its end.
+    sacked: bool,
     at_ns: i64,
 }
 
@@ -31,6 +42,8 @@ pub struct Waiting {
     segments: VecDeque<Sent>,
     /// SND.NXT: the sequence number after all data sent.
     next: Option<u32>,
+    /// The latest cumulative acknowledgement.
+    acked: Option<u32>,
 }
 
 impl Waiting {
@@ -47,7 +60,7 @@ impl Waiting {
         }
         if self.next.is_none_or(|next| before(next, end)) {
             self.next = Some(end);
-            self.wait(Sent { end, again, at_ns: now });
+            self.wait(Sent { end, again, sacked: false, at_ns: now });
         }
         again
     }
@@ -80,6 +93,9 @@ impl Waiting {
     #[inline]
     pub fn answered(&mut self, segment: &Segment) -> Option<i64> {
         let ack = segment.ack?;
+        if self.acked.is_none_or(|acked| before(acked, ack)) {
+            self.acked = Some(ack);
+        }
         let unseen = self.next.is_none_or(|next| before(next, ack));
         let mut covered = None;
         let mut again = unseen;
@@ -91,8 +107,57 @@ impl Waiting {
         covered.filter(|_| !again)
     }
 
+    /// Processes the SACK blocks of a segment of the other direction, before
+    /// [`Waiting::answered`]. Returns the capture time of the segment that triggered it, if that
+    /// gives a sample.
+    #[inline]
+    pub fn sacked(&mut self, segment: &Segment) -> Option<i64> {
+        let blocks = segment.sack.blocks();
+        let (first, others) = blocks.split_first()?;
+        let trigger = self.mark_sacked(*first);
+        for block in others {
+            self.mark_sacked(*block);
+        }
+        // RFC 2883 section 4.2: a duplicate within the block after it.
+        let is_duplicate = others.first().is_some_and(|block| contains(*block, *first));
+        let is_trigger = self.acked == segment.ack && !is_duplicate;
+        trigger.filter(|sent| is_trigger && !sent.again).map(|sent| sent.at_ns)
+    }
+
+    /// Marks the segments with their ends in a block. Returns the newest that was not marked.
+    fn mark_sacked(&mut self, (begin, end): (u32, u32)) -> Option<Sent> {
+        let sent_before = |edge: u32| move |sent: &Sent| !before(edge, sent.end);
+        if !before(begin, end) || self.next.is_none_or(|next| before(next, end)) {
+            return None;
+        }
+        let from = self.segments.partition_point(sent_before(begin));
+        let to = self.segments.partition_point(sent_before(end)).max(from);
+        // A block grows at its ends, so the walks stop at the first segment marked before.
+        let mut newest = None;
+        for sent in self.segments.range_mut(from..to).rev().take_while(|sent| !sent.sacked) {
+            sent.sacked = true;
+            newest = newest.or(Some(*sent));
+        }
+        let mut older = None;
+        for sent in self.segments.range_mut(from..to).take_while(|sent| !sent.sacked) {
+            sent.sacked = true;
+            older = Some(*sent);
+        }
+        newest.or(older)
+    }
+
+    /// Ends the wait of all segments.
+    pub(super) fn end(&mut self) {
+        self.segments.clear();
+    }
+
     /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.segments.shrink_to_fit();
     }
+}
+
+/// Whether `outer` contains `inner`, as ranges of sequence numbers.
+fn contains(outer: (u32, u32), inner: (u32, u32)) -> bool {
+    !before(inner.0, outer.0) && !before(outer.1, inner.1)
 }

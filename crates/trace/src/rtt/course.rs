@@ -29,7 +29,7 @@ impl Stretch {
 /// The minimum and maximum sample of each interval, with equally many samples per interval.
 /// If there are too many intervals, adjacent ones merge in pairs, so that no peak is lost
 /// however long the flow lasts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Course {
     stretches: Vec<Stretch>,
     /// Samples per interval: a power of 2.
@@ -43,6 +43,20 @@ impl Course {
     /// Keeps up to `points` points; a limit below 4 keeps no points.
     pub(super) fn new(points: usize) -> Course {
         Course { stretches: Vec::new(), each: 1, last: 0, most: points / 4 * 2 }
+    }
+
+    /// No points, with as many at most.
+    pub(super) fn empty(&self) -> Course {
+        Course { stretches: Vec::new(), each: 1, last: 0, most: self.most }
+    }
+
+    /// The samples of both.
+    pub(super) fn merged(&self, other: &Course) -> Course {
+        let mut points = [self.points(), other.points()].concat();
+        points.sort_by_key(|point| point.packet);
+        let mut merged = self.empty();
+        points.into_iter().for_each(|point| merged.record(point));
+        merged
     }
 
     pub(super) fn record(&mut self, point: Point) {

@@ -1,7 +1,7 @@
 //! One TCP flow.
 
-use super::samples::Samples;
-use super::{Method, Options, Pairs, acks, stamps};
+use super::half::Half;
+use super::{Method, Options};
 use crate::capture::{Endpoint, Segment};
 
 /// A TCP connection in the capture.
@@ -18,21 +18,8 @@ pub struct Flow {
     pub span_ns: (i64, i64),
     /// The sequence number of the opening SYN.
     initial_seq: Option<u32>,
-}
-
-/// One direction of a flow.
-#[derive(Debug)]
-pub struct Half {
-    /// Packets that this end sent.
-    pub packets: u64,
-    /// Payload bytes in these packets, including retransmissions.
-    pub payload_bytes: u64,
-    /// Segments that began before SND.NXT: retransmitted, or reordered on the way to the
-    /// capture.
-    pub again: u64,
-    by_stamps: (stamps::Waiting, Samples),
-    by_acks: (acks::Waiting, Samples),
-    over: bool,
+    /// Whether its last packet was a RST.
+    reset: bool,
 }
 
 impl Flow {
@@ -51,6 +38,7 @@ impl Flow {
             halves: [Half::new(options), Half::new(options)],
             span_ns: (now, now),
             initial_seq: opened.then_some(segment.seq),
+            reset: false,
         }
     }
 
@@ -64,70 +52,36 @@ impl Flow {
     #[inline]
     pub(super) fn packet(&mut self, sender: usize, now: i64, packet: u64, segment: &Segment) {
         self.span_ns.1 = self.span_ns.1.max(now);
+        // RFC 9293 section 3.10.7: a reset closes the connection, so a SYN behind it is no
+        // retransmission, even with the same sequence number.
+        if self.reset && segment.syn && segment.ack.is_none() {
+            self.halves.iter_mut().for_each(Half::open_again);
+        }
+        self.reset = segment.rst;
         self.halves[1 - sender].answered(now, packet, segment);
         self.halves[sender].sent(now, segment);
+        if segment.rst {
+            self.halves.iter_mut().for_each(|half| half.end(now));
+        }
         if segment.rst || self.halves.iter().all(|half| half.over) {
             self.halves.iter_mut().for_each(Half::shrink);
         }
     }
-}
 
-impl Half {
-    fn new(options: &Options) -> Half {
-        let samples = || Samples::new(options.points);
-        Half {
-            packets: 0,
-            payload_bytes: 0,
-            again: 0,
-            by_stamps: (stamps::Waiting::default(), samples()),
-            by_acks: (acks::Waiting::default(), samples()),
-            over: false,
-        }
+    /// Goodput of the end `from` in bit/s: payload that the other end acknowledged, each byte
+    /// once, over the duration of the flow. `None` without acknowledgements or duration.
+    pub fn goodput_bps(&self, from: usize) -> Option<f64> {
+        let bytes = self.halves[from].acked_bytes()?;
+        let ns = i128::from(self.span_ns.1) - i128::from(self.span_ns.0);
+        (ns > 0).then(|| 8e9 * bytes as f64 / ns as f64)
     }
 
-    /// Records that this end sent `segment`.
-    #[inline]
-    fn sent(&mut self, now: i64, segment: &Segment) {
-        self.packets += 1;
-        self.payload_bytes += u64::from(segment.payload);
-        self.over |= segment.fin;
-        // A reset is not acknowledged (RFC 9293 section 3.5.3).
-        if !segment.rst {
-            self.by_stamps.0.sent(now, segment);
-            self.again += u64::from(self.by_acks.0.sent(now, segment));
-        }
-    }
-
-    /// Processes `segment` from the other end, which may answer a segment of this one.
-    #[inline]
-    fn answered(&mut self, now: i64, packet: u64, segment: &Segment) {
-        if segment.rst {
-            return;
-        }
-        if let Some(sent) = self.by_stamps.0.answered(segment) {
-            self.by_stamps.1.record(sent, now, packet);
-        }
-        if let Some(sent) = self.by_acks.0.answered(segment) {
-            self.by_acks.1.record(sent, now, packet);
-        }
-    }
-
-    fn shrink(&mut self) {
-        self.by_stamps.0.shrink();
-        self.by_acks.0.shrink();
-    }
-
-    /// The samples of one method, and the kind of pairs behind them. [`Method::Auto`] takes
-    /// timestamps if they gave a sample.
-    pub fn samples(&self, method: Method) -> (Pairs, &Samples) {
-        let stamps = match method {
-            Method::Auto => self.by_stamps.1.count() > 0,
-            Method::Timestamps => true,
-            Method::Acks => false,
-        };
-        match stamps {
-            true => (Pairs::Timestamps, &self.by_stamps.1),
-            false => (Pairs::Acks, &self.by_acks.1),
-        }
+    /// Of the time in which the end `from` had unacknowledged data, the share without a sample:
+    /// no segment was under way whose answer gave one. `None` without such time.
+    pub fn unsampled_share(&self, from: usize, method: Method) -> Option<f64> {
+        let half = &self.halves[from];
+        let busy = half.busy_ns(self.span_ns.1);
+        let sampled = half.sampled_ns(method).min(busy);
+        (busy > 0).then(|| (busy - sampled) as f64 / busy as f64)
     }
 }

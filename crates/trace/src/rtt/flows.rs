@@ -22,15 +22,15 @@ impl Flows {
         &self.flows
     }
 
-    /// The flow of `segment` and the index of the sending end; `None` beyond the maximum
-    /// number of flows.
+    /// The index and the flow of `segment`, and the index of the sending end; `None` beyond the
+    /// maximum number of flows.
     #[inline]
     pub(super) fn of(
         &mut self,
         segment: &Segment,
         now: i64,
         options: &Options,
-    ) -> Option<(&mut Flow, usize)> {
+    ) -> Option<(usize, &mut Flow, usize)> {
         let ends = [segment.from, segment.to];
         let flows = &self.flows;
         let found = self.latest.find(hash(ends), |at| joins(&flows[*at as usize], ends)).copied();
@@ -40,7 +40,7 @@ impl Flows {
         };
         let flow = &mut self.flows[at];
         let sender = usize::from(flow.ends[0] != segment.from);
-        Some((flow, sender))
+        Some((at, flow, sender))
     }
 
     #[cold]

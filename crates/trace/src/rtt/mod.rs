@@ -5,18 +5,25 @@
 //! the other end and back, plus the other end's response time. The two directions together
 //! make the whole round trip.
 //!
-//! There are two ways to pair segment and answer:
+//! There are three ways to pair segment and answer:
 //! - [`stamps`]: the timestamps option, after Kathleen Nichols' `pping`.
 //! - [`acks`]: sequence numbers and their acknowledgements, with Karn's rule.
+//! - [`acks`], too: sequence numbers and SACK blocks, while a lost segment is missing.
+//!
+//! Of a packet captured more than once, the first capture counts ([`copies`]).
 //!
 //! Processing is packet by packet, with bounded state per flow: the unanswered segments (at
 //! most [`WAITING`] of each kind, in each direction), and a histogram.
 //! [`Options::max_flows`] bounds the number of flows.
 
 mod acks;
+mod copies;
 mod course;
+mod coverage;
+mod delivery;
 mod flow;
 mod flows;
+mod half;
 mod samples;
 mod serial;
 mod stamps;
@@ -25,35 +32,42 @@ use std::io::Read;
 
 pub use acks::Waiting as AckPairs;
 pub use course::Point;
-pub use flow::{Flow, Half};
+pub use flow::Flow;
+pub use half::Half;
 pub use samples::Samples;
 
 use crate::capture::{Capture, Packet, ReadError, Skip, segment};
+use copies::Copies;
 use flows::Flows;
 
 /// Maximum number of unanswered segments per direction: those of 20 ms at 10 Gbit/s in
 /// packets of 1500 bytes. Segments beyond it give no samples.
 pub const WAITING: usize = 1 << 14;
 
-/// The pairing of segments and answers. Every flow tracks both kinds.
+/// The pairing of segments and answers. Every flow tracks all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
     /// Pairs by the timestamps option.
     Timestamps,
-    /// Pairs by sequence numbers and acknowledgements.
+    /// Pairs by sequence numbers and cumulative acknowledgements.
     Acks,
+    /// Pairs by sequence numbers and selective acknowledgements.
+    Sack,
 }
 
 /// The kind of pairs to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Timestamps in directions with samples from them, acknowledgements in all others.
+    /// Timestamps in directions with samples from them, acknowledgements in all others; and
+    /// SACK blocks.
     #[default]
     Auto,
     /// Timestamps only.
     Timestamps,
-    /// Acknowledgements only.
+    /// Cumulative acknowledgements only.
     Acks,
+    /// SACK blocks only.
+    Sack,
 }
 
 /// Limits on memory.
@@ -90,6 +104,8 @@ pub struct Skipped {
     pub without_time: u64,
     /// In flows beyond [`Options::max_flows`].
     pub beyond_max_flows: u64,
+    /// Captured more than once; the first capture of each packet was analysed.
+    pub copies: u64,
 }
 
 impl Skipped {
@@ -110,6 +126,7 @@ impl Skipped {
 pub struct Rtt {
     options: Options,
     flows: Flows,
+    copies: Copies,
     packets: u64,
     skipped: Skipped,
     /// Times of the first and the latest packet, in ns since 1970.
@@ -119,8 +136,8 @@ pub struct Rtt {
 impl Rtt {
     /// Creates the analysis, without packets yet.
     pub fn new(options: Options) -> Rtt {
-        let flows = Flows::new();
-        Rtt { options, flows, packets: 0, skipped: Skipped::default(), span: None }
+        let (flows, copies) = (Flows::new(), Copies::new());
+        Rtt { options, flows, copies, packets: 0, skipped: Skipped::default(), span: None }
     }
 
     /// Processes up to `most` packets of `capture`. Returns their number, which is below
@@ -149,10 +166,16 @@ impl Rtt {
             Ok(segment) => segment,
             Err(skip) => return self.skipped.count(skip),
         };
-        match self.flows.of(&segment, now, &self.options) {
-            Some((flow, sender)) => flow.packet(sender, now, self.packets, &segment),
-            None => self.skipped.beyond_max_flows += 1,
+        let Some((at, flow, sender)) = self.flows.of(&segment, now, &self.options) else {
+            self.skipped.beyond_max_flows += 1;
+            return;
+        };
+        let way = (2 * at + sender) as u64;
+        if self.copies.is_copy(way, now, &segment, &flow.halves[sender].sending) {
+            self.skipped.copies += 1;
+            return;
         }
+        flow.packet(sender, now, self.packets, &segment);
     }
 
     /// Packets processed.

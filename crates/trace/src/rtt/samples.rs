@@ -1,6 +1,7 @@
 //! The samples of one direction.
 
 use super::course::{Course, Point};
+use super::coverage::Coverage;
 use crate::Histogram;
 
 /// Maximum number of samples stored individually. A histogram takes some kB, and most flows
@@ -8,15 +9,16 @@ use crate::Histogram;
 const FEW: usize = 64;
 
 /// The round-trip times of one direction, in ns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Samples {
     counted: Counted,
     course: Course,
+    pub(super) coverage: Coverage,
     /// Answers with a time before that of their segment.
     backwards: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Counted {
     Few(Vec<u64>),
     Many(Box<Histogram>),
@@ -25,7 +27,22 @@ enum Counted {
 impl Samples {
     /// Starts without samples, with at most `points` points over time.
     pub(super) fn new(points: usize) -> Samples {
-        Samples { counted: Counted::Few(Vec::new()), course: Course::new(points), backwards: 0 }
+        Samples {
+            counted: Counted::Few(Vec::new()),
+            course: Course::new(points),
+            coverage: Coverage::default(),
+            backwards: 0,
+        }
+    }
+
+    /// No samples, with as many points at most.
+    pub(super) fn empty(&self) -> Samples {
+        Samples {
+            counted: Counted::Few(Vec::new()),
+            course: self.course.empty(),
+            coverage: Coverage::default(),
+            backwards: 0,
+        }
     }
 
     /// Records a segment sent at `sent` and answered by packet number `packet` at `now`,
@@ -36,6 +53,7 @@ impl Samples {
             return;
         };
         self.course.record(Point { at_ns: now, rtt_ns, packet });
+        self.coverage.record(sent, now);
         match &mut self.counted {
             Counted::Few(few) if few.len() < FEW => few.push(rtt_ns),
             Counted::Few(few) => {
@@ -44,6 +62,18 @@ impl Samples {
                 self.counted = Counted::Many(Box::new(histogram));
             }
             Counted::Many(histogram) => histogram.record(rtt_ns),
+        }
+    }
+
+    /// The samples of both; `coverage` is theirs together.
+    pub(super) fn merged(&self, other: &Samples, coverage: Coverage) -> Samples {
+        let mut histogram = self.histogram();
+        histogram.merge(&other.histogram());
+        Samples {
+            counted: Counted::Many(Box::new(histogram)),
+            course: self.course.merged(&other.course),
+            coverage,
+            backwards: self.backwards + other.backwards,
         }
     }
 

@@ -68,6 +68,11 @@ impl Waiting {
         None
     }
 
+    /// Ends the wait of all segments.
+    pub(super) fn end(&mut self) {
+        self.stamps.clear();
+    }
+
     /// Frees unused memory.
     pub(super) fn shrink(&mut self) {
         self.stamps.shrink_to_fit();

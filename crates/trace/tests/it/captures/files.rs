@@ -114,7 +114,11 @@ fn what_is_no_capture_is_told() {
     assert_eq!(error(b"ab"), "at byte 0: the file is too short for a capture");
     let text = "at byte 0: the file is no pcap or pcapng capture: it begins with ";
     assert_eq!(error(b"{\"qlog\": 1}"), format!("{text}7b22716c"));
-    assert_eq!(error(b"\x1f\x8b\x08\0\0"), format!("{text}1f8b0800 (gzip: unpack it first)"));
+    assert_eq!(error(b"\xfd7zXZ\0"), format!("{text}fd377a58 (xz: unpack it first)"));
+    for (begin, program) in [("BZh9", "bzip2"), ("\x04\"M\x18", "lz4"), ("PK\x03\x04", "zip")] {
+        let bytes: Vec<u8> = begin.chars().map(|byte| byte as u8).collect();
+        assert!(error(&bytes).ends_with(&format!("({program}: unpack it first)")), "{program}");
+    }
     assert!(error(&[0x34, 0xcd, 0xb2, 0xa1, 0, 0]).contains("editcap"));
     let mut version = pcap(false, true, 1, &[]);
     version[4] = 1;

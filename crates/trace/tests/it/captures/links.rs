@@ -57,6 +57,119 @@ fn vlan_tags_may_be_stacked() {
     assert_eq!(read(1, &[&[2; 12][..], &[0x08, 0x06], &[0; 46]].concat()), Err(Skip::NotIp));
 }
 
+/// The Ethernet frame with this EtherType, or length, instead of IP's.
+fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
+    [&[2; 12][..], &kind.to_be_bytes(), payload].concat()
+}
+
+/// The packet behind `headers`; for IPv6 the last of them ends in `v6` instead of `v4`.
+fn behind(headers: &[u8], v4: &[u8], v6: &[u8]) -> [Vec<u8>; 2] {
+    let ip = [(v4, sent().v4()), (v6, sent().v6(TCP, &[]))];
+    ip.map(|(kind, ip)| [headers, kind, &ip].concat())
+}
+
+/// RFC 2516 section 4, with the protocol as two bytes or, compressed (RFC 1661 section 6.5), one.
+fn pppoe() -> Vec<Vec<u8>> {
+    let header = [0x11, 0, 0x12, 0x34, 3, 0xe8];
+    let whole = behind(&header, &[0, 0x21], &[0, 0x57]);
+    whole.into_iter().chain(behind(&header, &[0x21], &[0x57])).collect()
+}
+
+/// Stacks of one to three labels (RFC 3032 section 2.1).
+fn mpls() -> Vec<Vec<u8>> {
+    let stacks = [&[][..], &[[0, 1, 0x20, 64]], &[[0xff; 4].map(|byte| byte & 0xfe); 2]];
+    let bottom = [0, 1, 0x21, 64];
+    stacks.iter().flat_map(|stack| behind(stack.as_flattened(), &bottom, &bottom)).collect()
+}
+
+/// IEEE 802.2 with SNAP (RFC 1042), and IP's own access point.
+fn llc() -> Vec<Vec<u8>> {
+    let snap = |oui: [u8; 3]| [&[0xaa, 0xaa, 3][..], &oui].concat();
+    let with_snap = [[0, 0, 0], [0, 0, 0xf8]].map(|oui| behind(&snap(oui), &[8, 0], &[0x86, 0xdd]));
+    with_snap.into_iter().flatten().chain(behind(&[6, 6, 3], &[], &[])).collect()
+}
+
+/// Headers between Ethernet and IP, also behind VLAN tags and in cooked captures.
+#[test]
+fn headers_between_ethernet_and_ip_are_passed_over() {
+    let kinds = [(0x8864, pppoe()), (0x8847, mpls()), (0x8848, mpls()), (1000, llc())];
+    for (kind, payloads) in kinds {
+        for payload in payloads {
+            let bytes = u16::to_be_bytes(kind);
+            assert_is_sent(1, &frame(kind, &payload));
+            assert_is_sent(1, &frame(0x8100, &[&[0, 7][..], &bytes, &payload].concat()));
+            let twice = [&[0, 7, 0x81, 0, 0, 8][..], &bytes, &payload].concat();
+            assert_is_sent(1, &frame(0x88a8, &twice));
+            // Linux has 4 instead of a length.
+            let cooked = if kind == 1000 { [0, 4] } else { bytes };
+            assert_is_sent(113, &[&[0; 14], &cooked[..], &payload].concat());
+            assert_is_sent(276, &[&cooked[..], &[0; 18], &payload].concat());
+        }
+    }
+    // A label stack in PPP in PPPoE.
+    let label = [&[0x11, 0, 0, 1, 0, 0, 2, 0x81, 0, 1, 0x21, 64][..], &sent().v4()].concat();
+    assert_is_sent(1, &frame(0x8864, &label));
+}
+
+#[test]
+fn links_of_ppp_lead_to_the_segment() {
+    for (v4, v6) in [(&[0, 0x21][..], &[0, 0x57][..]), (&[0x21], &[0x57])] {
+        for ppp in behind(&[], v4, v6).into_iter().chain(behind(&[0xff, 3], v4, v6)) {
+            [9, 50].iter().for_each(|link| assert_is_sent(*link, &ppp));
+            assert_is_sent(204, &[&[1][..], &ppp].concat());
+        }
+        behind(&[0, 3], v4, v6).iter().for_each(|ppp| assert_is_sent(166, ppp));
+        behind(&[1], v4, v6).iter().for_each(|ppp| assert_is_sent(166, ppp));
+    }
+    pppoe().iter().for_each(|session| assert_is_sent(51, session));
+    for cisco in behind(&[0x0f, 0], &[8, 0], &[0x86, 0xdd]) {
+        [50, 104].iter().for_each(|link| assert_is_sent(*link, &cisco));
+    }
+}
+
+/// RFC 2684 over AAL5: routed packets, bridged Ethernet, and PPP (RFC 2364).
+#[test]
+fn atm_of_a_dsl_line_leads_to_the_segment() {
+    llc().iter().for_each(|packet| assert_is_sent(100, packet));
+    behind(&[0xfe, 0xfe, 3], &[0xcc], &[0x8e]).iter().for_each(|ip| assert_is_sent(100, ip));
+    let ppp = behind(&[0xfe, 0xfe, 3, 0xcf], &[0, 0x21], &[0, 0x57]);
+    ppp.iter().for_each(|packet| assert_is_sent(100, packet));
+    for check in [1, 7] {
+        let bridged = [&[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, check, 0, 0][..]];
+        pppoe().iter().for_each(|session| {
+            assert_is_sent(100, &[&bridged.concat()[..], &frame(0x8864, session)].concat());
+        });
+    }
+}
+
+#[test]
+fn what_is_no_ip_behind_them_is_told_apart() {
+    let not_ip = |link: u16, data: &[u8]| assert_eq!(read(link, data), Err(Skip::NotIp));
+    not_ip(1, &frame(0x8863, &[0x11, 9, 0, 0, 0, 4, 1, 1, 0, 0])); // discovery of PPPoE
+    not_ip(1, &frame(0x8864, &[0x11, 0xa7, 0, 1, 0, 0, 0, 0x21, 0x45])); // its end
+    not_ip(1, &frame(0x8864, &[0x11, 0, 0, 1, 0, 10, 0xc0, 0x21, 1, 1, 0, 8])); // LCP
+    not_ip(1, &frame(0x8847, &[0, 1, 0x21, 64, 0, 0, 0, 0, 2])); // a pseudowire's control word
+    not_ip(1, &frame(38, &[0x42, 0x42, 3, 0, 0, 0])); // spanning tree
+    not_ip(1, &frame(40, &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2])); // Cisco's discovery
+    not_ip(113, &[&[0; 14], &[0, 1][..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat());
+    not_ip(9, &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 8]);
+}
+
+/// For every snap length, a packet with all of these headers is cut off, not of another kind.
+#[test]
+fn every_snap_length_of_headers_is_taken() {
+    let label = [0x11, 0, 0, 1, 0, 0, 0xff, 3, 2, 0x81, 0, 1, 0x20, 64, 0, 1, 0x21, 64];
+    let inner = frame(0x8100, &[&[0, 7, 0x88, 0x64][..], &label, &sent().v4()].concat());
+    let whole = [&[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 7, 0, 0][..], &inner].concat();
+    assert_is_sent(100, &whole);
+    for len in 0..whole.len() {
+        match cut(100, &whole, len) {
+            Err(skip) => assert_eq!(skip, Skip::Cut, "{len}"),
+            Ok(found) => assert_eq!((found.payload, found.seq), (900, 7), "{len}"),
+        }
+    }
+}
+
 #[test]
 fn addresses_are_told_as_usual() {
     let ends = |data: &[u8]| read(101, data).map(|found| [found.from, found.to]).unwrap();

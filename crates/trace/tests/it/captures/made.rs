@@ -15,6 +15,10 @@ pub(crate) struct Tcp {
     pub(crate) payload: usize,
     /// TSval and TSecr.
     pub(crate) stamps: Option<(u32, u32)>,
+    /// Blocks of the SACK option: as many as fit beside timestamps.
+    pub(crate) sack: [Option<(u32, u32)>; 3],
+    /// IPv4's identification.
+    pub(crate) id: u16,
 }
 
 pub(crate) const FIN: u8 = 1;
@@ -24,7 +28,7 @@ pub(crate) const ACK: u8 = 16;
 
 impl Tcp {
     pub(crate) fn new(up: bool, seq: u32, ack: u32, payload: usize) -> Tcp {
-        Tcp { up, port: 1000, seq, ack, flags: ACK, payload, stamps: None }
+        Tcp { up, port: 1000, seq, ack, flags: ACK, payload, stamps: None, sack: [None; 3], id: 0 }
     }
 
     pub(crate) fn flags(self, flags: u8) -> Tcp {
@@ -35,12 +39,26 @@ impl Tcp {
         Tcp { stamps: Some((value, echo)), ..self }
     }
 
+    pub(crate) fn sack(self, blocks: &[(u32, u32)]) -> Tcp {
+        Tcp { sack: std::array::from_fn(|at| blocks.get(at).copied()), ..self }
+    }
+
+    pub(crate) fn id(self, id: u16) -> Tcp {
+        Tcp { id, ..self }
+    }
+
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut options = Vec::new();
         if let Some((value, echo)) = self.stamps {
             options.extend([1, 1, 8, 10]);
             options.extend(value.to_be_bytes());
             options.extend(echo.to_be_bytes());
+        }
+        let edges: Vec<u32> =
+            self.sack.iter().flatten().flat_map(|(begin, end)| [*begin, *end]).collect();
+        if !edges.is_empty() {
+            options.extend([1, 1, 5, 2 + 4 * edges.len() as u8]);
+            edges.iter().for_each(|edge| options.extend(edge.to_be_bytes()));
         }
         let ports = if self.up { [self.port, 80] } else { [80, self.port] };
         let mut bytes = Vec::new();
@@ -65,7 +83,7 @@ impl Tcp {
         let [from, to] = if self.up { [1, 2] } else { [2, 1] };
         let mut bytes = vec![0x45 + (options.len() / 4) as u8, 0];
         bytes.extend(len.to_be_bytes());
-        bytes.extend([0, 0]);
+        bytes.extend(self.id.to_be_bytes());
         bytes.extend(fragment.to_be_bytes());
         bytes.extend([64, 6, 0, 0, 192, 0, 2, from, 192, 0, 2, to]);
         bytes.extend(options);

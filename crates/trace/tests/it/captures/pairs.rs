@@ -192,6 +192,38 @@ fn the_same_ends_again_are_another_flow() {
     assert_eq!(samples(&rtt.flows()[1].halves[0], Method::Acks), []);
 }
 
+/// A reset ends the wait of every segment. The late SYN-ACK of a refused connection, and an
+/// acknowledgement after the end, would give samples of 900 ms.
+#[test]
+fn what_waits_at_a_reset_gives_no_sample() {
+    let syn = |seq: u32| up(seq, 0).flags(SYN).stamps(10, 0);
+    let answer = |stamp: u32| Tcp { seq: 70, ..down(1) }.flags(SYN | ACK).stamps(7, stamp);
+    let refused = [(0, syn(0)), (30, down(1).flags(RST | ACK)), (900, answer(10))];
+    let given_up = [(0, syn(0)), (30, up(1, 0).flags(RST)), (900, answer(10))];
+    let ended =
+        [(0, up(0, 100).stamps(10, 1)), (30, down(0).flags(RST)), (900, down(100).stamps(900, 10))];
+    for segments in [&refused, &given_up, &ended] {
+        for method in [Method::Acks, Method::Timestamps] {
+            assert_eq!(of(segments, 0, method), []);
+        }
+    }
+}
+
+/// Some systems try a refused connection again with the same sequence number: a new handshake,
+/// and no retransmission.
+#[test]
+fn a_handshake_after_a_reset_has_its_own_sample() {
+    let segments = [
+        (0, up(0, 0).flags(SYN)),
+        (30, down(1).flags(RST | ACK)),
+        (500, up(0, 0).flags(SYN)),
+        (540, Tcp { seq: 70, ..down(1) }.flags(SYN | ACK)),
+    ];
+    assert_eq!(of(&segments, 0, Method::Acks), [(4, 40)]);
+    let (rtt, _) = analysis(&capture_of(&segments));
+    assert_eq!(rtt.flows()[0].halves[0].again, 0);
+}
+
 #[test]
 fn time_that_goes_backwards_is_told() {
     let (rtt, _) = analysis(&capture_of(&[(50, up(0, 100)), (20, down(100))]));
