@@ -20,8 +20,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 
 # The page's inputs; the crates are those of the simulator.
 PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \
-	crates/queue crates/source crates/transport crates/theory crates/scenario crates/trace crates/sim \
-	crates/wasm -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
+	crates/queue crates/source crates/transport crates/theory crates/scenario crates/trace crates/record \
+	crates/sim crates/wasm -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
 	$(shell find scenarios web -name node_modules -prune -o -type f -print)
 
 PYTEST := $(TEST_BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal

@@ -78,7 +78,7 @@ def spikes(run: sojourn.Run, control: str, delay_ms: float) -> Spikes:
         delay_ms=delay_ms,
         spikes_ms=sampled,
         true_spikes_ms=[1e3 * (spike["spike_s"] or 0.0) for spike in found],
-        bounds_ms=[1e3 * (spike["bound_s"] or 0.0) for spike in found],
+        bounds_ms=[(spike["from_bps"] / spike["to_bps"] - 1) * delay_ms for spike in found],
         corrected_ms=[_last_second(spike, delay_ms) for spike in found],
         last_round_ms=_last_rounds(run, delay_ms),
     )

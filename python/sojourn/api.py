@@ -17,7 +17,6 @@ from sojourn import (
     results,
     selection,
     stats,
-    unavoidable,
     verdicts,
 )
 from sojourn.exports import Captures, Files
@@ -356,8 +355,8 @@ def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary])
     }
     if runs > 1:
         summary["medians"] = stats.medians(done)
-    if traces := unavoidable.of(json.loads(core.to_json()), dict(core.portable()[1]), done):
-        summary["unavoidable"] = verdicts.judge_traces(traces, summary)
+    if traces := json.loads(core.unavoidable(json.dumps(summary))):
+        summary["unavoidable"] = traces
     if found := verdicts.of(summary):
         summary["verdicts"] = found
     return summary

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import _core, memory, run_directory, tidy, unavoidable
+from sojourn import _core, memory, run_directory, tidy
 from sojourn.run_directory import File, What
 from sojourn.run_summary import (
     FlowSummary,
@@ -97,8 +97,14 @@ class Record:
         if not self.scenario:
             return []
         core = _core.Scenario.from_toml("scenario.toml", self.scenario, ".")
-        scenario = json.loads(core.to_json())
-        return unavoidable.series(scenario, self.files, one, self.runs[0]["duration_s"])
+        links = json.loads(core.to_json())["link"]
+        traces = [name for name, link in links.items() if _is_trace(link)]
+        texts = [text for name, text in self.files.items() if not name.endswith(".py")]
+        # The files are in the order of the links.
+        text = dict(zip(traces, texts, strict=False)).get(one["link"])
+        if text is None:
+            return []
+        return _core.unavoidable_series(text, one["loop_s"], self.runs[0]["duration_s"])
 
     def _select(
         self, what: What, kind: str, name: str, control: str | None, seed: int | None
@@ -146,6 +152,11 @@ class Selection(Generic[S]):
         from sojourn.report import notebook
 
         return notebook.of_selection(cast(Mapping[str, Any], self.summary), self.series.height)
+
+
+def _is_trace(link: Item) -> bool:
+    rate = link.get("rate")
+    return isinstance(rate, dict) and "trace" in rate
 
 
 def _only(runs: Sequence[RunSummary], control: str | None, seed: int | None) -> RunSummary:

@@ -1,25 +1,12 @@
-"""Remarks below the summary table: repeats, spikes below their bound, ECN, timing of live runs."""
+"""Remarks below the summary table: repeats, ECN, receive windows, timing of live runs."""
 
-from sojourn.formatting import change_text, counted
-from sojourn.run_summary import (
-    FlowSummary,
-    Item,
-    LiveSummary,
-    RunSummary,
-    Summary,
-    entries,
-    value_of,
-    worst_spike,
-)
+from sojourn.formatting import counted
+from sojourn.run_summary import FlowSummary, LiveSummary, RunSummary, Summary
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8
-# Offered rates vary by whole packets between loop delays; smaller reductions are not reported.
-_SAME = 0.98
 # Share of a run from which a limit by the receive window is reported.
 _NOTICEABLE = 0.01
-# A packet of 1500 bytes with Ethernet framing. A spike is a packet's delay; the bound is fluid.
-PACKET_BITS = 1538 * 8
 
 
 def identical_runs(summary: Summary) -> list[str]:
@@ -154,18 +141,18 @@ def receive_windows(summary: Summary) -> list[str]:
     lines = {}
     for run in summary["runs"]:
         for flow in run["flows"]:
-            if is_windowed(run, flow):
+            if _is_windowed(run, flow):
                 limited = flow["rwnd_limited_s"]
                 who = f"{flow['name']} ({flow['control']})"
                 lines[who] = f"its receive window limited it for {_brief(limited)}"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])
 
 
-def is_windowed(run: RunSummary, flow: FlowSummary, share: float = _NOTICEABLE) -> bool:
-    """Whether a flow's receive window limited it for more than a share of a run."""
+def _is_windowed(run: RunSummary, flow: FlowSummary) -> bool:
+    """Whether a flow's receive window limited it for a noticeable part of a run."""
     # Records of other programs lack it.
     limited = flow.get("rwnd_limited_s") or 0.0
-    return limited > share * (run["duration_s"] or 0.0)
+    return limited > _NOTICEABLE * (run["duration_s"] or 0.0)
 
 
 def _is_unmarked(flow: FlowSummary) -> bool:
@@ -181,64 +168,6 @@ def links(summary: Summary) -> list[str]:
     return _shortened([f"link {name}: {warning}" for name, warning in lines.items()])
 
 
-def below_bound(summary: Summary, worst: bool) -> list[str]:
-    """Explain each spike that is below the corrected bound."""
-    lines = []
-    for entry in entries(summary):
-        spikes = [worst_spike(entry["spikes"])] if worst else entry["spikes"]
-        for spike in spikes:
-            why = reason_below_bound(spike) if spike else None
-            if spike and why:
-                lines.append(f"{entry['control']}, {change_text(spike)}: {why}")
-    return _shortened(lines)
-
-
 def _shortened(lines: list[str]) -> list[str]:
     more = len(lines) - _MOST_REMARKS
     return [*lines[:_MOST_REMARKS], f"{more} more like these"] if more > 0 else lines
-
-
-def reason_below_bound(spike: Item) -> str | None:
-    """Explain why the excess over the corrected bound is negative; return None if it is not.
-
-    Figures may be those of one run or medians of several.
-    """
-    excess = _value(spike, "excess_corrected_s")
-    if excess is None or excess >= 0:
-        return None
-    by = f"{-1e3 * excess:.3g} ms below the corrected bound"
-    causes = [*_drops(spike), *_slower(spike)]
-    if causes:
-        return f"{by}: {'; '.join(causes)}"
-    packet = PACKET_BITS / max(spike["to_bps"], 1.0)
-    if -excess <= 2 * packet:
-        return f"{by}: no more than the time of two packets ({2e3 * packet:.3g} ms)"
-    return f"{by}: no drop and no slower sender was measured; the queue may serve flows separately"
-
-
-def _drops(spike: Item) -> list[str]:
-    dropped = _value(spike, "dropped_to_peak_packets")
-    return [f"the queue dropped {counted(dropped, 'packet')} before the peak"] if dropped else []
-
-
-def _slower(spike: Item) -> list[str]:
-    """Report senders that slow down before they can detect the change."""
-    carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
-    if carried is None or offered is None or not is_slower(spike):
-        return []
-    before, after = carried / 1e6, offered / 1e6
-    return [
-        f"senders slowed for another reason, from {before:.3g} Mbit/s in the loop delay before the "
-        f"change to {after:.3g} Mbit/s in the one after it"
-    ]
-
-
-def is_slower(spike: Item) -> bool:
-    """Whether senders slowed down before they could detect the change."""
-    carried, offered = _value(spike, "carried_loop_bps"), _value(spike, "offered_loop_bps")
-    return carried is not None and offered is not None and offered < _SAME * carried
-
-
-def _value(spike: Item, key: str) -> float | None:
-    """Return the figure of one run, or the median of several; None if unknown."""
-    return value_of(spike.get(key))

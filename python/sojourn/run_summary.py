@@ -226,21 +226,17 @@ class SpikeSummary(TypedDict):
     of those that arrive until the next change, and at most `record.spike_window` (5 s) after the
     end of this one or a loop delay, if that is longer; null if there were none"""
     bound_s: float | None
-    """least spike possible for senders that filled the link until the change; null if capacity
-    goes to zero and stays there"""
-    bound_corrected_s: float | None
-    """the same for the rate that the link carried in the loop delay before the change
-    (`carried_loop_bps`)"""
+    """least spike possible for the rate that the link carried in the loop delay before the change
+    (`carried_loop_bps`); null if capacity goes to zero and stays there"""
     bound_lost_fraction: float
-    """share of the excess traffic that exceeds the link's buffer; both bounds are for the rest"""
+    """share of the excess traffic that exceeds the link's buffer; the bound is for the rest"""
     excess_s: float | None
-    """spike minus bound; negative if the link was not full, or dropped packets that would have
-    waited; null for a rise, which builds up no queue"""
-    excess_corrected_s: float | None
-    """spike minus bound corrected; null for a rise"""
+    """spike minus bound; negative if the queue dropped packets that would have waited, or senders
+    slowed before they could know of the change; null for a rise, which builds up no queue"""
     duration_s: float | None
-    """from the change until the queueing delay is back near its previous value; null if it never
-    is"""
+    """recovery: from the change until the queueing delay stays at or below the greater of the bound
+    and the 95th percentile of the 10 s before, to the next change or the end; null if it does
+    not"""
     utilisation_before: float | None
     """share of the capacity used since the change before"""
     utilisation_after: float | None
@@ -458,7 +454,7 @@ class UserController(_Class):
 
 
 Outcome = Literal["above", "at", "below", "rise", "unknown"]
-Cause = Literal["queue", "faster", "late", "load", "window", "drops", "slower"]
+Cause = Literal["queue", "faster", "late", "drops", "slower"]
 
 
 class ControllerVerdict(TypedDict):
@@ -480,13 +476,15 @@ class ControllerVerdict(TypedDict):
     """`duration_s` of the change"""
     load: float | None
     """`carried_loop_bps` as a share of the old capacity"""
+    limit: Literal["load", "window"] | None
+    """what kept the link from being full, with a load below 98 %: `window` if a receive window
+    limited a flow for most of every run"""
     utilisation_after: float | None
     """share of the capacity used until the next change"""
     cause: Cause | None
     """of an excess, its largest part: `queue` (the queue before the change, which waits at the new
     rate), `faster` (the senders exceeded the old capacity before they could know), `late` (the
-    rest). Of a spike below the bound: `load` (less than 98 % of the link was used), `window` (the
-    same, as a receive window limited a flow), `drops`, `slower`"""
+    rest). Of a spike below the bound: `drops`, `slower`"""
     cause_s: float | None
     """the part of the excess that the cause explains"""
 

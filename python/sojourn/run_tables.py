@@ -78,7 +78,9 @@ class LinkSample(TypedDict):
     """bytes sent since the previous sample, over that time"""
     queue_delay_s: float | None
     """longest wait of the packets that left the queue since the previous sample; null if none
-    left"""
+    left. Over a queue that serves flows separately, it is that of the flow that waits longest"""
+    queue_delay_mean_s: float | None
+    """their mean wait"""
     queue_bytes: int | None
     queue_packets: int | None
     """queue length at that time"""

@@ -39,20 +39,12 @@ BOUND = Metric(
     "bound_s",
     "bound",
     "ms",
-    "smallest possible spike end to end, for senders that filled the link until the change",
-)
-CORRECTED = Metric(
-    "spike",
-    "bound_corrected_s",
-    "bound corrected",
-    "ms",
-    "the same for the rate that the link carried in the loop delay before the change",
+    "smallest possible spike for the rate that the link carried before the change",
 )
 EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
-EXCESS_CORRECTED = Metric(
-    "spike", "excess_corrected_s", "excess corrected", "ms", "spike minus bound corrected"
+RECOVERY = Metric(
+    "spike", "duration_s", "recovery", "ms", "until the queueing delay is back for good"
 )
-DURATION = Metric("spike", "duration_s", "duration", "ms", "duration of the spike")
 MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
 LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")
 LINK_MARKS = Metric("link", "marked_packets", "marks", "count", "packets marked CE")
@@ -101,7 +93,7 @@ RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
 RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
 AT_REST = [GOODPUT, UTILISATION, BASE_RTT, P50, P99, DROPS, MARKS, RESENT]
-SPIKES = [SPIKE, BOUND, CORRECTED, EXCESS, EXCESS_CORRECTED, DURATION]
+SPIKES = [SPIKE, BOUND, EXCESS, RECOVERY]
 RESPONSES = [RESPONSE_P50, RESPONSE_P99]
 RTTS = [RTT_P50, RTT_P99]
 COMPLETIONS = [
@@ -142,20 +134,17 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (DROPS, "drops: of the flow, on its whole path, over the whole run"),
     ],
     [
-        (BOUND, "bound: smallest spike of senders that fill the link until it changes"),
         (
-            CORRECTED,
-            "bound corrected: the same for the rate that it carried in the loop delay before",
+            BOUND,
+            "bound: smallest spike for the rate that the link carried in the loop delay before",
         ),
         (EXCESS, "excess: spike minus bound"),
-        (EXCESS_CORRECTED, "excess corrected: spike minus bound corrected"),
-    ],
-    [
         (
-            DURATION,
-            "duration: from the change until the queueing delay first returns near its previous "
-            f"value; {MISSING} if it never does",
-        )
+            RECOVERY,
+            "recovery: from the change until the queueing delay stays at or below the bound, or the"
+            f" 95th percentile of the 10 s before; {MISSING} if it does not before the next change "
+            "or the end",
+        ),
     ],
     [
         (

@@ -7,7 +7,6 @@ from typing import Any
 from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
 from sojourn.remarks import (
-    below_bound,
     ecn,
     identical_runs,
     links,
@@ -15,19 +14,15 @@ from sojourn.remarks import (
     timing,
     unequal_runs,
 )
-from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
-from sojourn.stats import interval_ranks, quantile
+from sojourn.run_summary import Item, Spread, Summary, entries, focus_link, value_of, worst_spike
+from sojourn.stats import interval_ranks, spread
 from sojourn.summary_metrics import (
     AFTER,
     AT_REST,
     BEFORE,
-    BOUND,
     CHANGING,
     COMPLETION,
     COMPLETIONS,
-    CORRECTED,
-    EXCESS,
-    EXCESS_CORRECTED,
     FEWEST_OF,
     LINKS,
     MEDIA,
@@ -115,10 +110,8 @@ def build(summary: Summary) -> Table:
             rows.append({"flow": flow, **link_figures})
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
-    bounds = [] if several else below_bound(summary, worst=True)
-    remarks = [*_of_runs(summary), *bounds]
     caption = _caption(summary, focus, several)
-    return Table(caption, names, detail, _columns(metrics, rows), remarks)
+    return Table(caption, names, detail, _columns(metrics, rows), _of_runs(summary))
 
 
 def _build_groups(summary: Summary, key: legend.Legend) -> Table:
@@ -157,17 +150,13 @@ def _over_flows(flows: Sequence[Item]) -> Item:
     merged: dict[str, Any] = {"control": flows[0]["control"]}
     for key in (one for one in flows[0] if one != "media"):
         every = [value_of(flow[key]) for flow in flows if not isinstance(flow[key], str)]
-        known = sorted(value for value in every if value is not None)
-        merged[key] = (
-            {
-                "median": quantile(known, 0.5),
-                "low": quantile(known, 0.05),
-                "high": quantile(known, 0.95),
-            }
-            if known
-            else merged.get(key)
-        )
+        known = [value for value in every if value is not None]
+        merged[key] = _percentiles(spread(known)) if known else merged.get(key)
     return merged
+
+
+def _percentiles(of: Spread) -> dict[str, float]:
+    return {"median": of["median"], "low": of["p5"], "high": of["p95"]}
 
 
 def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[Metric]:
@@ -219,11 +208,10 @@ def build_changes(summary: Summary) -> Table | None:
             names.append(_run_name(summary, key, entry, change_text(spike)))
             rows.append({"spike": spike})
     columns = _columns([BEFORE, AFTER, *SPIKES], rows)
-    remarks = below_bound(summary, worst=False) if _has_several_flows(summary) else []
     caption = "Every change of capacity"
     if len(shown) < count:
         caption = f"The {len(shown)} of {count} changes of capacity with the greatest spikes"
-    return Table(caption, names, "change", columns, remarks)
+    return Table(caption, names, "change", columns)
 
 
 def _greatest_changes(summary: Summary) -> set[int]:
@@ -347,12 +335,7 @@ def _repeats(runs: Sequence[int]) -> str:
 
 
 def _columns(metrics: Sequence[Metric], rows: Sequence[Row]) -> list[Column]:
-    columns = [_column(metric, rows) for metric in metrics]
-    texts = {column.metric.key: column.cells for column in columns}
-    # Show the excess over the bound in the column beside it: the corrected bound if it differs.
-    same = texts.get(CORRECTED.key) == texts.get(BOUND.key)
-    left_out = (CORRECTED, EXCESS_CORRECTED) if same else (EXCESS,)
-    return [column for column in columns if column.metric not in left_out]
+    return [_column(metric, rows) for metric in metrics]
 
 
 def _column(metric: Metric, rows: Sequence[Row]) -> Column:
@@ -388,8 +371,6 @@ def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
     measured = _measured(begins)
     in_life = f" {measured}" if any(begins) else ""
     shown = {column.metric for one in tables for column in one.columns}
-    if EXCESS_CORRECTED in shown:
-        shown.discard(EXCESS)
     lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
     return [
         line.replace("{measured}", measured).replace("{in_life}", in_life) for line in lines if line

@@ -81,11 +81,11 @@ def cell(control: str, delay_ms: int, run: sojourn.Run) -> Row:
     spike_ms, window = measured(control, delay_ms)
     ours, ratios = sorted(spikes(run, delay_ms)), window_ratios(run)
     low, high = nearest_rank(ours, 0.05), nearest_rank(ours, 0.95)
-    bounds = [1e3 * (one["spikes"][0]["bound_s"] or 0.0) for one in run.runs]
+    drop = run.runs[0]["spikes"][0]
     return {
         "control": control,
         "delay_ms": delay_ms,
-        "bound_ms": round(median(bounds)),
+        "bound_ms": round((drop["from_bps"] / drop["to_bps"] - 1) * delay_ms),
         "measured_spike_ms": round(spike_ms, 1),
         "spike_p50_ms": round(median(ours), 1),
         "spike_p5_ms": round(low, 1),

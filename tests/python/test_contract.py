@@ -18,7 +18,7 @@ LINK = {
     *("dropped_packets", "marked_packets"),
 }
 SPIKE = {
-    *("link", "at_s", "from_bps", "to_bps", "spike_s", "bound_s", "bound_corrected_s"),
+    *("link", "at_s", "from_bps", "to_bps", "spike_s", "bound_s"),
     *("excess_s", "duration_s"),
 }
 THEORY = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
@@ -43,7 +43,7 @@ LINK_MORE = {
 }
 SPIKE_MORE = {
     *("utilisation_before", "utilisation_after", "peak_at_s", "carried_before_bps"),
-    *("excess_corrected_s", "bound_lost_fraction", "complete_at_s", "queue_delay_before_s"),
+    *("bound_lost_fraction", "complete_at_s", "queue_delay_before_s"),
     *("loop_s", "carried_loop_bps", "offered_loop_bps", "dropped_to_peak_packets"),
 }
 
@@ -87,8 +87,6 @@ def test_figures_make_sense_together(sojourn: Sojourn, small: Path) -> None:
     # (r - 1) d with r = 2 and d the base RTT of 20 ms.
     assert spike["bound_s"] == pytest.approx(0.020)
     assert spike["excess_s"] == pytest.approx(spike["spike_s"] - spike["bound_s"])
-    over_corrected = spike["spike_s"] - spike["bound_corrected_s"]
-    assert spike["excess_corrected_s"] == pytest.approx(over_corrected)
     assert 0 <= spike["bound_lost_fraction"] <= 1
     assert flow["base_rtt_s"] == pytest.approx(0.020)
     assert flow["rtt_min_s"] <= flow["rtt_p50_s"] <= flow["rtt_p99_s"]
@@ -104,7 +102,6 @@ def test_a_rise_has_no_excess(sojourn: Sojourn, small: Path) -> None:
     summary = run_json(sojourn, small, *args)
     for entry in (*summary["runs"], *summary["medians"]):
         assert entry["spikes"][0]["excess_s"] is None
-        assert entry["spikes"][0]["excess_corrected_s"] is None
 
 
 def test_controls_seeds_and_settings_are_taken(sojourn: Sojourn, small: Path) -> None:

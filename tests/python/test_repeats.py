@@ -2,7 +2,8 @@
 
 import json
 import re
-from math import log
+import statistics
+from math import log, sqrt
 from pathlib import Path
 
 import pytest
@@ -170,7 +171,11 @@ def test_intervals_cover_a_known_mean() -> None:
     [(1, 12.706), (2, 4.303), (5, 2.571), (9, 2.262), (10, 2.228), (30, 2.042), (100, 1.984)],
 )
 def test_student_s_quantiles(degrees: int, t: float) -> None:
-    assert stats.student_t(degrees) == pytest.approx(t, abs=0.0005)
+    values = [float(place) for place in range(degrees + 1)]
+    around = stats.mean_interval(values)
+    assert around is not None
+    error = statistics.stdev(values) / sqrt(len(values))
+    assert (around[1] - around[0]) / 2 / error == pytest.approx(t, abs=0.0005)
 
 
 def test_a_single_value_has_no_interval() -> None:

@@ -154,7 +154,7 @@ def test_columns_are_explained_where_they_are_shown(without_report: Sojourn, sma
     shown = without_report("run", small, "--control", "cubic").stdout
     notes = shown.rsplit("●", 1)[1].splitlines()[2:-1]
     assert 3 <= len(notes) <= 5
-    for column in ("util. before", "queue p50", "bound", "excess", "duration", "drops"):
+    for column in ("util. before", "queue p50", "bound", "excess", "recovery", "drops"):
         assert column in " ".join(notes)
     assert "resp." not in shown
     small.write_text(

@@ -16,9 +16,9 @@ export function drawUnavoidable(plot: uPlot, unavoidable: Unavoidable | undefine
   ctx.save();
   clip(plot);
   ctx.fillStyle = ink("--unavoidable");
-  for (const [end, , , draining] of series) {
+  for (const [end, delay] of series) {
     const next = plot.valToPos(end, "x", true);
-    const y = plot.valToPos((draining ?? 0) / 1e-3, "y", true);
+    const y = plot.valToPos((delay ?? 0) / 1e-3, "y", true);
     ctx.fillRect(x, y, Math.max(next - x, devicePixelRatio) + 0.5, zero - y);
     x = next;
   }

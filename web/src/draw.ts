@@ -145,14 +145,14 @@ export class Draw implements View {
   /** The delay of each controller beside the unavoidable one. */
   private compare(experiment: Experiment): void {
     const { unavoidable } = experiment;
-    const above = (delay: number, least: number | undefined) =>
-      least === undefined ? MISSING : brief(Math.max(0, delay - least));
+    const above = (delay: number, least: number | null | undefined) =>
+      typeof least !== "number" ? MISSING : brief(Math.max(0, delay - least));
     const rows = experiment.runs.flatMap(({ summary }) => {
       const link = summary?.links.find((one) => one.name === experiment.focus);
       const [p99, most] = [link?.queue_delay_p99_s, link?.queue_delay_max_s];
       if (!summary || typeof p99 !== "number" || typeof most !== "number") return [];
-      const cells = [brief(p99), above(p99, unavoidable?.p99_s), brief(most)];
-      cells.push(above(most, unavoidable?.max_s), percent(link?.utilisation ?? null));
+      const cells = [brief(p99), above(p99, unavoidable?.queue_delay_p99_s), brief(most)];
+      cells.push(above(most, unavoidable?.queue_delay_max_s), percent(link?.utilisation ?? null));
       const name = el("th", { scope: "row" }, summary.control);
       return [el("tr", {}, name, ...cells.map((text) => el("td", {}, text)))];
     });
@@ -168,11 +168,12 @@ export class Draw implements View {
 /** The unavoidable delay in words, or the reason why it is unknown. */
 function captionOf({ unavoidable, described, fault }: Experiment): string {
   if (unavoidable) {
-    const [p99, most] = [brief(unavoidable.p99_s), brief(unavoidable.max_s)];
+    const text = (delay: number | null) => (delay === null ? "without end" : brief(delay));
+    const [p99, most] = [text(unavoidable.queue_delay_p99_s), text(unavoidable.queue_delay_max_s)];
     return `Unavoidable: ${p99} at the 99th percentile, ${most} at most`;
   }
   const rate = described?.document.link["bottleneck"]?.["rate"] as { steps?: object[]; trace?: string };
   if (!rate?.trace && !rate?.steps?.length) return "The capacity does not change: no delay is unavoidable";
-  const reason = fault?.message ?? "the trace has more packets than the page computes with.";
+  const reason = fault?.message ?? "the run is longer than the page computes with.";
   return `The unavoidable delay is unknown: ${reason}`;
 }

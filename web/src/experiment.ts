@@ -4,7 +4,6 @@ import * as capacity from "./capacity.ts";
 import type { Progress, Scenario } from "./messages.ts";
 import type { Described, RecordedRuns, RunSummary, Samples, Unavoidable } from "./model.ts";
 import { Fault, type Pool } from "./pool.ts";
-import { sentences } from "./verdicts.ts";
 
 /** More memory than this is refused, and more real time than this ends the runs. */
 const MOST_BYTES = 1 << 30;
@@ -46,7 +45,7 @@ export class Experiment {
   runs: Run[] = [];
   focus = "";
   unavoidable: Unavoidable | undefined;
-  loop = 0;
+  private sentences: string[] = [];
   fault: Fault | undefined;
   isOver = false;
   /** Whether the runs were read, and not simulated. */
@@ -80,7 +79,7 @@ export class Experiment {
       const [flows, links] = [record.flows[place], record.links[place]];
       if (flows && links) add(run, { now, flows, links }, experiment.focus);
     });
-    if (described) await experiment.compare(described).catch(() => undefined);
+    await experiment.judge().catch(() => undefined);
     experiment.end();
     return experiment;
   }
@@ -94,7 +93,7 @@ export class Experiment {
       if (described.memory_bytes > MOST_BYTES) throw tooLarge(described.memory_bytes);
       this.begin(described);
       await Promise.all(this.runs.map((_, control) => this.run(control)));
-      await this.compare(described);
+      await this.judge();
     } catch (error) {
       this.fault = error instanceof Fault ? error : new Fault(String(error));
       this.pool.dropAll();
@@ -145,14 +144,7 @@ export class Experiment {
 
   /** The verdict in words, once all runs are over. */
   verdict(): string[] {
-    const runs = this.summaries();
-    if (!this.described || runs.length === 0 || runs.length < this.runs.length) return [];
-    const isTrace = capacity.traceOf(this.described.document, this.focus) !== undefined;
-    const trace =
-      isTrace && this.unavoidable
-        ? [capacity.traceSentence(this.focus, this.loop, this.unavoidable, runs)]
-        : [];
-    return [...trace, ...sentences(runs)];
+    return this.sentences;
   }
 
   private begin(described: Described): void {
@@ -180,19 +172,13 @@ export class Experiment {
     this.onChange(this);
   }
 
-  /** Computes the delay that no sender can avoid, if the capacity changes. */
-  private async compare(described: Described): Promise<void> {
-    const run = this.runs[0];
-    if (!run?.summary) return;
-    const name = capacity.traceOf(described.document, this.focus);
-    const trace = name === undefined ? undefined : this.scenario.files[name];
-    const text =
-      trace === undefined
-        ? capacity.table(run.link.time, run.link.capacity)
-        : capacity.repeated(trace, described.duration_s);
-    this.loop = capacity.loopOf(described.document, this.focus, run.summary);
-    if (text === undefined || !(this.loop > 0)) return;
-    this.unavoidable = await this.pool.unavoidable(text, this.loop);
+  /** Says what the runs mean, once all are over. */
+  private async judge(): Promise<void> {
+    const runs = this.summaries();
+    if (runs.length === 0 || runs.length < this.runs.length) return;
+    const found = await this.pool.judge(this.scenario, this.focus, runs);
+    this.sentences = found.sentences;
+    this.unavoidable = found.unavoidable ?? undefined;
   }
 }
 

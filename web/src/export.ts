@@ -135,7 +135,7 @@ function panelOf(
 function unavoidableOf(experiment: Experiment, x: Place, y: Place): string {
   const series = experiment.unavoidable?.series ?? [];
   if (series.length === 0) return "";
-  const steps = series.map(([end, , , draining]) => `V${y(draining ?? 0)}H${x(end)}`);
+  const steps = series.map(([end, delay]) => `V${y(delay ?? 0)}H${x(end)}`);
   return `<path d="M${x(0)} ${y(0)}${steps.join("")}V${y(0)}Z" fill="#c9ccd1"/>`;
 }
 

@@ -48,9 +48,3 @@ export function brief(seconds: number): string {
 export function percent(share: number | null): string {
   return `${whole(100 * (share ?? 0))} %`;
 }
-
-/** Names as in a sentence: `a, b and c`. */
-export function listed(names: readonly string[]): string {
-  const last = names.at(-1) ?? "";
-  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} and ${last}`;
-}

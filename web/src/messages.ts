@@ -1,6 +1,6 @@
 // The messages between the page and its workers.
 
-import type { Problem, Samples, Unavoidable, Described } from "./model.ts";
+import type { Described, Judgement, Problem, RunSummary, Samples } from "./model.ts";
 import type { Text } from "./simulator.ts";
 
 /** The columns that the charts show. */
@@ -15,7 +15,7 @@ export interface Scenario {
 export type Task =
   | { kind: "load"; scenario: Scenario }
   | { kind: "run"; scenario: Scenario; control: number }
-  | { kind: "unavoidable"; capacity: string; delay: number }
+  | { kind: "judge"; scenario: Scenario; focus: string; runs: RunSummary[] }
   | { kind: "schema" };
 
 /** A request. A worker drops the requests before `oldest`, also one that runs. */
@@ -31,7 +31,7 @@ export interface Progress {
   links: Samples;
 }
 
-export type Result = Described | Unavoidable | string | object;
+export type Result = Described | Judgement | string | object;
 
 export type Response =
   | { id: number; progress: Progress }

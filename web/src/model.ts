@@ -48,13 +48,18 @@ export interface RecordedRuns {
   links: Samples[];
 }
 
+/** The delay that no sender can avoid on the shown link. */
 export interface Unavoidable {
-  mean_rate_bps: number;
-  p50_s: number;
-  p99_s: number;
-  max_s: number;
-  /** End of each interval, capacity, and the delay of a matching and of a draining sender. */
-  series: [number, number, number | null, number | null][];
+  queue_delay_p99_s: number | null;
+  queue_delay_max_s: number | null;
+  /** End of each interval, and the greatest delay in it. */
+  series: [number, number | null][];
+}
+
+/** What the runs mean. */
+export interface Judgement {
+  sentences: string[];
+  unavoidable: Unavoidable | null;
 }
 
 export interface FlowSummary {
@@ -93,9 +98,7 @@ export interface Spike {
   to_bps: number;
   spike_s: number | null;
   bound_s: number | null;
-  bound_corrected_s: number | null;
   excess_s: number | null;
-  excess_corrected_s: number | null;
   duration_s: number | null;
   loop_s: number | null;
   carried_loop_bps: number | null;

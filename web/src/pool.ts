@@ -1,7 +1,7 @@
 // The workers of a page: each has a simulator, and serves one request after the other.
 
 import type { Progress, Request, Response, Result, Scenario, Task } from "./messages.ts";
-import type { Described, Problem, Unavoidable } from "./model.ts";
+import type { Described, Judgement, Problem, RunSummary } from "./model.ts";
 
 /** Longest real time of a request, except for a run, which reports its progress. */
 const PATIENCE_MS = 5000;
@@ -189,9 +189,9 @@ export class Pool {
     return this.ask({ kind: "run", scenario, control }, onProgress) as Promise<string>;
   }
 
-  /** The delay that no sender can avoid. */
-  unavoidable(capacity: string, delay: number): Promise<Unavoidable> {
-    return this.ask({ kind: "unavoidable", capacity, delay }) as Promise<Unavoidable>;
+  /** What the runs of a scenario mean, and the unavoidable delay of the link `focus`. */
+  judge(scenario: Scenario, focus: string, runs: RunSummary[]): Promise<Judgement> {
+    return this.ask({ kind: "judge", scenario, focus, runs }) as Promise<Judgement>;
   }
 
   /** The JSON Schema of scenarios. */

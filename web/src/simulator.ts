@@ -1,6 +1,6 @@
 // The WebAssembly module of crates/wasm, with texts and typed arrays instead of addresses.
 
-import type { Described, OwnSamples, Problem, Unavoidable } from "./model.ts";
+import type { Described, Judgement, OwnSamples, Problem, RunSummary } from "./model.ts";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -21,7 +21,7 @@ interface Exports {
   sojourn_links(from: number): number;
   sojourn_column(index: number): number;
   sojourn_finish(): number;
-  sojourn_unavoidable(delay: number, stretch: number, points: number): number;
+  sojourn_judge(points: number): number;
   sojourn_schema(): void;
 }
 
@@ -97,11 +97,10 @@ export class Simulator {
     return this.checked(() => this.exports.sojourn_finish());
   }
 
-  /** The delay that no sender can avoid, of a capacity over time (a trace, or rows of CSV). */
-  unavoidable(capacity: string, delay: number, stretch: number, points: number): Unavoidable {
-    this.write(capacity);
-    const found = this.checked(() => this.exports.sojourn_unavoidable(delay, stretch, points));
-    return JSON.parse(found) as Unavoidable;
+  /** What runs mean, with the unavoidable delay of the link `focus` of the loaded scenario. */
+  judge(focus: string, runs: readonly RunSummary[], points: number): Judgement {
+    this.write(JSON.stringify({ focus, runs }));
+    return JSON.parse(this.checked(() => this.exports.sojourn_judge(points))) as Judgement;
   }
 
   /** The JSON Schema of scenarios. */

@@ -28,14 +28,9 @@ function figuresOf(run: RunSummary, focus: string): Figure[] {
   const spikes: Figure[] = spike
     ? [
         ["spike ms", "peak queueing delay after the change of capacity", ms(spike.spike_s)],
-        ["bound ms", "smallest possible spike of senders that fill the link", ms(spike.bound_s)],
+        ["bound ms", "smallest possible spike for the rate that the link carried", ms(spike.bound_s)],
         ["excess ms", "spike minus bound", ms(spike.excess_s)],
-        [
-          "bound corrected ms",
-          "bound for the rate that the link carried in the loop delay before",
-          ms(spike.bound_corrected_s),
-        ],
-        ["duration ms", "duration of the spike", ms(spike.duration_s)],
+        ["recovery ms", "until the queueing delay is back for good", ms(spike.duration_s)],
       ]
     : [];
   return [

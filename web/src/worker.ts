@@ -2,14 +2,14 @@
 
 import { FLOW_COLUMNS, LINK_COLUMNS } from "./messages.ts";
 import type { Progress, Request, Response, Result, Task } from "./messages.ts";
+import type { Judgement } from "./model.ts";
 import { Broken, Refused, Simulator } from "./simulator.ts";
 
 // Real time of a slice, and between two messages with samples.
 const SLICE_MS = 8;
 const REPORT_MS = 60;
 const EVENTS = 1 << 13;
-// Averages of a trace, as `sojourn theory trace` takes them, and points of its curve.
-const STRETCH_S = 0.01;
+// Points of the curve of the unavoidable delay.
 const POINTS = 1000;
 
 let simulator: Simulator | undefined;
@@ -50,8 +50,8 @@ async function answer(own: Simulator, id: number, task: Task): Promise<Result | 
   switch (task.kind) {
     case "load":
       return own.load(task.scenario.text, task.scenario.files);
-    case "unavoidable":
-      return own.unavoidable(task.capacity, task.delay, STRETCH_S, POINTS);
+    case "judge":
+      return judge(own, task);
     case "schema":
       return own.schema();
     case "run":
@@ -59,6 +59,16 @@ async function answer(own: Simulator, id: number, task: Task): Promise<Result | 
       own.start(task.control);
       return run(own, id);
   }
+}
+
+function judge(own: Simulator, { scenario, focus, runs }: Task & { kind: "judge" }): Judgement {
+  try {
+    own.load(scenario.text, scenario.files);
+  } catch (error) {
+    // A record may have the scenario of another version; its runs are judged without it.
+    if (!(error instanceof Refused)) throw error;
+  }
+  return own.judge(focus, runs, POINTS);
 }
 
 /** Runs to the end, or until a newer request; then there is no result. */

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from sojourn import _core, unavoidable, verdicts
+from sojourn import _core, verdicts
 from sojourn.run_summary import Summary
 
 
@@ -17,9 +17,7 @@ def main(path: Path) -> None:
     ]
     runs = [json.loads(text) for text in texts]
     summary: Summary = {"format": 1, "scenario": "", "version": "", "runs": runs}
-    _, files = scenario.portable()
-    found = unavoidable.of(json.loads(scenario.to_json()), dict(files), runs)
-    summary["unavoidable"] = verdicts.judge_traces(found, summary)
+    summary["unavoidable"] = json.loads(scenario.unavoidable(json.dumps(summary)))
     print(json.dumps({"summaries": texts, "sentences": verdicts.sentences(summary)}))
 
 

@@ -19,6 +19,7 @@ mod qlog;
 mod quantity;
 #[cfg(target_os = "linux")]
 mod quic;
+mod record;
 mod run;
 mod scenario;
 #[cfg(target_os = "linux")]
@@ -73,6 +74,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_text, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::text_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(record::medians, module)?)?;
+    module.add_function(wrap_pyfunction!(record::verdicts, module)?)?;
+    module.add_function(wrap_pyfunction!(record::sentences, module)?)?;
+    module.add_function(wrap_pyfunction!(record::judge_traces, module)?)?;
+    module.add_function(wrap_pyfunction!(record::unavoidable_series, module)?)?;
+    module.add_function(wrap_pyfunction!(record::spread, module)?)?;
+    module.add_function(wrap_pyfunction!(record::interval_ranks, module)?)?;
+    module.add_function(wrap_pyfunction!(record::mean_interval, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;

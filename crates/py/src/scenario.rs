@@ -219,6 +219,13 @@ impl Scenario {
         Ok((document.to_toml(), files))
     }
 
+    /// The unavoidable delay of each link with a trace, beside the controllers of `summary`, as JSON.
+    fn unavoidable(&self, py: Python<'_>, summary: &str) -> PyResult<String> {
+        let summary = serde_json::from_str(summary).map_err(value_error)?;
+        let found = sojourn_record::unavoidable(self.resolve(py)?, &summary, 0);
+        serde_json::to_string(&found).map_err(value_error)
+    }
+
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         self.resolve(py).map(|_| ())
     }

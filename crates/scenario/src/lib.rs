@@ -41,6 +41,7 @@ mod shape;
 mod shown;
 mod size;
 mod size_file;
+mod steps;
 mod taut;
 mod trace;
 mod tree;
@@ -60,3 +61,4 @@ pub use model::{
     PrrRule, Record, Reorder, Ring, Scenario, Schedule, Slots, Source, Spacing, StackChoice, Trace,
     Transport,
 };
+pub use steps::{RAMP_STEP, steps};

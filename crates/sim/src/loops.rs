@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sojourn_scenario::{Flow, Scenario};
+use sojourn_scenario::{Flow, Scenario, steps};
 use sojourn_units::{Duration, Instant};
-
-use crate::timeline::steps;
 
 /// The propagation delay of every link over the scenario's own time, without the run's shift.
 #[derive(Debug)]

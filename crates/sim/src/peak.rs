@@ -1,16 +1,8 @@
 //! Peaks of the queueing delay: since the last sample, and after a change of capacity.
 
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::timeline::CapacityChange;
-
-/// Resolution of the waiting times that give a spike's duration.
-const BUCKET: Duration = Duration::from_millis(1);
-/// A spike longer than this has no recorded end.
-pub(crate) const LONGEST: Duration = Duration::from_secs(60);
-/// A spike is over when the excess over the earlier waiting time falls to this share of its peak
-/// (the testbed's data: within 10 % of the baseline).
-const OVER: f64 = 0.1;
 
 /// The maximum of some spans since the last call of `take`. Stored plus one, with zero for no span,
 /// which is cheaper than an `Option`.
@@ -79,18 +71,23 @@ pub(crate) struct SpikeTracker {
     pub(crate) dropped: u64,
     /// Time when the peak's packet left the queue.
     pub(crate) peak_at: Instant,
-    /// Greatest waiting time by the millisecond, in microseconds, plus one.
-    buckets: Vec<u32>,
+    /// Queueing delay up to which the link has recovered.
+    level: Duration,
+    /// Since when no packet waited longer; `None` while packets do.
+    back: Option<Instant>,
+    /// Departure of the last packet.
+    last: Instant,
 }
 
 impl SpikeTracker {
     /// Starts at the change. `before`: the mean waiting time before it; `dropped`: the packets that
-    /// the queue has dropped so far.
+    /// the queue has dropped so far; `level`: the queueing delay of a link that has recovered.
     pub(crate) fn new(
         index: usize,
         change: &CapacityChange,
         window: Duration,
         (before, dropped): (Duration, u64),
+        level: Duration,
     ) -> SpikeTracker {
         SpikeTracker {
             index,
@@ -100,7 +97,10 @@ impl SpikeTracker {
             spike: None,
             dropped,
             peak_at: change.at,
-            buckets: Vec::new(),
+            level,
+            // Nothing leaves during an outage.
+            back: (change.to > Rate::ZERO).then_some(change.at),
+            last: change.at,
         }
     }
 
@@ -120,30 +120,21 @@ impl SpikeTracker {
     }
 
     /// Any packet leaves the queue at `leaves_at`.
+    #[inline]
     pub(crate) fn extend(&mut self, leaves_at: Instant, wait: Duration) {
-        let place = (leaves_at.since(self.from).0 / BUCKET.0) as usize;
-        if place as u64 >= LONGEST.0 / BUCKET.0 {
-            return;
+        self.last = leaves_at;
+        if wait > self.level {
+            self.back = None;
+        } else if self.back.is_none() {
+            self.back = Some(leaves_at);
         }
-        if place >= self.buckets.len() {
-            self.buckets.resize(place + 1, 0);
-        }
-        let wait = u32::try_from(wait.as_micros()).unwrap_or(u32::MAX - 1) + 1;
-        self.buckets[place] = self.buckets[place].max(wait);
     }
 
-    /// Time from the change until the queueing delay is back near its earlier value; `None` without
-    /// a spike or before its end.
-    pub(crate) fn duration(&self) -> Option<Duration> {
-        let rise = self.spike?.saturating_sub(self.before);
-        if rise == Duration::ZERO {
-            return None;
-        }
-        let level = (self.before + rise.mul_f64(OVER)).as_micros() as u32;
-        let peak = (self.peak_at.since(self.from).0 / BUCKET.0) as usize;
-        let after = self.buckets.iter().enumerate().skip(peak);
-        let (place, _) = after.into_iter().find(|(_, wait)| (1..=level + 1).contains(*wait))?;
-        Some(BUCKET * place as u64)
+    /// Time from the change until the queueing delay is back for good: until the next change, or the
+    /// end. `None` without a spike, or if it is not. `is_empty`: the run ends with an empty queue.
+    pub(crate) fn recovery(&self, is_empty: bool) -> Option<Duration> {
+        let back = self.back.or_else(|| is_empty.then_some(self.last))?;
+        self.spike.map(|_| back.since(self.from))
     }
 }
 

@@ -10,6 +10,9 @@ const STRETCH: Duration = Duration::from_millis(200);
 /// Smaller changes of the capacity, as a factor, are part of the swing around them.
 const LEAST: f64 = 2.0;
 
+/// A capacity within this part of a swing is that of its turning point.
+const EDGE: f64 = 0.1;
+
 /// A fall or a rise of the capacity by a factor of [`LEAST`] or more, from one turning point to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Swing {
@@ -28,15 +31,22 @@ pub(crate) fn swings(trace: &Trace, duration: Duration) -> Vec<Swing> {
     let points = points(&means, end);
     let turns = turning_points(&points);
     let swing = |pair: &[usize]| {
-        let ((at, from), (complete_at, to)) = (points[pair[0]], points[reached(&points, pair[1])]);
+        let (begin, end) = edges(&points, pair[0], pair[1]);
+        let ((at, from), (complete_at, to)) = (points[begin], points[end]);
         Swing { at, complete_at, from, to }
     };
     turns.windows(2).map(swing).filter(|swing| swing.complete_at < end).collect()
 }
 
-/// The first point of the constant piece that ends at this turning point.
-fn reached(points: &[Step], turn: usize) -> usize {
-    if turn > 0 && points[turn - 1].1 == points[turn].1 { turn - 1 } else { turn }
+/// The last point near the value of one turning point, and the first near that of the next: between two
+/// plateaus, the change is where they end, and not where their ripples are greatest.
+fn edges(points: &[Step], from: usize, to: usize) -> (usize, usize) {
+    let rate = |at: usize| points[at].1.as_f64();
+    let near = EDGE * (rate(from) - rate(to)).abs();
+    let is_near = |at: usize, turn: usize| (rate(at) - rate(turn)).abs() <= near;
+    let begin = (from..=to).rev().find(|at| is_near(*at, from)).unwrap_or(from);
+    let end = (begin..=to).find(|at| is_near(*at, to)).unwrap_or(to);
+    (begin, end)
 }
 
 /// The first and the last mean of each constant piece, at the middle of its interval.
@@ -106,6 +116,18 @@ mod tests {
     #[test]
     fn ripples_belong_to_the_swing_around_them() {
         assert_eq!(turns(&[20, 15, 16, 10, 11, 6, 7, 3]), [0, 7]);
+    }
+
+    #[test]
+    fn a_step_between_plateaus_with_ripples_is_where_they_end() {
+        let rates = [200, 203, 199, 202, 198, 51, 49, 52, 50, 48, 50];
+        let point = |(at, rate): (usize, &u64)| {
+            (Instant::ZERO + Duration::from_secs(at as u64), Rate::from_mbit(*rate))
+        };
+        let points: Vec<Step> = rates.iter().enumerate().map(point).collect();
+        let turns = turning_points(&points);
+        assert_eq!(turns, [1, 9]);
+        assert_eq!(edges(&points, turns[0], turns[1]), (4, 5));
     }
 
     #[test]

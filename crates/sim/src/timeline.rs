@@ -1,13 +1,10 @@
 //! The scheduled changes of a run.
 
-use sojourn_scenario::{self as scenario, Capacity, Loss, Scenario, Schedule};
+use sojourn_scenario::{Capacity, Loss, Scenario, Schedule, steps};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::seed::{Stream, Uniform};
 use crate::swings::{Swing, swings};
-
-/// Length of the steps that represent a ramp.
-pub(crate) const RAMP_STEP: Duration = Duration::from_millis(1);
 
 /// Units of a probability of one, in which ramps are cut into steps: more than the digits of a
 /// float.
@@ -30,6 +27,8 @@ pub(crate) enum Change {
     Loss(f64),
     /// A change of capacity follows after [`LOOK_BACK`]: record the load.
     Before(usize),
+    /// A change of capacity follows after [`USUAL`]: record the queueing delays.
+    Usual(usize),
     /// A change of capacity follows after one loop delay: record the load for the corrected bound.
     LoopBefore(usize),
     /// A change of capacity was one loop delay ago.
@@ -66,6 +65,9 @@ pub(crate) struct Timeline {
 /// Time before a change of capacity over which the summary measures load and waiting time: as the
 /// testbed's last second before the drop (`r_corr_last1s` of its data).
 pub(crate) const LOOK_BACK: Duration = Duration::from_secs(1);
+
+/// Time before a change of capacity whose queueing delays are the usual ones.
+const USUAL: Duration = Duration::from_secs(10);
 
 impl Timeline {
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Timeline {
@@ -168,39 +170,8 @@ impl Timeline {
         self.capacity_changes.push(change);
         let before = change.at.saturating_sub(LOOK_BACK).max(change.since);
         self.entries.push(Entry { at: before, link, what: Change::Before(index) });
+        let usual = change.at.saturating_sub(USUAL).max(change.since);
+        self.entries.push(Entry { at: usual, link, what: Change::Usual(index) });
         self.entries.push(Entry { at: change.at, link, what: Change::Capacity(index) });
-    }
-}
-
-/// A schedule's steps, with ramps cut into small ones.
-pub(crate) fn steps<T: Copy>(
-    schedule: &Schedule<T>,
-    shift: Duration,
-    number: fn(T) -> u64,
-    make: fn(u64) -> T,
-) -> Vec<(Instant, T)> {
-    let mut out = Vec::new();
-    let mut before = schedule.start;
-    for change in &schedule.changes {
-        ramp(change, number(before), number(change.value), |at, v| out.push((at + shift, make(v))));
-        before = change.value;
-    }
-    out
-}
-
-fn ramp<T>(
-    change: &scenario::Change<T>,
-    before: u64,
-    after: u64,
-    mut step: impl FnMut(Instant, u64),
-) {
-    let span = change.to.since(change.from);
-    let count = (span.0 / RAMP_STEP.0).max(1);
-    for k in 1..=count {
-        // Each step has the value at the end of its interval; the last has the ramp's final value.
-        // A step is a ramp of one interval.
-        let value = i128::from(before)
-            + (i128::from(after) - i128::from(before)) * i128::from(k) / i128::from(count);
-        step(change.from + Duration(span.0 * (k - 1) / count), value as u64);
     }
 }

@@ -116,6 +116,21 @@ impl Histogram {
         });
     }
 
+    /// The values that were recorded since this histogram was `earlier`. Minimum and maximum are those
+    /// of the buckets.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut later = self.clone();
+        for (place, count) in later.counts.iter_mut().enumerate() {
+            let before = (self.first + place).checked_sub(earlier.first);
+            *count -= before.and_then(|place| earlier.counts.get(place)).copied().unwrap_or(0);
+        }
+        (later.count, later.sum) = (self.count - earlier.count, self.sum - earlier.sum);
+        let bucket = |place: Option<usize>| place.map(|place| midpoint(self.first + place));
+        later.min = bucket(later.counts.iter().position(|count| *count > 0)).unwrap_or(u64::MAX);
+        later.max = bucket(later.counts.iter().rposition(|count| *count > 0)).unwrap_or(0);
+        later
+    }
+
     /// The exact sum of all values.
     pub fn sum(&self) -> u128 {
         self.sum

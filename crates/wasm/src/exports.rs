@@ -129,12 +129,12 @@ pub extern "C" fn sojourn_finish() -> bool {
     with(Laboratory::finish)
 }
 
-/// The queueing delay that no sender can avoid. The input is a capacity over time, as `sojourn
-/// theory trace` takes it. `delay` is the loop delay, `stretch` the time over which a trace is
-/// averaged. The output has `p50_s`, `p99_s`, `max_s`, and `points` points of `series`.
+/// What runs mean. The input has the `runs`, as [`sojourn_finish`] gives them, and the link in `focus`.
+/// The output has `sentences`, and `unavoidable`: the delay that no sender can avoid on that link of the
+/// loaded scenario, with `points` points of `series`, or null.
 #[unsafe(no_mangle)]
-pub extern "C" fn sojourn_unavoidable(delay: f64, stretch: f64, points: usize) -> bool {
-    with(|laboratory| laboratory.unavoidable(delay, stretch, points))
+pub extern "C" fn sojourn_judge(points: usize) -> bool {
+    with(|laboratory| laboratory.judge(points))
 }
 
 /// The output is the JSON Schema of scenarios.

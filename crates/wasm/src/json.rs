@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use sojourn_scenario::{Document, Errors, Item, Scenario};
-use sojourn_theory::unavoidable::{Point, Unavoidable};
 use sojourn_trace::Column;
 
 /// A fault without a place.
@@ -49,17 +48,4 @@ pub(crate) fn column(name: &str, column: &Column) -> Value {
         }
         column => json!({ "name": name, "length": column.len() }),
     }
-}
-
-/// The unavoidable delay, for a sender that also drains its queue.
-pub(crate) fn unavoidable(found: &Unavoidable) -> Value {
-    let draining = &found.here.draining;
-    let point = |one: &Point| json!([one.end_s, one.capacity_bps, one.matching_s, one.draining_s]);
-    json!({
-        "mean_rate_bps": found.mean_rate_bps,
-        "p50_s": draining.p50_s,
-        "p99_s": draining.p99_s,
-        "max_s": draining.max_s,
-        "series": found.series.iter().map(point).collect::<Vec<_>>(),
-    })
 }

@@ -3,17 +3,25 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use serde::Deserialize;
 use serde_json::Value;
-use sojourn_scenario::{Document, Scenario, capacity_file, json_schema};
+use sojourn_record::{Summary, sentences, unavoidable, unavoidable_of};
+use sojourn_scenario::{Document, Scenario, json_schema};
 use sojourn_sim::Simulation;
-use sojourn_theory::unavoidable;
 use sojourn_trace::{Column, Table};
-use sojourn_units::Duration;
 
 use crate::json;
 
 /// The name of the scenario in errors.
 const ORIGIN: &str = "scenario";
+
+/// Runs to judge, and the link that is shown.
+#[derive(Deserialize)]
+struct Asked {
+    focus: String,
+    #[serde(flatten)]
+    summary: Summary,
+}
 
 /// The state of a module.
 #[derive(Default)]
@@ -161,15 +169,21 @@ impl Laboratory {
         true
     }
 
-    pub(crate) fn unavoidable(&mut self, delay_s: f64, stretch_s: f64, points: usize) -> bool {
-        let found = self.take_text().and_then(|text| {
-            let stretch = Duration::from_secs_f64(stretch_s);
-            let file = capacity_file("the capacity", &text, stretch)
-                .map_err(|error| json::fault(&error.to_string()))?;
-            let delay = Duration::from_secs_f64(delay_s);
-            Ok(json::unavoidable(&unavoidable::unavoidable(&file.steps, delay, file.until, points)))
+    /// What the runs in the input mean: the sentences of the command, and the unavoidable delay of
+    /// the link `focus`, with `points` points.
+    pub(crate) fn judge(&mut self, points: usize) -> bool {
+        let judged = self.take_text().and_then(|text| {
+            let asked: Asked =
+                serde_json::from_str(&text).map_err(|error| json::fault(&error.to_string()))?;
+            let (focus, summary) = (&asked.focus, &asked.summary);
+            let scenario = self.scenario.as_ref();
+            let traces = scenario.map(|one| unavoidable(one, summary, 0)).unwrap_or_default();
+            let texts = traces.into_iter().map(|one| one.text).chain(sentences(summary));
+            let sentences: Vec<String> = texts.collect();
+            let shown = scenario.and_then(|one| unavoidable_of(one, focus, summary, points));
+            Ok(serde_json::json!({ "sentences": sentences, "unavoidable": shown }))
         });
-        self.keep(found)
+        self.keep(judged)
     }
 
     pub(crate) fn schema(&mut self) {

@@ -178,17 +178,34 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
     if "y" in named or not is_number:
         left = [axis for axis in axes if axis not in (x, facet)]
         y = named.get("y") or next(iter(left), "control")
+        facet = _with_controls(axes, [x, y], facet)
         keys = dict.fromkeys(filter(None, [x, y, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
         over = figures.over(dataset, list(keys))
         spec = charts.heat_map(rows, metric, x, y, facet, title, over)
     else:
         by = named.get("by") or ("control" if x != "control" else None)
+        facet = _with_controls(axes, [x, by], facet)
         keys = dict.fromkeys(filter(None, [x, by, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
         over = figures.over(dataset, list(keys))
-        spec = charts.lines(rows, metric, x, by, facet, title, over)
+        is_logarithmic = x in dataset.about.get("logarithmic", [])
+        spec = charts.lines(rows, metric, x, by, facet, title, over, is_logarithmic)
     return write_picture(spec, args.plot)
+
+
+def _with_controls(
+    axes: Sequence[str], shown: Sequence[str | None], facet: str | None
+) -> str | None:
+    """Return the axis of the small pictures: a median over controllers is that of none."""
+    if "control" not in axes or "control" in (*shown, facet):
+        return facet
+    if facet is None:
+        return "control"
+    raise UsageError(
+        f"--facet {facet} would show medians over controllers; take `--facet control`, or one "
+        "controller by --where \"control == 'cubic'\""
+    )
 
 
 def query(args: argparse.Namespace) -> int:

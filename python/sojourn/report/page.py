@@ -72,11 +72,9 @@ def _about(run: "Record") -> str:
     if first["spikes"]:
         about += (
             " Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "
-            "of senders that fill the link until it changes, with any controller. Bound "
-            "corrected: the same for the rate that the link carried in the loop delay before the "
-            "change. "
-            "A spike may be lower if the queue drops packets, or if the senders slow for another "
-            "reason before they can know of the change."
+            "with any controller, for the rate that the link carried in the loop delay before the "
+            "change. A spike may be lower if the queue drops packets, or if the senders slow for "
+            "another reason before they can know of the change."
         )
     return about
 

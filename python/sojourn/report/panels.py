@@ -124,13 +124,6 @@ def floor(name: str, frame: Frame, side: Side) -> alt.Chart:
     return chart(_named(name, ["v"]), mark, alt.X("t:Q"), alt.Y("v:Q"), transform=near)
 
 
-def corrected(values: Values, frame: Frame, x: alt.X) -> alt.Chart:
-    """Draw the bound for the link's carried traffic, from values of `t`, `t2`, `v`, `series`."""
-    mark = alt.MarkDef("rule", strokeWidth=1.4, strokeDash=[2, 2], clip=True)
-    place = x, alt.X2("t2"), alt.Y("v:Q")
-    return chart(table(values, "t", "t2", "v"), mark, *place, colour(frame), _opacity(frame))
-
-
 def band_text(legend: Legend) -> str:
     """Explain lines and shades of a row with too many flows to distinguish."""
     shades = {"p5": "pale shade: 5th to 95th percentile", "p25": "shade: 25th to 75th percentile"}

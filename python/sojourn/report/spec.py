@@ -177,7 +177,7 @@ class _Rows:
             return
         delays = series.link_series(self.run, self.frame.legend, "queue_delay_s", self.link)
         has_floor = self._add_floor()
-        guides = _key(self._levels(), self._ticks(), has_floor)
+        guides = _key(self._levels(), has_floor)
         one = Panel("delay", f"Queueing delay of {self.link}", "ms", 210, key=guides)
 
         def floor(side: panels.Side) -> list[alt.Chart]:
@@ -199,8 +199,7 @@ class _Rows:
         levels = self._levels()
         if not self.frame.changes:
             return []
-        own = panels.corrected(self._ticks(), self.frame, x)
-        charts = [own, panels.levels(levels, panels.BOUND, x)]
+        charts = [panels.levels(levels, panels.BOUND, x)]
         if side == "detail":
             texts = [{"t2": one["named_t"], "v": one["v"], "text": one["text"]} for one in levels]
             charts.insert(0, panels.names(texts, panels.BOUND))
@@ -208,10 +207,6 @@ class _Rows:
 
     def _levels(self) -> list[Spec]:
         return [one for one in _bounds(self.run, self.link) if one["t"] in self.frame.changes]
-
-    def _ticks(self) -> list[Spec]:
-        every = _corrected(self.run, self.frame.legend, self.link)
-        return [one for one in every if one["t"] in self.frame.changes]
 
     def window(self) -> None:
         """Draw windows, unless the controllers set only rates, as `ideal` does."""
@@ -315,26 +310,10 @@ def _distinct_bounds(run: "Record", link: str | None, place: int) -> list[float]
     return found
 
 
-def _corrected(run: "Record", key: legend.Legend, link: str | None) -> list[Spec]:
-    """Return each controller's corrected bound, if the link's carried traffic lowers it visibly."""
-    ticks = []
-    for one in run.runs:
-        own = one["seed"] == run.runs[0]["seed"] and one["control"] in key.colours
-        spikes = [spike for spike in one["spikes"] if spike["link"] == link]
-        for spike in spikes if own else []:
-            bound, corrected = spike["bound_s"], spike["bound_corrected_s"]
-            if bound and corrected is not None and corrected < 0.98 * bound:
-                at = spike["at_s"]
-                tick = {"t": at, "t2": at + 0.5 * AFTER_S, "v": 1000 * corrected}
-                ticks.append({**tick, "series": one["control"]})
-    return ticks
-
-
-def _key(levels: list[Spec], ticks: list[Spec], has_floor: bool) -> str:
-    """Explain the dashed and the dotted lines, and the shade."""
+def _key(levels: list[Spec], has_floor: bool) -> str:
+    """Explain the dashed lines and the shade."""
     parts = (
         ("– – bound", bool(levels)),
-        ("· · · bound corrected", bool(ticks)),
         ("shade: unavoidable delay", has_floor),
     )
     return "\u2003".join(text for text, is_shown in parts if is_shown)

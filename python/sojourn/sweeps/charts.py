@@ -35,6 +35,7 @@ def heat_map(
             "y": figures.axis_text(y, row[y]),
             "facet": figures.axis_text(facet, row[facet]) if facet else "",
             "value": row["median"] * factor,
+            "text": _plain(row["median"] * factor),
         }
         for row in rows.iter_rows(named=True)
         if row["median"] is not None
@@ -50,7 +51,7 @@ def heat_map(
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="viridis"), legend=None)
     # Viridis is dark at its lower end.
     dark = {"test": f"datum.value < {least + _DARK * (most - least)}", "value": "white"}
-    text = alt.Text("value:Q", format=".3~g"), alt.ColorValue("#222", condition=dark)
+    text = alt.Text("text:N"), alt.ColorValue("#222", condition=dark)
     maps = alt.layer(
         theme.chart(table, alt.MarkDef("rect"), across, down, colour),
         theme.chart(table, alt.MarkDef("text", fontSize=10), across, down, *text),
@@ -68,6 +69,7 @@ def lines(
     facet: str | None,
     title: str,
     over: str,
+    is_logarithmic: bool,
 ) -> Spec:
     """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile.
 
@@ -88,7 +90,8 @@ def lines(
     table = theme.table(data, "x", "median", "p5", "p95")
     positions = [one["x"] for one in data]
     least, most = min(positions, default=0.0), max(positions, default=0.0)
-    kind: Any = "log" if least > 0 and most / least >= _LOGARITHMIC else "linear"
+    is_wide = least > 0 and most / least >= _LOGARITHMIC
+    kind: Any = "log" if is_wide or is_logarithmic else "linear"
     name = f"{figures.words(x)} ({unit})" if unit else figures.words(x)
     across = alt.X("x:Q", title=name, scale=alt.Scale(type=kind, zero=False, nice=False))
     names = _ordered(rows, by) if by else [""]
@@ -108,6 +111,11 @@ def lines(
     )
     about = f"{metric.title}: median and 5th to 95th percentile over {over}"
     return _document(_faceted(drawn, rows, facet), about, title)
+
+
+def _plain(value: float) -> str:
+    """Format a figure with three digits, never with an exponent."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{float(f'{value:.3g}'):.10g}"
 
 
 def _x_unit(axis: str) -> tuple[str, float]:

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sojourn import _core, memory
 from sojourn.errors import UsageError
 from sojourn.sweeps import quantities, tables
+from sojourn.sweeps.axes import Range
 from sojourn.sweeps.executions import Executions, remove_interrupted
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
@@ -262,11 +263,23 @@ def _about(plan: Plan) -> bytes:
         "axes": [column(plan, name) for name in plan.columns],
         # The columns of a search have no keys.
         "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),
+        "logarithmic": _logarithmic(plan),
         "design": study.design,
         "points": len(plan.points),
         "runs": len(plan.tasks),
     }
     return (json.dumps(about, indent=1) + "\n").encode()
+
+
+def _logarithmic(plan: Plan) -> list[str]:
+    """Return the columns of the axes that were declared logarithmic."""
+    declared = [
+        isinstance(axis.values, Range) and axis.values.logarithmic
+        for axis in plan.study.axes
+        for _ in axis.keys
+    ]
+    names = zip(plan.columns, declared, strict=False)
+    return [column(plan, name) for name, is_logarithmic in names if is_logarithmic]
 
 
 def _keys(plan: Plan) -> list[str]:

@@ -1,6 +1,8 @@
 //! An estimate of a run's memory before it starts.
 
-use sojourn_scenario::{Capacity, Change, Control, Flow, Link, Loss, Reorder, Scenario, Spacing};
+use sojourn_scenario::{
+    Capacity, Change, Control, Flow, Link, Loss, RAMP_STEP, Reorder, Scenario, Spacing, Trace,
+};
 use sojourn_source::Carrier;
 use sojourn_transport::Noise;
 use sojourn_units::{Bytes, Duration, Rate};
@@ -8,9 +10,6 @@ use sojourn_units::{Bytes, Duration, Rate};
 use crate::arrivals;
 use crate::endpoint::media::{MOST_PACKETS, MOST_REPORTS};
 use crate::estimate::capacity::{Held, PathCapacity, connections};
-use crate::oracle::TRACE_STRETCH;
-use crate::peak::LONGEST;
-use crate::timeline::RAMP_STEP;
 
 /// A packet takes 32 bytes in a queue or on a wire, and 32 in its sender's record, or twice as
 /// much if delivery rates are measured. Rings allocate blocks of at least 64 packets: the
@@ -35,9 +34,6 @@ const PER_WRITTEN: u64 = 4 << 10;
 /// A change of capacity: loads around it, its spike, and its entry in the summary as JSON and
 /// as a dict.
 const PER_CHANGE: u64 = 6 << 10;
-/// Waiting times after a change of capacity are kept by the millisecond, in lists that grow
-/// by doubling.
-const PER_MILLISECOND: u64 = 16;
 /// A connection, its part of the scenario, and its flow's entry in the summary.
 const PER_CONNECTION: u64 = 12 << 10;
 /// A link without its packets, and its entry in the summary.
@@ -157,13 +153,9 @@ fn copies(scenario: &Scenario) -> u64 {
 /// Memory of changes of capacity and the measurements around them.
 fn of_changes(scenario: &Scenario, connections: u64) -> Bytes {
     let changes = scenario.links.iter().map(|link| rates(link).len() as u64).filter(|n| *n > 0);
-    let followed = |count| scenario.duration.min(LONGEST * count).0 / 1_000_000;
     // Bytes sent by each connection, now and a loop delay before a change.
     let sent_by = Bytes(connections) * 48;
-    changes.fold(Bytes::ZERO, |sum, count| {
-        let waits = Bytes(followed(count)) * PER_MILLISECOND;
-        sum + Bytes(count) * PER_CHANGE + waits + sent_by
-    })
+    changes.fold(Bytes::ZERO, |sum, count| sum + Bytes(count) * PER_CHANGE + sent_by)
 }
 
 /// Number of signals to oracle controllers: one for each change of a link, and one for each flow
@@ -184,7 +176,7 @@ fn signals(scenario: &Scenario) -> u64 {
             Capacity::Trace(trace) if trace.spacing == Spacing::Even => {
                 (scenario.duration.0 / trace.period().0 + 1) * trace.curve().len() as u64
             }
-            Capacity::Trace(_) => scenario.duration.0 / TRACE_STRETCH.0,
+            Capacity::Trace(_) => scenario.duration.0 / Trace::STRETCH.0,
         };
         listeners.saturating_mul(2 * listeners + changes)
     });

@@ -18,7 +18,7 @@ use crate::meter::Metering;
 use crate::tap::Tap;
 pub(crate) use announcements::ANNOUNCEMENT;
 use announcements::Announcements;
-pub(crate) use signal::{Capacities, TRACE_STRETCH};
+pub(crate) use signal::Capacities;
 use signal::{Listener, Pending};
 
 /// Signals to flows about the bottlenecks on their paths.

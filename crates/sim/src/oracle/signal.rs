@@ -1,16 +1,9 @@
 //! The times and values of all signals from bottlenecks to flows.
 
-use sojourn_scenario::{Capacity, Flow, Link, Scenario, Spacing};
+use sojourn_scenario::{Capacity, Flow, Link, Scenario, Spacing, Trace, steps};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::loops::Delays;
-use crate::timeline::steps;
-
-/// The capacity of a trace with bursts is signalled as its mean over intervals of this length.
-///
-/// Deviation (A lower bound on latency spikes): the paper's sender knows the capacity at any time;
-/// that of bursts, which is a rate at no time, is signalled as the mean of 10 ms.
-pub(crate) const TRACE_STRETCH: Duration = Duration::from_millis(10);
 
 /// One signal in flight.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +128,9 @@ fn history(link: &Link, duration: Duration, shift: Duration) -> Vec<(Instant, Ra
         Capacity::Unlimited | Capacity::Rate(_) => Vec::new(),
         Capacity::Trace(trace) => match trace.spacing {
             Spacing::Even => trace.rates(duration),
-            Spacing::Burst => trace.means(TRACE_STRETCH, duration),
+            // Deviation (A lower bound on latency spikes): the paper's sender knows the capacity at any
+            // time; that of bursts, which is a rate at no time, is signalled as the mean of 10 ms.
+            Spacing::Burst => trace.means(Trace::STRETCH, duration),
         },
     }
 }

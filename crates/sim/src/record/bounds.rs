@@ -1,36 +1,33 @@
 //! The unavoidable spike of each change of capacity ("A Lower Bound on Latency Spikes").
 
-use sojourn_scenario::{Buffer, Capacity, Scenario};
+use sojourn_scenario::{Buffer, Capacity, Scenario, Trace};
 use sojourn_theory::capacity::{Sender, Step, peak_delay};
 use sojourn_theory::spike::{mean_delay, weighted};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::endpoint::Endpoints;
 use crate::meter::Metering;
-use crate::oracle::TRACE_STRETCH;
 use crate::run::Run;
 use crate::tap::Tap;
 use crate::timeline::{CapacityChange, Change, Timeline};
 
-/// The bounds on one spike.
+/// The bound on one spike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// For traffic that filled the link until the change; `None` if capacity ends for good.
-    pub(crate) full: Option<Duration>,
-    /// For the rate that the link carried in the loop delay before. A sender clocked by
-    /// acknowledgements keeps this rate until it can learn of the change.
+    /// For the rate that the link carried in the loop delay before the change; `None` if capacity ends
+    /// for good. A sender clocked by acknowledgements keeps this rate until it can learn of the change.
     ///
-    /// Deviation (A lower bound on latency spikes, section III): the corrected bound takes the rate
-    /// in the greatest loop delay of the flows; the paper does not say which, and its data have
-    /// that of the last second, which also covers older windows. `sojourn paper run latency-spike`
-    /// keeps the second for its comparison with the testbed.
-    pub(crate) corrected: Option<Duration>,
+    /// Deviation (A lower bound on latency spikes, section III): the rate is that of the greatest loop
+    /// delay of the flows; the paper does not say which, and its data have that of the last second,
+    /// which also covers older windows. `sojourn paper run latency-spike` keeps the second for its
+    /// comparison with the testbed.
+    pub(crate) bound: Option<Duration>,
     /// Share of the excess that the buffer cannot hold (equation 3).
     pub(crate) lost_fraction: f64,
 }
 
 impl Bounds {
-    /// The bounds of a change, at its time. `flows`: the share and the loop delay of each flow
+    /// The bound of a change, at its time. `flows`: the share and the loop delay of each flow
     /// ([`shares`]). `carried`: the rate of the link in the loop delay before.
     pub(super) fn new(
         scenario: &Scenario,
@@ -41,7 +38,7 @@ impl Bounds {
     ) -> Bounds {
         let Ok(delay) = mean_delay(flows) else {
             let zero = (change.to > Rate::ZERO).then_some(Duration::ZERO);
-            return Bounds { full: zero, corrected: zero, lost_fraction: 0.0 };
+            return Bounds { bound: zero, lost_fraction: 0.0 };
         };
         let alone = history.is_alone(change, delay);
         let bound = |from: Rate| {
@@ -54,16 +51,16 @@ impl Bounds {
             }
             // A full link may hold an older queue, whose arrivals exceeded the rate that the link
             // carried.
-            let full = from.0 >= change.from.0 - change.from.0 / 1000;
+            let full = from == change.from;
             history.among_others(change, delay, if full { Rate::MAX } else { from })
         };
-        let (full, corrected) = (bound(change.from), bound(carried.min(change.from)));
+        // Whole packets keep a full link a little below its rate.
+        let is_full = carried.0 >= change.from.0 - change.from.0 / 1000;
+        let bound = bound(if is_full { change.from } else { carried });
         let held = held(scenario, change);
-        let capped = |bound: Option<Duration>| bound.map(|b| b.min(held));
-        let lost = full.map_or(0.0, |q| q.saturating_sub(held).as_secs_f64() / q.as_secs_f64());
+        let lost = bound.map_or(0.0, |q| q.saturating_sub(held).as_secs_f64() / q.as_secs_f64());
         Bounds {
-            full: capped(full),
-            corrected: capped(corrected),
+            bound: bound.map(|bound| bound.min(held)),
             lost_fraction: if lost.is_finite() { lost } else { 0.0 },
         }
     }
@@ -117,7 +114,7 @@ impl History {
             match &scenario.links[change.link].rate {
                 // Beyond the end, so that the last queue can drain.
                 Capacity::Trace(trace) if steps.is_empty() => {
-                    *steps = trace.means(TRACE_STRETCH, scenario.duration + trace.period());
+                    *steps = trace.means(Trace::STRETCH, scenario.duration + trace.period());
                 }
                 Capacity::Trace(_) => {}
                 _ => *steps = vec![(Instant::ZERO, change.from)],

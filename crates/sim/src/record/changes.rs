@@ -1,5 +1,8 @@
 //! Measurements around a change of capacity.
 
+use sojourn_trace::Histogram;
+use sojourn_units::Duration;
+
 use super::Record;
 use super::bounds::Bounds;
 use super::load::Load;
@@ -11,6 +14,9 @@ use crate::run::Run;
 use crate::tap::Tap;
 use crate::timeline::Change;
 
+/// A queueing delay within this share of the usual ones is usual.
+const USUAL_SHARE: f64 = 0.95;
+
 impl Record {
     /// Records the load of a link that `what` asks for.
     pub(crate) fn on_change<M: Metering, T: Tap>(
@@ -21,12 +27,19 @@ impl Record {
         what: Change,
     ) {
         if what == Change::Measure {
+            // The delays of the warm-up are forgotten.
+            self.loads.iter_mut().filter_map(|load| load.usual.as_mut()).for_each(|usual| {
+                *usual = Histogram::new();
+            });
             return endpoints.begin_measuring();
         }
         let net = &mut endpoints.net;
         match what {
             Change::Rate(_) | Change::Delay(_) | Change::Loss(_) | Change::Measure => {}
             Change::Before(change) => self.loads[change].before = Some(Load::of(net, link)),
+            Change::Usual(change) => {
+                self.loads[change].usual = Some(net.links[link].delays.clone());
+            }
             Change::LoopBefore(change) => self.on_loop_before(net, change, link),
             Change::LoopAfter(change) => self.loads[change].loop_after = Some(Load::of(net, link)),
             Change::Capacity(change) => self.on_capacity_change(run, endpoints, change),
@@ -62,7 +75,10 @@ impl Record {
         let delay = run.greatest_loop(change.link, change.at);
         let window = run.scenario.record.spike_window.max(delay);
         let so_far = (load.wait_since(&before), load.dropped);
-        let tracker = SpikeTracker::new(index, &change, window, so_far);
+        let usual = self.loads[index].usual.take().unwrap_or_default();
+        let usual = endpoints.net.links[change.link].delays.since(&usual).quantile(USUAL_SHARE);
+        let level = bounds.bound.unwrap_or_default().max(Duration(usual.unwrap_or(0)));
+        let tracker = SpikeTracker::new(index, &change, window, so_far, level);
         self.loads[index].at = Some(load);
         endpoints.net.links[change.link].trackers.push(tracker);
     }

@@ -1,5 +1,6 @@
 //! Loads of a link around a change of capacity.
 
+use sojourn_trace::Histogram;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use super::bounds::Bounds;
@@ -11,6 +12,8 @@ use crate::meter::Metering;
 pub(crate) struct Loads {
     /// A second before it.
     pub(crate) before: Option<Load>,
+    /// The queueing delays of the link until ten seconds before it; taken at the change.
+    pub(crate) usual: Option<Histogram>,
     /// A loop delay before it.
     pub(crate) loop_before: Option<Load>,
     /// At the change.

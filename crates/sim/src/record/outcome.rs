@@ -291,23 +291,17 @@ pub struct SpikeSummary {
     pub to_bps: f64,
     /// Peak queueing delay after it; null if no packet arrived.
     pub spike_s: Option<f64>,
-    /// Lower bound for traffic that filled the link until the change (Teigen et al., "A Lower Bound
-    /// on Latency Spikes", equation 2); null if the capacity fell to zero.
+    /// Lower bound for the rate that the link carried in the loop delay before, `carried_loop_bps` (Teigen
+    /// et al., "A Lower Bound on Latency Spikes", section III); null if the capacity fell to zero for good.
     pub bound_s: Option<f64>,
-    /// Lower bound for the rate that the link carried in the loop delay before, `carried_loop_bps`.
-    pub bound_corrected_s: Option<f64>,
-    /// Share of the excess traffic that exceeds the link's buffer (equation 3). Both bounds are for
-    /// the rest.
+    /// Share of the excess traffic that exceeds the link's buffer (equation 3). The bound is for the rest.
     pub bound_lost_fraction: f64,
-    /// Spike minus bound; null for a rise. Negative if the link was not full, or if it dropped
-    /// packets that would have waited.
+    /// Spike minus bound; null for a rise. Negative if the link dropped packets that would have waited
+    /// (`dropped_to_peak_packets`), or if the senders had slowed down before they could learn of the
+    /// change (`offered_loop_bps`).
     pub excess_s: Option<f64>,
-    /// Spike minus the corrected bound; null for a rise. Negative if the link dropped packets that
-    /// would have waited (`dropped_to_peak_packets`), or if the senders had slowed down before they
-    /// could learn of the change (`offered_loop_bps`).
-    pub excess_corrected_s: Option<f64>,
-    /// From the change until the queueing delay is back near its earlier value; null if it never
-    /// is.
+    /// From the change until the queueing delay stays at or below the greater of the bound and the 95th
+    /// percentile of the ten seconds before, to the next change or the end; null if it does not.
     pub duration_s: Option<f64>,
     /// Time when the peak's packet left the queue.
     pub peak_at_s: f64,

@@ -127,10 +127,10 @@ const FLOWS: Layout<10, 5> = Layout {
     ],
 };
 
-const LINKS: Layout<3, 4> = Layout {
+const LINKS: Layout<4, 4> = Layout {
     name: "link",
     has_phases: false,
-    floats: ["capacity_bps", "carried_bps", "queue_delay_s"],
+    floats: ["capacity_bps", "carried_bps", "queue_delay_s", "queue_delay_mean_s"],
     counts: ["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
 };
 
@@ -146,11 +146,13 @@ fn seconds(span: Option<Duration>) -> f64 {
 pub(crate) struct Recorder {
     pub(crate) interval: Duration,
     pub(crate) flows: Series<10, 5>,
-    pub(crate) links: Series<3, 4>,
+    pub(crate) links: Series<4, 4>,
     last_at: Instant,
     last_received: Vec<u64>,
     last_sent_bits: Vec<f64>,
     last_could_send: Vec<f64>,
+    /// Sum in nanoseconds and number of the waits of each link at the last sample.
+    last_waited: Vec<(u64, u64)>,
 }
 
 impl Recorder {
@@ -162,6 +164,7 @@ impl Recorder {
             last_received: vec![0; flows.len()],
             last_sent_bits: vec![0.0; links.len()],
             last_could_send: vec![0.0; links.len()],
+            last_waited: vec![(0, 0); links.len()],
             flows: Series::new(flows),
             links: Series::new(links),
         }
@@ -324,10 +327,14 @@ impl Recorder {
         });
         let backlog = link.backlog();
         // If no packet left the queue, its delay is unknown, not zero.
+        let (sum, count) = link.waited();
+        let (last_sum, last_count) = std::mem::replace(&mut self.last_waited[place], (sum, count));
+        let packets = (count - last_count) as f64;
+        let mean = if packets > 0.0 { (sum - last_sum) as f64 / packets / 1e9 } else { NONE };
         let longest = seconds(link.counts.longest_wait.take(Reader::Series));
         self.links.rows.push(Row {
             phase: "",
-            floats: [capacity, bits / span, longest],
+            floats: [capacity, bits / span, longest, mean],
             counts: [
                 backlog.bytes.0,
                 backlog.packets,

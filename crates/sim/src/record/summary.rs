@@ -247,11 +247,12 @@ fn spike<M: Metering>(
     let loop_before = loads.loop_before.unwrap_or_else(|| at.clone());
     let carried = at.rate_since(&loop_before);
     let spike = tracker.spike.map(Duration::as_secs_f64);
-    let full = bounds.full.map(Duration::as_secs_f64);
-    let corrected = bounds.corrected.map(Duration::as_secs_f64);
+    let bound = bounds.bound.map(Duration::as_secs_f64);
     // A rise in capacity causes no queue, so a wait after it is not its spike.
     let falls = change.to < change.from;
-    let over = |bound: Option<f64>| Some(spike? - bound?).filter(|_| falls);
+    let excess = spike.zip(bound).map(|(spike, bound)| spike - bound).filter(|_| falls);
+    let is_last = change.next_at >= Instant::ZERO + run.scenario.duration;
+    let is_empty = is_last && net.links[change.link].backlog().packets == 0;
     let (first, last) = neighbours(run, net, record, index);
     Some(SpikeSummary {
         link: net.links[change.link].name.clone(),
@@ -260,12 +261,10 @@ fn spike<M: Metering>(
         from_bps: change.from.as_f64(),
         to_bps: change.to.as_f64(),
         spike_s: spike,
-        bound_s: full,
-        bound_corrected_s: corrected,
+        bound_s: bound,
         bound_lost_fraction: bounds.lost_fraction,
-        excess_s: over(full),
-        excess_corrected_s: over(corrected),
-        duration_s: tracker.duration().map(Duration::as_secs_f64),
+        excess_s: excess,
+        duration_s: tracker.recovery(is_empty).map(Duration::as_secs_f64),
         peak_at_s: tracker.peak_at.as_secs_f64(),
         queue_delay_before_s: tracker.before.as_secs_f64(),
         carried_before_bps: at.rate_since(&before).as_f64(),

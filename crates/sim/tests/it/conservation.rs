@@ -414,7 +414,7 @@ fn assert_sane(summary: &RunSummary) {
     summary.links.iter().for_each(assert_link);
     summary.flows.iter().for_each(|f| assert_flow(f, summary.duration_s));
     for spike in &summary.spikes {
-        assert!(spike.bound_corrected_s.is_none_or(|b| b >= 0.0), "{spike:?}");
+        assert!(spike.bound_s.is_none_or(|b| b >= 0.0), "{spike:?}");
         // Only a permanent outage has no bound.
         let ends = summary.spikes.iter().any(|other| other.to_bps == 0.0);
         assert!(spike.bound_s.is_some() || ends, "{spike:?}");

@@ -41,26 +41,25 @@ fn a_link_that_carried_half_has_a_lower_bound() {
     assert_eq!((found.at_s, found.from_bps, found.to_bps), (3.0, 60e6, 20e6));
     assert_near(found.carried_before_bps, 30e6, 30e6 * ONE_IN_A_SECOND, "carried");
     assert_near(found.utilisation_before.unwrap(), 0.5, ONE_IN_A_SECOND, "used before");
-    // r = 3 for a full link, r' = 1.5 for the carried traffic; d = 50 ms.
-    assert_eq!(found.bound_s, Some(0.100));
     // In the loop before the change and in the loop after it, give or take a packet.
     assert_eq!(found.loop_s, 0.050);
     assert_near(found.carried_loop_bps, 30e6, 12e3 / 0.050, "carried in a loop");
     assert_near(found.offered_loop_bps.unwrap(), 30e6, 12e3 / 0.050, "offered in a loop");
     assert_eq!(found.dropped_to_peak_packets, 0);
-    let corrected = found.bound_corrected_s.unwrap();
-    assert_near(corrected, 0.025, 12e3 / 20e6, "corrected");
+    // r = 1.5 for the carried traffic; d = 50 ms.
+    let bound = found.bound_s.unwrap();
+    assert_near(bound, 0.025, 12e3 / 20e6, "bound");
     let spike = found.spike_s.unwrap();
     // An excess of 10 Mbit/s for 50 ms. The ideal sender then has its own backlog and fills the
     // link, so that the queue stays.
     assert_near(spike, 0.025, 12e3 / 20e6, "spike");
-    assert_near(found.excess_s.unwrap(), spike - 0.100, 1e-12, "excess");
+    assert_near(found.excess_s.unwrap(), spike - bound, 1e-12, "excess");
 }
 
-/// The correction covers one loop delay before the change, not a second: a flow that starts 200 ms
+/// The carried rate is that of one loop delay before the change, not of a second: a flow that starts 200 ms
 /// before the change, with a loop of 50 ms, counts like a permanent one.
 #[test]
-fn the_correction_looks_back_one_loop() {
+fn the_bound_looks_back_one_loop() {
     let found = run_exact(
         "5s",
         r#"
@@ -123,7 +122,7 @@ source = {{ kind = "on-off", rate = "57Mbit", on = "1s", off = "0s" }}
 #[test]
 fn what_the_new_capacity_still_carries_has_no_bound_to_speak_of() {
     let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
-    assert_eq!((found.bound_s, found.bound_corrected_s), (Some(0.025), Some(0.0)));
+    assert_eq!(found.bound_s, Some(0.0));
     assert_eq!(found.spike_s, Some(0.0));
 }
 
@@ -134,9 +133,10 @@ fn every_change_has_an_entry_of_its_own() {
     );
     let changes: Vec<_> = all.iter().map(|s| (s.at_s, s.from_bps, s.to_bps)).collect();
     assert_eq!(changes, [(2.0, 60e6, 20e6), (4.0, 20e6, 80e6), (6.0, 80e6, 40e6)]);
-    let bounds: Vec<_> = all.iter().map(|s| s.bound_s.unwrap()).collect();
-    assert_eq!(bounds, [0.100, 0.0, 0.050]);
-    assert_eq!(all[1].bound_corrected_s, Some(0.0), "a rise");
+    // Datagrams of 30 Mbit/s before the first and, with their queue, before the second drop.
+    let [fall, rise, again] = [0, 1, 2].map(|place: usize| all[place].bound_s.unwrap());
+    assert_near(fall, 0.025, 12e3 / 20e6, "30 to 20 Mbit/s");
+    assert_eq!((rise, again), (0.0, 0.0), "a rise, and a drop to more than was carried");
     // Utilisation between the changes: full after the drop.
     assert_near(all[0].utilisation_after.unwrap(), 1.0, 1e-3, "after the drop");
     assert_eq!(all[0].utilisation_after, all[1].utilisation_before);
@@ -147,7 +147,7 @@ fn every_change_has_an_entry_of_its_own() {
 fn an_outage_is_all_bound() {
     let all =
         half_used(r#"steps = [{ at = "3s", rate = "0bit" }, { at = "4s", rate = "60Mbit" }]"#);
-    assert_eq!((all[0].bound_s, all[0].bound_corrected_s), (Some(1.0), Some(1.0)));
+    assert_eq!(all[0].bound_s, Some(1.0));
     // The first packet after the start meets at most one packet less than that.
     assert_near(all[0].spike_s.unwrap(), 1.0, 2.0 / 2500.0, "spike");
     assert_near(all[0].excess_s.unwrap(), 0.0, 2.0 / 2500.0, "excess");
@@ -286,17 +286,15 @@ fn a_change_right_after_a_ramp_knows_what_was_carried() {
     );
     for found in &all {
         assert_near(found.carried_before_bps, 30e6, 2.0 * 30e6 * ONE_IN_A_SECOND, "carried");
-        assert!(found.bound_corrected_s <= found.bound_s);
     }
     let first = half_used(r#"steps = [{ at = "0s", rate = "40Mbit" }]"#).remove(0);
-    assert_eq!((first.carried_before_bps, first.bound_corrected_s), (0.0, Some(0.0)));
+    assert_eq!((first.carried_before_bps, first.bound_s), (0.0, Some(0.0)));
 }
 
-/// Datagrams arrive at 30 Mbit/s for two seconds, and again after a pause of one second. The link
-/// falls to 20 Mbit/s half-way, which leaves 10 Mbit waiting in the end. The first packet after the
-/// pause finds the queue empty.
+/// Datagrams arrive at 30 Mbit/s for two seconds. The link falls to 20 Mbit/s half-way, which leaves
+/// 10 Mbit waiting in the end.
 #[test]
-fn a_spike_lasts_until_a_packet_meets_the_old_delay() {
+fn a_spike_lasts_until_the_queue_is_empty() {
     let found = run_exact(
         "5s",
         r#"
@@ -307,6 +305,7 @@ buffer = "unlimited"
 [flow.video]
 control = "none"
 path = ["a"]
+stop = "2s"
 source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
 "#,
     )
@@ -314,7 +313,7 @@ source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
     .remove(0);
     assert_near(found.spike_s.unwrap(), 0.500, 12e3 / 20e6, "spike");
     assert_near(found.peak_at_s, 2.500, 12e3 / 20e6, "peak");
-    assert_eq!(found.duration_s, Some(2.0));
+    assert_near(found.duration_s.unwrap(), 1.5, 12e3 / 20e6, "recovery");
 }
 
 /// Datagrams fill 200 ms of 20 Mbit/s, which take 400 ms at half of the rate. The buffer has half of
@@ -342,11 +341,37 @@ source = { kind = "on-off", rate = "28960kbit", on = "3s", off = "1s" }
     assert_near(found.peak_at_s, 1.400, two_packets, "peak");
 }
 
-/// A drop that delays no packet has no spike and no duration.
+/// A drop that delays no packet needs no time to recover.
 #[test]
-fn no_spike_no_duration() {
+fn no_spike_no_recovery() {
     let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
-    assert_eq!(found.duration_s, None);
+    assert_eq!(found.duration_s, Some(0.0));
+}
+
+/// Bursts of datagrams fill the queue each second, of which the first lies before the fall: the delay is
+/// back for good only after the last burst at the lower rate, and never if one ends the run.
+#[test]
+fn recovery_is_for_good() {
+    let of = |stop: &str| {
+        let tables = format!(
+            r#"
+[link.a]
+rate = {{ start = "60Mbit", steps = [{{ at = "2s", rate = "20Mbit" }}] }}
+buffer = "unlimited"
+[flow.video]
+control = "none"
+path = ["a"]
+start = "500ms"
+stop = "{stop}"
+source = {{ kind = "on-off", rate = "28960kbit", on = "400ms", off = "600ms" }}
+"#
+        );
+        run_exact("6s", &tables).spikes.remove(0).duration_s
+    };
+    // A burst of 12 Mbit (with headers) takes 0.6 s, and its last packet waits 0.2 s. The bound is zero
+    // without a loop. The burst that begins after 4.5 s is the last one, and over after 5.1 s.
+    assert_near(of("4950ms").unwrap(), 5.1 - 2.0, 2.0 * 12e3 / 20e6, "the last burst");
+    assert_eq!(of("6s"), None, "a burst from 5.5 s on waits at the end");
 }
 
 /// Connections weigh by the traffic that they sent on the link. Datagrams have no loop, and do not
@@ -381,8 +406,8 @@ source = { kind = "on-off", rate = "14480kbit", on = "1s", off = "0s" }
     )
     .spikes
     .remove(0);
-    // Both connections sent the same amount: d = 50 ms, r = 3.
-    assert_near(found.bound_s.unwrap(), 0.100, 0.100 * 2.0 / 1250.0, "bound");
+    // Both connections sent the same amount: d = 50 ms. Three sources of 15 Mbit/s: r = 45 / 20.
+    assert_near(found.bound_s.unwrap(), 1.25 * 0.050, 2.0 * 12e3 / 20e6, "bound");
 }
 
 /// `spread` shifts changes of capacity and of delay together.

@@ -28,6 +28,7 @@ pub use fault::{Fault, Malformed, ReadError};
 pub use options::{Sack, Stamps};
 pub use packet::{Endpoint, Segment, Skip, segment};
 pub use unpack::Compression;
+pub(crate) use unpack::Unpacked;
 
 use bytes::Order;
 use pcap::Pcap;

@@ -99,7 +99,7 @@ enum Input<R: Read> {
 }
 
 /// A file as it was before its compression.
-pub(super) struct Unpacked<R: Read> {
+pub(crate) struct Unpacked<R: Read> {
     /// `None` after a failure to start.
     input: Option<Input<R>>,
     started: bool,
@@ -108,7 +108,7 @@ pub(super) struct Unpacked<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    pub(super) fn new(from: R) -> Unpacked<R> {
+    pub(crate) fn new(from: R) -> Unpacked<R> {
         let whole = Whole { from, magic: [0; 4], read: 0, given: 0, failed: false };
         let input = Some(Input::Plain(whole));
         Unpacked { input, started: false, compression: None, damage: None }
@@ -120,7 +120,7 @@ impl<R: Read> Unpacked<R> {
     }
 
     /// The reason why reading failed, if the compressed data are damaged.
-    pub(super) fn damage(&mut self) -> Option<Fault> {
+    pub(crate) fn damage(&mut self) -> Option<Fault> {
         self.damage.take()
     }
 

@@ -78,10 +78,10 @@ pub fn read<R: Read>(
     mut open: impl FnMut() -> io::Result<R>,
     limits: &Limits,
 ) -> io::Result<Log> {
-    let known = match file::read(unpack::unpacked(open()?)?, name, limits, &[])? {
+    let known = match file::read(unpack::unpacked(open()?), name, limits, &[])? {
         Ok(log) => return Ok(log),
         Err(setups) => setups,
     };
-    let again = file::read(unpack::unpacked(open()?)?, name, limits, &known)?;
+    let again = file::read(unpack::unpacked(open()?), name, limits, &known)?;
     again.map_err(|_| io::Error::other("the file changes while it is read"))
 }

@@ -1,0 +1,5 @@
+//! Tests of the crate's behaviour.
+
+mod bounds;
+mod format;
+mod stats;
