@@ -89,7 +89,7 @@ INLINE u64 dctcp_reduced(struct dctcp *s, const struct dctcp_params *p)
 	return scale(w->cwnd, ONE_Q20 - s->alpha_q20 / 2);
 }
 
-/* The window after a loss at a window of `cwnd` (section 3.5), which a reduction may still lower. */
+/* The window after a loss, with a window of `cwnd` in force (section 3.5). */
 INLINE u64 dctcp_halved(const struct dctcp_params *p, u64 cwnd, u64 mss)
 {
 	return p->is_linux ? mss * (cwnd / greatest(mss, 1) / 2) : cwnd / 2;

@@ -86,7 +86,7 @@ async function oneFile() {
 /** Modules that tests in node import. */
 const TESTED = [
   ...["capacity", "completion", "explore-state", "parquet", "permalink", "pool"],
-  ...["shipped", "simulator", "stories", "verdicts"],
+  ...["shipped", "simulator", "stories"],
 ];
 
 const shared = {

@@ -235,8 +235,8 @@ class SpikeSummary(TypedDict):
     slowed before they could know of the change; null for a rise, which builds up no queue"""
     duration_s: float | None
     """recovery: from the change until the queueing delay stays at or below the greater of the bound
-    and the 95th percentile of the 10 s before, to the next change or the end; null if it does
-    not"""
+    and the 95th percentile of up to 10 s before (since the change before and `measure.from`),
+    within 1 ms or two packets, to the next change or the end; null if it does not"""
     utilisation_before: float | None
     """share of the capacity used since the change before"""
     utilisation_after: float | None

@@ -32,8 +32,11 @@ pub struct Dctcp {
     /// sent after its start is acknowledged (RFC 8257 section 3.3, step 4). Linux ends it one
     /// packet earlier, so that the first round trip has two windows.
     ends_with_flight: bool,
-    /// Whether a loss halves the flight if that is more than the window: TCP (RFC 5681 equation 4), and
-    /// not QUIC (RFC 9002 appendix B.6).
+    /// Whether a loss halves the flight if that is more than the window: TCP, and not QUIC (RFC 9002
+    /// appendix B.6).
+    ///
+    /// Deviation (RFC 5681 equation 4): a window above the flight is halved, as in Linux. During a
+    /// reduction, the flight stands for Linux's `snd_cwnd`.
     halves_flight: bool,
     undo: Undo<Saved>,
 }

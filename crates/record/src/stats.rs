@@ -32,15 +32,18 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of one value or more.
-    pub fn of(values: &[f64]) -> Spread {
+    /// The spread of values; `None` without any.
+    pub fn of(values: &[f64]) -> Option<Spread> {
+        if values.is_empty() {
+            return None;
+        }
         let mut ordered = values.to_vec();
         ordered.sort_by(f64::total_cmp);
         let interval = median_interval(&ordered);
         let around = mean_interval(&ordered);
         let mut distinct = ordered.clone();
         distinct.dedup();
-        Spread {
+        Some(Spread {
             n: ordered.len(),
             distinct: distinct.len(),
             median: quantile(&ordered, 0.5),
@@ -51,7 +54,7 @@ impl Spread {
             mean: mean(&ordered),
             mean_low: around.map(|(low, _)| low),
             mean_high: around.map(|(_, high)| high),
-        }
+        })
     }
 }
 
@@ -198,6 +201,9 @@ fn merge_lists(lists: &[&[Value]], same: &[&str]) -> Value {
 }
 
 fn merge(items: &[&Value], same: &[&str]) -> Value {
+    if items.is_empty() {
+        return Value::Null;
+    }
     let first = items[0].as_object();
     let mut merged: Map<String, Value> =
         same.iter().map(|key| ((*key).into(), items[0][*key].clone())).collect();
@@ -225,8 +231,5 @@ fn merge(items: &[&Value], same: &[&str]) -> Value {
 /// The spread of known figures; null if there are none.
 fn spread(known: &[&Value]) -> Value {
     let values: Vec<f64> = known.iter().filter_map(|value| value.as_f64()).collect();
-    if values.is_empty() {
-        return Value::Null;
-    }
     serde_json::to_value(Spread::of(&values)).unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 use sojourn_scenario::{Capacity, Link, Scenario, Trace};
 use sojourn_theory::capacity::{Sender, means, waits};
 use sojourn_theory::waits::{Wait, longest, quantile};
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::figure::value;
 use crate::summary::{Entry, Summary};
@@ -43,8 +43,9 @@ fn of_link(
     if scenario.duration.0 / Trace::STRETCH.0 > MOST_STEPS {
         return None;
     }
-    let steps = link.capacity_steps(scenario.duration);
-    if steps.len() < 2 {
+    let steps = link.capacity_steps(shift(link, summary.runs.first()?), scenario.duration);
+    // A capacity that ends for good has no end of its delay.
+    if steps.len() < 2 || steps.last()?.1 == Rate::ZERO {
         return None;
     }
     let until = Instant::ZERO + scenario.duration;
@@ -81,6 +82,17 @@ fn greatest(waits: &[Wait], until: Instant, points: usize) -> Vec<[f64; 2]> {
     // Without arrivals nothing waits.
     let waits = longest(waits, until, points).into_iter();
     ends.zip(waits.map(|wait| if wait.is_nan() { 0.0 } else { wait })).map(Into::into).collect()
+}
+
+/// The time by which the scenario's `spread` delays the changes of a link in a run.
+fn shift(link: &Link, run: &Entry) -> Duration {
+    let first = link.rates().and_then(|rates| {
+        let changes = rates.changes.iter();
+        changes.into_iter().find(|change| change.value != rates.start).map(|change| change.from)
+    });
+    let at = run.spikes().iter().find(|spike| spike.link == link.name).map(|one| one.at_s.value());
+    let at = at.map(|at| Instant::ZERO + Duration::from_secs_f64(at));
+    first.zip(at).map_or(Duration::ZERO, |(first, at)| at.since(first))
 }
 
 /// The greatest loop delay of the flows over a link: that of its changes, or the greatest base

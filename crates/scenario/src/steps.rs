@@ -23,16 +23,15 @@ impl Trace {
 }
 
 impl Link {
-    /// The capacity from the start to `until`, as steps; a trace as means of [`Trace::STRETCH`], and
-    /// for a period longer. Empty
-    /// for a link without a rate.
-    pub fn capacity_steps(&self, until: Duration) -> Vec<(Instant, Rate)> {
+    /// The capacity from the start to `until`, as steps, with each change `shift` later; a trace as
+    /// means of [`Trace::STRETCH`], and for a period longer. Empty for a link without a rate.
+    pub fn capacity_steps(&self, shift: Duration, until: Duration) -> Vec<(Instant, Rate)> {
         if let Capacity::Trace(trace) = &self.rate {
             // Beyond the end, so that the last queue can drain.
             return trace.means(Trace::STRETCH, until + trace.period());
         }
         let Some(rates) = self.rates() else { return Vec::new() };
-        let changes = steps(&rates, Duration::ZERO, |rate| rate.0, Rate);
+        let changes = steps(&rates, shift, |rate| rate.0, Rate);
         let within = changes.into_iter().filter(|(at, _)| *at < Instant::ZERO + until);
         [(Instant::ZERO, rates.start)].into_iter().chain(within).collect()
     }

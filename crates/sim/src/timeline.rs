@@ -29,7 +29,7 @@ pub(crate) enum Change {
     Before(usize),
     /// A change of capacity follows after [`USUAL`]: record the queueing delays.
     Usual(usize),
-    /// A change of capacity follows after one loop delay: record the load for the corrected bound.
+    /// A change of capacity follows after one loop delay: record the load for the bound.
     LoopBefore(usize),
     /// A change of capacity was one loop delay ago.
     LoopAfter(usize),

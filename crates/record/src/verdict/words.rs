@@ -78,8 +78,10 @@ fn bound(one: &Response, greatest: f64) -> String {
     let load = percent(one.load.unwrap_or(0.0));
     match one.limit {
         None => named,
-        Some(Limit::Load) => format!("{named} for {load} of the link"),
-        Some(Limit::Window) => format!("{named} for {load} of the link (its receive window)"),
+        Some(Limit::Load) => format!("{named} ({load} of the link was in use)"),
+        Some(Limit::Window) => {
+            format!("{named} (the receive window let {load} of the link be used)")
+        }
     }
 }
 
@@ -104,6 +106,7 @@ fn kind(one: &Response) -> (Outcome, Option<Cause>, Option<&str>) {
 fn clause(same: &[(&Response, String)]) -> String {
     let names = listed(&same.iter().map(|(one, _)| &one.control).collect::<Vec<_>>());
     let (one, bound) = &same[0];
+    let bound = if same.len() > 1 { &bound.replace("its bound", "their bound") } else { bound };
     match one.outcome {
         Outcome::Above => format!("{names} added {}", added(one, bound)),
         Outcome::At => format!("{names} met {bound}"),

@@ -1,7 +1,7 @@
 //! Measurements around a change of capacity.
 
 use sojourn_trace::Histogram;
-use sojourn_units::Duration;
+use sojourn_units::{Bytes, Duration};
 
 use super::Record;
 use super::bounds::Bounds;
@@ -16,6 +16,10 @@ use crate::timeline::Change;
 
 /// A queueing delay within this share of the usual ones is usual.
 const USUAL_SHARE: f64 = 0.95;
+
+/// A wait that is longer by this, or by two packets with Ethernet framing, is no longer.
+const SAME: Duration = Duration::from_millis(1);
+const TWO_PACKETS: Bytes = Bytes(2 * 1538);
 
 impl Record {
     /// Records the load of a link that `what` asks for.
@@ -77,7 +81,9 @@ impl Record {
         let so_far = (load.wait_since(&before), load.dropped);
         let usual = self.loads[index].usual.take().unwrap_or_default();
         let usual = endpoints.net.links[change.link].delays.since(&usual).quantile(USUAL_SHARE);
-        let level = bounds.bound.unwrap_or_default().max(Duration(usual.unwrap_or(0)));
+        let usual = bounds.bound.unwrap_or_default().max(Duration(usual.unwrap_or(0)));
+        // The bound is fluid, and a wait is a packet's.
+        let level = usual + SAME.max(change.to.time_for(TWO_PACKETS));
         let tracker = SpikeTracker::new(index, &change, window, so_far, level);
         self.loads[index].at = Some(load);
         endpoints.net.links[change.link].trackers.push(tracker);

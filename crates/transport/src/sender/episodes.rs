@@ -74,6 +74,10 @@ impl<C: Controller> Sender<C> {
         self.episode = Episode::Loss { until, resent_as: self.next_number, prr };
         self.reduced.for_loss(until);
         self.scoreboard.begin_recovery(lost);
+        if prr.is_some() {
+            // As above: the reduction for the mark remains.
+            self.scoreboard.forbid_undo();
+        }
         self.usage.begin_recovery(self.largest_acked);
         // RFC 3168 section 6.1.2: CWR follows every reduction. Otherwise the echo of a mark in the
         // same window would cause a second one.

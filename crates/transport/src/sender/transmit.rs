@@ -22,8 +22,8 @@ impl<C: Controller> Sender<C> {
         let poll =
             if self.goes_on_with_burst() { self.poll_burst(now) } else { self.poll_slow_path(now) };
         let has_left = matches!(poll, Poll::Packet(_));
-        if self.is_unvalidated && !has_left {
-            self.validate_batch(now);
+        if !has_left {
+            self.end_batch(now);
         }
         self.is_unvalidated |= has_left && self.validation.is_some();
         poll

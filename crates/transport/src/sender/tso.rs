@@ -115,7 +115,10 @@ impl<C: Controller> Sender<C> {
         let most = (self.tso.greatest.0.min(window / 2) / mss).max(1) * mss;
         let queued = Queued { from, sent: self.offset, cwnd: self.cwnd().0, mss };
         self.tso.queue.fill(queued, most, self.written);
-        self.tso.queue.first(self.offset).div_ceil(mss).max(1)
+        match self.tso.queue.first(self.offset).div_ceil(mss) {
+            0 => u64::MAX,
+            packets => packets,
+        }
     }
 
     /// Target size of a burst in packets (`tcp_tso_segs`). A QUIC stack fills its batch at any

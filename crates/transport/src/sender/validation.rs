@@ -269,9 +269,11 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Linux validates the window after each batch of packets.
-    pub(super) fn validate_batch(&mut self, now: Instant) {
-        self.is_unvalidated = false;
+    /// No further packet leaves for now: Linux validates the window after each batch.
+    pub fn end_batch(&mut self, now: Instant) {
+        if !std::mem::take(&mut self.is_unvalidated) {
+            return;
+        }
         self.note_use();
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
         let flags = (self.uses_window(), self.is_open());

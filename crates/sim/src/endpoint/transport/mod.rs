@@ -224,6 +224,7 @@ impl<M: Metering, T: Tap> Endpoints<M, T> {
     fn send_ready<const LIMITED: bool>(&mut self, id: usize) {
         loop {
             if LIMITED && self.is_held_by_queue(id) {
+                self.connections[id].sender.end_batch(self.net.clock.now);
                 break;
             }
             let mut connection = &mut self.connections[id];
