@@ -127,7 +127,7 @@ def test_a_negative_excess_is_explained_where_it_is_shown(tmp_path: Path) -> Non
     assert spike["excess_s"] is not None
     assert spike["excess_s"] < 0
     assert spike["dropped_to_peak_packets"]
-    why = "stayed below the bound because the queue dropped packets"
+    why = "because the queue dropped packets"
     assert why in (run.save(tmp_path / "out") / "report.html").read_text()
 
 
