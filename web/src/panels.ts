@@ -106,14 +106,15 @@ export interface Bound {
 /** More changes than these are too close for lines of their own. */
 const MOST_BOUNDS = 8;
 
-/** The bounds of the drops, once a run is over. */
+/** The bounds of the drops, once the runs are over. A run's bound is that of its load: the greatest is drawn. */
 export function boundsOf(experiment: Experiment): Bound[] {
-  const spikes = experiment.summaries()[0]?.spikes ?? [];
+  const runs = experiment.summaries().map(({ spikes }) => spikes);
+  const spikes = runs[0] ?? [];
   const end = experiment.described?.duration_s ?? 0;
   if (spikes.length > MOST_BOUNDS) return [];
-  return spikes.flatMap((spike, place) => {
-    const falls = spike.to_bps < spike.from_bps && spike.bound_s !== null;
+  return spikes.flatMap(({ at_s: from, to_bps, from_bps }, place) => {
+    const known = runs.flatMap((run) => run[place]?.bound_s ?? []);
     const to = spikes[place + 1]?.at_s ?? end;
-    return falls ? [{ from: spike.at_s, to, bound: spike.bound_s ?? 0 }] : [];
+    return to_bps < from_bps && known.length > 0 ? [{ from, to, bound: Math.max(...known) }] : [];
   });
 }

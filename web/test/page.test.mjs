@@ -563,7 +563,7 @@ test("runs of minutes or gigabytes are refused or cancelled", { skip }, async ()
   const cancel = await tab.waitForSelector(".top button:not([hidden])", { timeout: 10_000 });
   await cancel.click();
   assert.match(await faultOf(tab), /Stopped at/);
-  await write(tab, scenarios["capacity-drop.toml"].replace("60Mbit", "60000Gbit"));
+  await write(tab, scenarios["capacity-drop.toml"].replace("title ", 'record.interval = "1us"\ntitle '));
   await tab.click("button.main");
   assert.match(await faultOf(tab), /Refused: a run may need .* GiB/);
   // The results of the scenario before are gone.

@@ -44,8 +44,9 @@ fn of_link(
         return None;
     }
     let steps = link.capacity_steps(shift(link, summary.runs.first()?), scenario.duration);
-    // A capacity that ends for good has no end of its delay.
-    if steps.len() < 2 || steps.last()?.1 == Rate::ZERO {
+    // A capacity that ends for good has no end of its delay. A trace goes on from its beginning.
+    let goes_on = matches!(link.rate, Capacity::Trace(_)) || steps.last()?.1 != Rate::ZERO;
+    if steps.len() < 2 || !goes_on {
         return None;
     }
     let until = Instant::ZERO + scenario.duration;

@@ -8,6 +8,12 @@ use sojourn_sim::{RunSummary, Simulation};
 fn scenario(steps: &[(u64, u64)], delay_ms: u64) -> Scenario {
     let step = |(at, rate): &(u64, u64)| format!("{{ at = \"{at}ms\", rate = \"{rate}kbit\" }}");
     let steps: Vec<String> = steps.iter().map(step).collect();
+    let rate = format!("{{ start = \"40Mbit\", steps = [{}] }}", steps.join(", "));
+    with_rate(&rate, delay_ms, "")
+}
+
+/// A scenario whose link has `rate`; each file has the text `file`.
+fn with_rate(rate: &str, delay_ms: u64, file: &str) -> Scenario {
     let text = format!(
         r#"
 duration = "8s"
@@ -16,7 +22,7 @@ noise = "none"
 start_jitter = "0s"
 record = {{ interval = "0s" }}
 [link.a]
-rate = {{ start = "40Mbit", steps = [{}] }}
+rate = {rate}
 buffer = "unlimited"
 [link.back]
 delay = "{delay_ms}ms"
@@ -24,11 +30,10 @@ delay = "{delay_ms}ms"
 control = "ideal"
 path = ["a"]
 back = ["back"]
-"#,
-        steps.join(", ")
+"#
     );
     let document = Document::from_toml("test.toml", &text).unwrap_or_else(|e| panic!("{e}"));
-    document.resolve(&|_| Ok(String::new())).unwrap_or_else(|e| panic!("{e}"))
+    document.resolve(&|_| Ok(file.to_owned())).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn run(scenario: &Scenario) -> RunSummary {
@@ -51,6 +56,17 @@ fn an_outage_that_ends_has_a_bound_of_its_length() {
     let bound = summary.spikes[0].bound_s.expect("the capacity returns");
     assert!((bound - 1.25).abs() < 1e-3, "{bound}");
     assert!((unavoidable_s(&scenario, &summary) - 1.25).abs() < 1e-3);
+}
+
+/// A trace that is silent at the end of the run goes on from its beginning: its delay has an end.
+#[test]
+fn a_trace_that_ends_in_silence_has_an_unavoidable_delay() {
+    let lines: Vec<String> = (1..=70).map(|k| (10 * k).to_string()).collect();
+    let trace = format!("{}\n1000\n", lines.join("\n"));
+    let scenario = with_rate("{ trace = \"silent.trace\" }", 50, &trace);
+    let summary = run(&scenario);
+    let least = unavoidable_s(&scenario, &summary);
+    assert!((0.25..0.35).contains(&least), "{least} s for a silence of 0.3 s");
 }
 
 proptest! {
