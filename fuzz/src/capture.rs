@@ -25,7 +25,7 @@ pub fn capture(data: &[u8]) {
     assert!(read.is_compressed || read.bytes <= file_bytes, "beyond the file: {}", read.bytes);
     let in_pieces = analyse(Pieces(data));
     assert_eq!(in_pieces.2.is_some(), fault.is_some());
-    // Where damage is found in compressed data depends on the pieces.
+    // The place of damage in compressed data depends on the pieces.
     if !read.is_compressed || fault.is_none() {
         assert_eq!((in_pieces.0.packets(), &in_pieces.2), (rtt.packets(), &fault));
     }
@@ -39,7 +39,7 @@ pub fn capture(data: &[u8]) {
     rtt.flows().iter().for_each(|flow| sound(flow, rtt.packets()));
 }
 
-/// What was read of a capture.
+/// The part of a capture that was read.
 struct Content {
     /// Bytes, unpacked.
     bytes: u64,

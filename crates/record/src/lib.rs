@@ -1,4 +1,4 @@
-//! What runs mean: statistics over seeds, the verdict on each change of capacity, and figures in
+//! The meaning of runs: statistics over seeds, the verdict on each change of capacity, and figures in
 //! words, for the command line, the page and Python alike.
 //!
 //! The input is a summary, as `summary.json` has it. Keys that another program omits, or writes as

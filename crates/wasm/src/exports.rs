@@ -129,7 +129,7 @@ pub extern "C" fn sojourn_finish() -> bool {
     with(Laboratory::finish)
 }
 
-/// What runs mean. The input has the `runs`, as [`sojourn_finish`] gives them, and the link in `focus`.
+/// The meaning of runs. The input has the `runs`, as [`sojourn_finish`] gives them, and the link in `focus`.
 /// The output has `sentences`, and `unavoidable`: the delay that no sender can avoid on that link of the
 /// loaded scenario, with `points` points of `series`, or null.
 #[unsafe(no_mangle)]

@@ -169,7 +169,7 @@ impl Laboratory {
         true
     }
 
-    /// What the runs in the input mean: the sentences of the command, and the unavoidable delay of
+    /// The meaning of the runs in the input: the sentences of the command, and the unavoidable delay of
     /// the link `focus`, with `points` points.
     pub(crate) fn judge(&mut self, points: usize) -> bool {
         let judged = self.take_text().and_then(|text| {

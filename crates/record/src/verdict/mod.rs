@@ -74,7 +74,7 @@ enum Cause {
     Slower,
 }
 
-/// What kept the link from being full.
+/// The reason for which the link was not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Limit {

@@ -95,7 +95,7 @@ fn rank(one: &Response) -> (Outcome, Option<Cause>, Reverse<i64>) {
     }
 }
 
-/// What controllers must share to be named in one clause. Above the bound, each has its own.
+/// Controllers with the same kind are named in one clause. Above the bound, each has its own.
 fn kind(one: &Response) -> (Outcome, Option<Cause>, Option<&str>) {
     match one.outcome {
         Outcome::Above => (one.outcome, None, Some(&one.control)),

@@ -35,7 +35,7 @@ fn fault(error: &serde_json::Error) -> Fault {
     }
 }
 
-/// Replaces what is no JSON but that programs write, without a change of length: control characters
+/// Replaces parts that programs write against JSON, without a change of length: control characters
 /// in text by spaces, and numbers that no float holds (`NaN`, `1e999`) by text, which is unknown.
 fn repaired(text: &str) -> String {
     let replace = |letter: char| if letter.is_ascii_control() { ' ' } else { letter };

@@ -29,7 +29,7 @@ const BARE_NS: u64 = 1_000_000;
 const SETS: usize = 1 << 13;
 const PLACES: usize = 4;
 
-/// What distinguishes a retransmission from a copy.
+/// The marks that distinguish a retransmission from a copy.
 #[derive(Clone, Copy, Debug)]
 enum Evidence {
     /// IPv4's identification.

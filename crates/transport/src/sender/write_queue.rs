@@ -67,7 +67,7 @@ impl WriteQueue {
     }
 }
 
-/// What a socket holds.
+/// The parts of a socket that decide how much the application may write, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queued {
     pub(super) from: u64,

@@ -47,7 +47,7 @@ fn payload_counts_once_without_syn_and_fin() {
 
 #[test]
 fn half_a_capture_gives_what_it_has() {
-    // From the middle: what was under way before is not known.
+    // From the middle: data under way before is not known.
     assert_eq!(acked(&[(0, up(5_000, 100)), (1, down(4_000)), (30, down(5_100))])[0], Some(100));
     // Only the acknowledgements, by another way: their first is the start.
     let answers = [(0, down(4_000)), (10, down(5_000)), (20, down(7_000))];

@@ -98,7 +98,7 @@ fn what_triggered_no_acknowledgement_gives_no_sample() {
 }
 
 /// 60 ms with unacknowledged data: 30 ms with a sample and 30 ms without. The pause between
-/// them is no time without a sample, since there was nothing to time.
+/// them does not count, since no packet could be timed.
 #[test]
 fn time_without_samples_is_told() {
     let segments = [
