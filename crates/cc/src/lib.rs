@@ -33,6 +33,9 @@ pub use contract::{
     Sent, Setup, Signal,
 };
 
+/// A sender in real time makes up for a packet that is late by up to this, unless it is set otherwise.
+pub const CATCH_UP: Duration = Duration::from_millis(1);
+
 registry::controllers! {
     Reno = hot reno: needs + start,
     Cubic = hot cubic: needs + start,

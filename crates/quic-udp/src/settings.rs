@@ -71,7 +71,7 @@ impl Settings {
             ack_every: None,
             idle: Some(Duration::from_secs(30)),
             send_window: Bytes(16 << 20),
-            catch_up: Duration::from_millis(1),
+            catch_up: sojourn_cc::CATCH_UP,
             spin: Duration::from_micros(50),
         }
     }

@@ -16,6 +16,7 @@ use sojourn_units::{Bytes, Duration, Instant, Rate};
 use crate::contract::{
     Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup, Signal,
 };
+use crate::CATCH_UP;
 use crate::undo::Undo;
 
 mod collect;
@@ -38,8 +39,6 @@ const LEAST_PACKETS_A_SECOND: f64 = 1.0;
 const MOST: f64 = 1e13;
 /// Maximum number of abandoned streams for which start-up's window has room.
 const ABANDONED: u64 = 8;
-/// Most lateness for which a sender in real time makes up (the transport over UDP).
-const MADE_UP: Duration = Duration::from_millis(1);
 /// An unlimited window, low enough that sums with it do not saturate.
 const UNLIMITED: Bytes = Bytes(u64::MAX / 4);
 
@@ -217,7 +216,7 @@ impl Rapid {
     fn on_late(&mut self, now: Instant) {
         if self.phase == Phase::Startup {
             self.abandoned += self.leaving.sent as u64;
-        } else if now.since(self.leaving.due) <= MADE_UP {
+        } else if now.since(self.leaving.due) <= CATCH_UP {
             return self.ignore_stream();
         }
         self.restart();
@@ -320,7 +319,7 @@ impl Controller for Rapid {
         let gap = self.gap();
         self.leaving.due = now + gap;
         let planned = self.leaving.planned.unwrap_or(now);
-        self.leaving.planned = Some(planned.clamp(now.saturating_sub(MADE_UP), now) + gap);
+        self.leaving.planned = Some(planned.clamp(now.saturating_sub(CATCH_UP), now) + gap);
     }
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {

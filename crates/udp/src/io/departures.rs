@@ -45,7 +45,7 @@ impl Default for Timing {
         Timing {
             departures: Departures::Timer,
             spin: Duration::ZERO,
-            catch_up: Duration::from_millis(1),
+            catch_up: sojourn_cc::CATCH_UP,
         }
     }
 }
