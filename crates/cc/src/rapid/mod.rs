@@ -13,10 +13,10 @@
 use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+use crate::CATCH_UP;
 use crate::contract::{
     Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup, Signal,
 };
-use crate::CATCH_UP;
 use crate::undo::Undo;
 
 mod collect;
