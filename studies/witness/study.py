@@ -26,7 +26,7 @@ Tables = dict[str, list[Row]]
 MINUTES = 25
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = {"6.1": "linux-6.1", "6.12": "linux-6.1"}
+KERNELS = {"6.1": "linux-6.1", "6.12": "linux-6.1", "7.3": "linux-6.18"}
 """Debian's kernels, and the host that models each."""
 RUNS = 11
 
