@@ -58,6 +58,17 @@ fn an_outage_that_ends_has_a_bound_of_its_length() {
     assert!((unavoidable_s(&scenario, &summary) - 1.25).abs() < 1e-3);
 }
 
+/// A rise before the queue has left ends the spike sooner. After the loop of 32 ms, 1.152 Mbit wait. 4
+/// Mbit/s carry 1.072 of them until the rise, 8 Mbit/s the rest in 10 ms: 278 ms in all, where a capacity
+/// that stays needs 288.
+#[test]
+fn a_rise_before_the_queue_has_left_lowers_the_bound() {
+    let scenario = scenario(&[(1300, 4_000), (1600, 8_000)], 32);
+    let bound = run(&scenario).spikes[0].bound_s.expect("the capacity returns");
+    // A packet's own time is part of the loop.
+    assert!((bound - 0.278).abs() < 4e-3, "{bound}");
+}
+
 /// A trace that is silent at the end of the run goes on from its beginning: its delay has an end.
 #[test]
 fn a_trace_that_ends_in_silence_has_an_unavoidable_delay() {

@@ -47,7 +47,11 @@ impl Bounds {
             }
             if alone && is_step(change) {
                 let r = from.as_f64() / change.to.as_f64();
-                return weighted(flows, r).ok();
+                let bound = weighted(flows, r).ok();
+                // If the capacity rises earlier, the queue leaves sooner.
+                if bound.is_none_or(|bound| change.next_at.since(change.at + delay) >= bound) {
+                    return bound;
+                }
             }
             // A full link may hold an older queue, whose arrivals exceeded the rate that the link
             // carried.

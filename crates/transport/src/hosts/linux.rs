@@ -1,12 +1,11 @@
 //! Linux, on machines with 64 bits and 250 ticks a second. A function without a file is in
 //! net/ipv4/tcp_input.c or tcp_output.c.
 
-use super::standards::NS_2;
 use super::{Host, Parameter, Value, is, with};
 use crate::choices::Profile;
 use crate::noise::Noise;
 
-/// The values that 6.1 and 6.18 have in common.
+/// The values that all have in common.
 const LINUX: &[Value] = &[
     is(
         "initial_receive_window",
@@ -15,7 +14,6 @@ const LINUX: &[Value] = &[
     ),
     is("cwnd_validation", "linux", "tcp_cwnd_restart, tcp_cwnd_application_limited"),
     is("quick_acks", "16", "TCP_MAX_QUICKACKS of include/net/tcp.h: tcp_enter_quickack_mode"),
-    is("burst_acks", "true", "tcp_measure_rcv_mss since commit 4720852ed9af (6.6, 6.1.57)"),
     is("sack_compression", "1ms", "tcp_comp_sack_delay_ns: __tcp_ack_snd_check"),
     is(
         "ecn",
@@ -24,16 +22,29 @@ const LINUX: &[Value] = &[
     ),
     is("ecn_syns", "1", "tcp_ecn_fallback of 1: tcp_retransmit_skb, tcp_ecn_clear_syn"),
     is("tso", "64KiB", "GSO_LEGACY_MAX_SIZE of include/linux/netdevice.h: tcp_tso_autosize"),
+    is("growth_by_sack", "false", "tcp_may_raise_cwnd"),
+    is("timer_slack", "8ms", "TCP_TIMEOUT_MIN of include/net/tcp.h: two ticks"),
+    is("ecn_acks", "linux", "dctcp_ece_ack_update, __tcp_ecn_check_ce, tcp_ecn_accept_cwr"),
+];
+
+/// The values that 6.1 and 6.18 have in common, and 5.10 not.
+const LINUX_6: &[Value] = &[
+    is("burst_acks", "true", "tcp_measure_rcv_mss since commit 4720852ed9af (6.6, 6.1.57)"),
     is(
         "tso_defer",
         "linux-6.18",
         "tcp_tso_should_defer: tcp: fix tcp_tso_should_defer() vs large RTT, and in stable releases since",
     ),
-    is("growth_by_sack", "false", "tcp_may_raise_cwnd"),
-    is("timer_slack", "8ms", "TCP_TIMEOUT_MIN of include/net/tcp.h: two ticks"),
-    is("ecn_acks", "linux", "dctcp_ece_ack_update, __tcp_ecn_check_ce, tcp_ecn_accept_cwr"),
     is("prr", "linux-6.18", "tcp_cwnd_reduction since commit 9ad084d66619 (6.0)"),
 ];
+
+const RECEIVE_WINDOW: Value = is(
+    "receive_window",
+    "3MiB",
+    "tcp_init: tcp_rmem[2] of 6 MiB, of which half is the window (tcp_adv_win_scale)",
+);
+const SMALL_QUEUES: Value =
+    is("small_queues", "1MiB", "tcp_limit_output_bytes: tcp_small_queue_check");
 
 /// Whole packets, and the ticks of the kernel.
 const PARAMETERS: &[Parameter] = &[
@@ -54,6 +65,7 @@ pub(super) const LINUX_6_18: Host = Host {
     profile: Profile::Tcp,
     differs: &[
         LINUX,
+        LINUX_6,
         &[
             is(
                 "receive_window",
@@ -72,31 +84,19 @@ pub(super) const LINUX_6_1: Host = Host {
     name: "linux-6.1",
     title: "TCP of Linux 6.1 since October 2025",
     profile: Profile::Tcp,
-    differs: &[
-        LINUX,
-        &[
-            is(
-                "receive_window",
-                "3MiB",
-                "tcp_init: tcp_rmem[2] of 6 MiB, of which half is the window (tcp_adv_win_scale)",
-            ),
-            is("small_queues", "1MiB", "tcp_limit_output_bytes: tcp_small_queue_check"),
-        ],
-    ],
+    differs: &[LINUX, LINUX_6, &[RECEIVE_WINDOW, SMALL_QUEUES]],
     noise: NOISE,
     parameters: PARAMETERS,
 };
 
-/// Linux 5.10 as far as the paper's runs have it.
 pub(super) const LINUX_5_10: Host = Host {
     name: "linux-5.10",
-    title: "TCP of Linux 5.10 in the testbed of A Lower Bound on Latency Spikes",
+    title: "TCP of Linux 5.10, as it was released",
     profile: Profile::Tcp,
-    differs: &[&[
-        is("receive_window", "3MiB", "tcp_init: tcp_rmem[2] of 6 MiB, of which half is the window"),
-        is("tso", "64KiB", "GSO_MAX_SIZE of include/linux/netdevice.h: tcp_tso_autosize"),
-        is("prr", "linux-5.10", "tcp_cwnd_reduction"),
-    ]],
-    noise: NS_2,
-    parameters: &[with("dctcp", "arithmetic", "linux", "net/ipv4/tcp_dctcp.c: dctcp_update_alpha")],
+    differs: &[
+        LINUX,
+        &[RECEIVE_WINDOW, SMALL_QUEUES, is("prr", "linux-5.10", "tcp_cwnd_reduction")],
+    ],
+    noise: NOISE,
+    parameters: PARAMETERS,
 };
