@@ -164,6 +164,37 @@ fn an_observer_sees_the_events_of_the_summary() {
     assert!(counts.samples.is_sorted_by_key(|sample| sample.delivered));
 }
 
+/// The order of events, with a pause at the first acknowledgement, in which others queue up.
+#[derive(Default)]
+struct Order(Vec<char>);
+
+impl Observer for Order {
+    fn sent(&mut self, _: Instant, _: &Data) {
+        self.0.push('s');
+    }
+
+    fn acked(&mut self, _: Instant, _: &Ack, _: Option<Duration>) {
+        if !self.0.contains(&'a') {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        self.0.push('a');
+    }
+}
+
+/// A controller that saw all acknowledgements of a batch before its packets left would find an emptier
+/// network than there was. In slow start, each acknowledgement lets packets leave.
+#[test]
+fn packets_leave_between_acknowledgements_that_wait_together() {
+    let serving = Serving::start();
+    let mut order = Order::default();
+    Endpoint::new(serving.address).send(plan("reno", &Needs::BASE, 1_000_000), &mut order).unwrap();
+    let events: String = order.0.iter().collect();
+    let first = events.find('a').unwrap();
+    // Those of the initial window are queued while the thread sleeps.
+    let next = &events[first..first + 12];
+    assert!(next.matches('a').count() >= 3 && !next.contains("aa"), "{events}");
+}
+
 /// The columns of the simulator's series of flows, in its order.
 #[test]
 fn the_series_have_the_columns_of_the_simulator() {
