@@ -61,7 +61,7 @@ test-all: lint tshark  ## set up, and run every test, the long ones and the page
 	@$(MAKE) --no-print-directory test-page
 
 # The tests run on kernels that have the modules which this one may lack.
-VM_KERNELS ?= 6.1 6.12
+VM_KERNELS ?= 6.1 6.12 7.3
 
 test-vm: $(TEST_VENV)/.installed  ## test live runs, and the hosts linux-6.x, on Debian's kernels, emulated
 	@$(CARGO) test --workspace $(FEATURES) --quiet --no-run
@@ -133,7 +133,8 @@ sdist: page target/shipped $(VENV)/.made  ## build the source package, in target
 
 install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
-reference: $(VENV)/.installed  ## write docs/reference anew
+reference: $(VENV)/.installed  ## write docs/reference, and the types of a run's tables, anew
+	$(BIN)/python docs/record_types.py
 	$(BIN)/python docs/site/references.py
 	$(BIN)/python docs/deviations.py
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from sojourn.record_types import FlowSummary
 from sojourn.results import Run
-from sojourn.run_summary import FlowSummary
 from sojourn_papers import Lab
 
 SCENARIO = "download.toml"

@@ -7,9 +7,9 @@ from statistics import median
 from typing import Literal
 
 from sojourn.real_time import Stack
+from sojourn.record_types import SpikeSummary
 from sojourn.report import chart
 from sojourn.results import Run
-from sojourn.run_summary import SpikeSummary
 from sojourn_papers import Ask, Claim, Lab, Table
 from sojourn_papers.live_runs import stolen_ms
 

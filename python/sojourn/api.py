@@ -20,9 +20,10 @@ from sojourn import (
     verdicts,
 )
 from sojourn.exports import Captures, Files
+from sojourn.record_types import RunSummary
 from sojourn.results import Run
 from sojourn.run_directory import File
-from sojourn.run_summary import FORMAT, RunSummary, Summary
+from sojourn.run_summary import FORMAT, Summary
 from sojourn.scenario import Scenario
 from sojourn.selection import Chosen
 from sojourn.user_controllers import Factory, UserControllers

@@ -1,25 +1,37 @@
 """The tables of a run directory with their keys and columns, for `sojourn columns`.
 
-Each table is declared once, by the type of its rows. The meaning of a key is the text after it in
-the source of that type.
+Each table is declared once: the parts of a run in crates/record, the rest by a type of Python, in
+whose source the text after a key is its meaning.
 """
 
 import ast
 import inspect
+import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import groupby, pairwise
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
-from sojourn import run_directory, run_summary, run_tables
+from sojourn import _core, run_directory, run_summary
 from sojourn.comparison import summary as comparison
 
 _UNITS = {"s": "s", "bps": "bit/s", "bytes": "bytes", "packets": "packets"}
 """Units by the last word of a key."""
 _KINDS = {str: "text", bool: "true or false", int: "count", float: "number"}
+_DECLARED = {
+    "text": "text",
+    "one_of": "text",
+    "flag": "true or false",
+    "count": "count",
+    "number": "number",
+    "list": "list",
+    "text_list": "list",
+    "pairs": "list",
+}
+"""Words for the kinds of crates/record; the others are objects."""
 _INTRO = """\
 # Tables and keys of a run directory
 
@@ -61,25 +73,9 @@ class Table:
 
 
 ROWS: tuple[tuple[str, type], ...] = (
-    *((f"{what}.parquet", row) for what, row in run_directory.ROWS.items()),
-    ("CONTROL-SEED.acks.parquet", run_tables.Acknowledgement),
     ("summary.json", run_summary.Summary),
-    ("summary.json: runs[]", run_summary.RunSummary),
-    ("summary.json: runs[].flows[]", run_summary.FlowSummary),
-    ("summary.json: runs[].flows[].transfers_by_size[]", run_summary.SizeClass),
-    ("summary.json: runs[].flows[].media", run_summary.MediaSummary),
-    ("summary.json: runs[].links[]", run_summary.LinkSummary),
-    ("summary.json: runs[].spikes[]", run_summary.SpikeSummary),
-    ("summary.json: runs[].live", run_summary.LiveSummary),
-    ("summary.json: runs[].live.departures.FLOW", run_summary.Departures),
-    ("summary.json: runs[].transfer", run_summary.TransferSummary),
     ("summary.json: medians[]", run_summary.Medians),
-    ("summary.json: a figure of medians[]", run_summary.Spread),
     ("summary.json: controllers[]", run_summary.UserController),
-    ("summary.json: verdicts[]", run_summary.Verdict),
-    ("summary.json: verdicts[].controllers[]", run_summary.ControllerVerdict),
-    ("summary.json: unavoidable[]", run_summary.LinkUnavoidable),
-    ("summary.json: unavoidable[].controllers[]", run_summary.AvoidableDelay),
     ("comparison.json", comparison.ComparisonSummary),
     ("comparison.json: flows[]", comparison.FlowComparison),
     ("comparison.json: flows[].window", comparison.WindowComparison),
@@ -91,14 +87,7 @@ ROWS: tuple[tuple[str, type], ...] = (
     ("comparison.json: their flows[] and links[]", comparison.Named),
     ("comparison.json: not_compared[]", comparison.NotCompared),
 )
-# Types with all their keys, if another program writes one.
-_NESTED = (
-    run_summary.SizeClass,
-    run_summary.MediaSummary,
-    run_summary.LiveSummary,
-    run_summary.Departures,
-    run_summary.TransferSummary,
-)
+"""The tables that Python declares."""
 # Bases whose keys another table lists.
 _INHERITED = (run_summary.Summary, comparison.Compared)
 
@@ -106,7 +95,39 @@ _INHERITED = (run_summary.Summary, comparison.Compared)
 @cache
 def tables() -> tuple[Table, ...]:
     """Return all tables, the Parquet files first."""
-    return tuple(_table(place, row) for place, row in ROWS)
+    core = [_of_core(table) for table in json.loads(_core.tables())]
+    files = [table for table in core if table.place.endswith(".parquet")]
+    own = [_table(place, row) for place, row in ROWS]
+    return (*files, *_by_place([*core[len(files) :], *own]))
+
+
+def _by_place(found: Sequence[Table]) -> list[Table]:
+    """Sort tables: a file, then its parts, in the order in which they are declared."""
+    order = {place: index for index, place in enumerate(_ORDER)}
+    return sorted(found, key=lambda table: order.get(table.place.partition("[")[0], len(order)))
+
+
+_ORDER = (
+    "summary.json",
+    "summary.json: runs",
+    "summary.json: medians",
+    "summary.json: a figure of medians",
+    "summary.json: controllers",
+    "summary.json: verdicts",
+    "summary.json: unavoidable",
+)
+
+
+def _of_core(declared: Mapping[str, Any]) -> Table:
+    keys, meaning = [], ""
+    for column in declared["columns"]:
+        # A column without a text has the meaning of the one before.
+        meaning = column["meaning"] or meaning
+        kind = _DECLARED.get(column["kind"], "object")
+        required = column["need"] == "required"
+        keys.append(Key(column["name"], kind, _unit(column["name"]), required, meaning))
+    keys.sort(key=lambda key: not key.required)
+    return Table(declared["place"], declared["about"], tuple(keys))
 
 
 def named(name: str) -> list[Table]:
@@ -172,24 +193,13 @@ def _line(cells: Sequence[str]) -> str:
 
 def _table(place: str, row: type) -> Table:
     hints = get_type_hints(row)
-    required = _required(row)
+    required = run_directory.REQUIRED.get(row, ())
     keys = [
         Key(name, _kind(hints[name]), _unit(name), name in required, meaning)
         for name, meaning in _meanings(row)
     ]
     about = " ".join((inspect.getdoc(row) or "").split())
     return Table(place, about, tuple(sorted(keys, key=lambda key: not key.required)))
-
-
-def _required(row: type) -> Collection[str]:
-    """Return the keys that another program must write."""
-    for what, kind in run_directory.ROWS.items():
-        if kind is row:
-            return [one.name for one in run_directory.COLUMNS[what] if one.required]
-    if row in _NESTED:
-        keys: frozenset[str] = row.__required_keys__
-        return keys
-    return run_directory.REQUIRED.get(row, ())
 
 
 def _kind(hint: Any) -> str:

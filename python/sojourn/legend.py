@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from sojourn.run_summary import Item, RunSummary, Summary
+from sojourn.record_types import RunSummary
+from sojourn.run_summary import Item, Summary
 
 DARKEST = "#222222"
 # Okabe and Ito (2008), "Color Universal Design": distinguishable with every kind of colour vision.

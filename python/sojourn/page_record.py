@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.record import Record
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import What
-from sojourn.run_summary import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl

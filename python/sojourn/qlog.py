@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from sojourn import _core, inputs, memory, run_directory
 from sojourn.errors import UsageError
+from sojourn.record_types import FlowSummary
 from sojourn.results import Run
-from sojourn.run_summary import FORMAT, FlowSummary, Summary
+from sojourn.run_summary import FORMAT, Summary
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from sojourn import _core, memory, run_directory, tidy
+from sojourn.record_types import FlowSummary, LinkSummary, LinkUnavoidable, RunSummary
 from sojourn.run_directory import File, What
-from sojourn.run_summary import (
-    FlowSummary,
-    Item,
-    LinkSummary,
-    LinkUnavoidable,
-    RunSummary,
-    Summary,
-)
+from sojourn.run_summary import Item, Summary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,7 +1,8 @@
 """Remarks below the summary table: repeats, ECN, receive windows, timing of live runs."""
 
 from sojourn.formatting import counted
-from sojourn.run_summary import FlowSummary, LiveSummary, RunSummary, Summary
+from sojourn.record_types import FlowSummary, LiveSummary, RunSummary
+from sojourn.run_summary import Summary
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8

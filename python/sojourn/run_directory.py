@@ -4,24 +4,22 @@ Sojourn writes all of them. Other programs may omit the optional ones, which the
 """
 
 import io
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
-from sojourn import memory
+from sojourn import _core, memory
 from sojourn.errors import RunDirectoryError
-from sojourn.run_summary import (
-    FORMAT,
+from sojourn.record_types import (
     FlowSummary,
     LinkSummary,
     RunSummary,
     SpikeSummary,
-    Summary,
-    UserController,
 )
-from sojourn.run_tables import FlowSample, Frame, LinkSample, Transfer
+from sojourn.run_summary import FORMAT, Summary, UserController
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,37 +42,39 @@ class Column:
     required: bool = False
 
 
-_KINDS: Mapping[Any, Kind] = {str: "text", int: "count", float: "number"}
-ROWS: Mapping[File, type] = {
-    "flows": FlowSample,
-    "links": LinkSample,
-    "transfers": Transfer,
-    "frames": Frame,
+_TABLES = {table["name"]: table for table in json.loads(_core.tables())}
+_ROWS: Mapping[File, str] = {
+    "flows": "FlowSample",
+    "links": "LinkSample",
+    "transfers": "Transfer",
+    "frames": "Frame",
 }
-"""The row of each file, which declares its columns."""
 
 
-def _columns(row: type) -> tuple[Column, ...]:
-    hints = get_type_hints(row)
+def _columns(table: str) -> tuple[Column, ...]:
     return tuple(
-        Column(name, _KINDS[hint] if hint in _KINDS else _KINDS[get_args(hint)[0]], hint in _KINDS)
-        for name, hint in hints.items()
+        Column(column["name"], column["kind"], column["need"] == "required")
+        for column in _TABLES[table]["columns"]
     )
 
 
-COLUMNS: Mapping[File, tuple[Column, ...]] = {what: _columns(row) for what, row in ROWS.items()}
+COLUMNS: Mapping[File, tuple[Column, ...]] = {what: _columns(row) for what, row in _ROWS.items()}
 
-REQUIRED: Mapping[type, Collection[str]] = {
-    Summary: ("format", "scenario", "version", "runs"),
-    RunSummary: ("control", "seed", "duration_s", "flows", "links"),
-    FlowSummary: ("name", "control"),
-    LinkSummary: ("name",),
-    SpikeSummary: ("link", "at_s", "from_bps", "to_bps"),
-    UserController: ("name",),
-}
-"""The required keys of a summary; others are null if unknown."""
+
+def _required(table: str) -> tuple[str, ...]:
+    return tuple(column.name for column in _columns(table) if column.required)
+
+
 ENTRIES: Mapping[str, type] = {"flows": FlowSummary, "links": LinkSummary, "spikes": SpikeSummary}
 """The lists of a run."""
+REQUIRED: Mapping[type, Collection[str]] = {
+    Summary: ("format", "scenario", "version", "runs"),
+    UserController: ("name",),
+    **{
+        row: _required(row.__name__) for row in (RunSummary, FlowSummary, LinkSummary, SpikeSummary)
+    },
+}
+"""The required keys of a summary; others are null if unknown."""
 
 
 def check_summary(given: object, file: str) -> Summary:

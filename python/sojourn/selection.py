@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from sojourn import memory, stats, verdicts
 from sojourn.errors import UsageError
 from sojourn.record import Record
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary, Summary
+from sojourn.run_summary import Summary
 
 Names = Sequence[str] | None
 R = TypeVar("R", bound=Record)

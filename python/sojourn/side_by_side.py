@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sojourn import stats, verdicts
 from sojourn.record import Record
-from sojourn.run_summary import FORMAT, Item, LinkUnavoidable, RunSummary, Summary
+from sojourn.record_types import LinkUnavoidable, RunSummary
+from sojourn.run_summary import FORMAT, Item, Summary
 
 
 def names_of(labels: Sequence[str]) -> list[str]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from sojourn import _core
-from sojourn.run_summary import Medians, RunSummary, Spread
+from sojourn.record_types import RunSummary, Spread
+from sojourn.run_summary import Medians
 
 
 def interval_ranks(n: int) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sojourn import legend, size_classes
 from sojourn.formatting import MISSING, change_text, digits_of, scale_of
+from sojourn.record_types import Spread
 from sojourn.remarks import (
     ecn,
     identical_runs,
@@ -14,7 +15,7 @@ from sojourn.remarks import (
     timing,
     unequal_runs,
 )
-from sojourn.run_summary import Item, Spread, Summary, entries, focus_link, value_of, worst_spike
+from sojourn.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.stats import interval_ranks, spread
 from sojourn.summary_metrics import (
     AFTER,

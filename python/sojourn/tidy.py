@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from sojourn import memory
-from sojourn.run_summary import Item, RunSummary
+from sojourn.record_types import RunSummary
+from sojourn.run_summary import Item
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,8 @@ from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import toml_value
 from sojourn.real_time import Departures
-from sojourn.run_summary import FORMAT, RunSummary, Summary
+from sojourn.record_types import RunSummary
+from sojourn.run_summary import FORMAT, Summary
 
 PORT = 4433
 """The port of a server unless another is given."""

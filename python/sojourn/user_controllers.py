@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.errors import UsageError
-from sojourn.run_summary import RunSummary, Summary, UserController
+from sojourn.record_types import RunSummary
+from sojourn.run_summary import Summary, UserController
 from sojourn.user_code import Source, running
 
 T = TypeVar("T")

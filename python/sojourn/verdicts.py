@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from sojourn import _core
-from sojourn.run_summary import LinkUnavoidable, Summary, Verdict
+from sojourn.record_types import LinkUnavoidable, Verdict
+from sojourn.run_summary import Summary
 
 
 def of(summary: Summary) -> list[Verdict]:

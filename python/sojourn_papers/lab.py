@@ -12,10 +12,10 @@ from sojourn import _core, api, experiment, inputs, run_directory
 from sojourn.exports import Captures
 from sojourn.pictures import Pictures, warn
 from sojourn.real_time import Stack
+from sojourn.record_types import RunSummary
 from sojourn.report.chart import Document
 from sojourn.results import Run
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary
 from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.sweeps.jobs import simulate
 

@@ -10,8 +10,8 @@ from sojourn import _core, api
 from sojourn.experiment import Progress
 from sojourn.exports import Captures
 from sojourn.real_time import Live, Stack
+from sojourn.record_types import LiveSummary
 from sojourn.results import Run
-from sojourn.run_summary import LiveSummary
 
 from sojourn_papers.measured import Timing
 

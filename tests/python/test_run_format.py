@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 import sojourn
 from made_runs import change_summary, write
-from sojourn import columns, run_directory, run_summary, run_tables
+from sojourn import columns, run_directory, run_summary
 from sojourn.comparison import summary as comparison
 from sojourn.run_directory import File
 from support import SMALL, Sojourn, environment
 from test_compare import FLOW_A, LINK_A
 
 # Keys of a run that a simulation does not have.
-ELSEWHERE = {"live", "transfer", "closed", "ecn_failure", "rwnd_limited_s", "warning"}
+ELSEWHERE = {"live", "series", "transfer", "closed", "ecn_failure", "rwnd_limited_s", "warning"}
 MEDIA = """
 [flow.web]
 path   = ["bottleneck"]
@@ -120,7 +120,7 @@ def test_a_comparison_has_the_keys_of_the_reference(directory: Path) -> None:
 
 def test_every_type_of_the_format_is_in_the_reference() -> None:
     listed = {row for _, row in columns.ROWS}
-    for module in (run_tables, run_summary, comparison):
+    for module in (run_summary, comparison):
         for name, row in vars(module).items():
             if is_typeddict(row) and not name.startswith("_") and row.__module__ == module.__name__:
                 assert row in listed or name == "PairComparison", name

@@ -9,6 +9,7 @@ from pathlib import Path
 import build
 import links
 import pytest
+import record_types
 import references
 import staging
 from support import ROOT
@@ -112,10 +113,15 @@ def test_every_guide_is_a_click_from_the_start() -> None:
     assert sorted({*(ROOT / "docs").rglob("*.md")} - linked - {start}) == []
 
 
-@pytest.mark.parametrize("name", ["commands", "columns", "python"])
+@pytest.mark.parametrize("name", ["commands", "python", "scenario", *references.LISTINGS])
 def test_the_reference_is_that_of_the_code(name: str) -> None:
     written = (references.REFERENCE / f"{name}.md").read_text("utf-8")
     assert references.tracked()[name] == written, "write it anew: make reference"
+
+
+def test_the_types_of_tables_are_those_of_their_declaration() -> None:
+    for file, text in record_types.files().items():
+        assert file.read_text("utf-8") == text, "write it anew: make reference"
 
 
 def test_the_reference_has_the_arguments_of_commands() -> None:

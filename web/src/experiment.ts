@@ -2,7 +2,8 @@
 
 import * as capacity from "./capacity.ts";
 import type { Progress, Scenario } from "./messages.ts";
-import type { Described, RecordedRuns, RunSummary, Samples, Unavoidable } from "./model.ts";
+import type { Described, RecordedRuns, Samples, Unavoidable } from "./model.ts";
+import type { RunSummary } from "./record.ts";
 import { Fault, type Pool } from "./pool.ts";
 
 /** More memory than this is refused, and more real time than this ends the runs. */

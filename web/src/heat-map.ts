@@ -3,7 +3,7 @@
 import { button, el, fill, scrolling } from "./dom.ts";
 import { FIELDS, type Field, type Numbers, type State, documentOf, within } from "./explore-state.ts";
 import { MISSING, general } from "./formatting.ts";
-import type { RunSummary } from "./model.ts";
+import type { RunSummary } from "./record.ts";
 import type { Pool } from "./pool.ts";
 
 /** Values of each field. */

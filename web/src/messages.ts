@@ -1,6 +1,7 @@
 // The messages between the page and its workers.
 
-import type { Described, Judgement, Problem, RunSummary, Samples } from "./model.ts";
+import type { Described, Judgement, Problem, Samples } from "./model.ts";
+import type { RunSummary } from "./record.ts";
 import type { Text } from "./simulator.ts";
 
 /** The columns that the charts show. */

@@ -1,4 +1,5 @@
 // The data that cross the border of the simulator. Keys are those of `sojourn run --json`.
+import type { RunSummary } from "./record.ts";
 
 export interface Problem {
   line: number | null;
@@ -60,60 +61,4 @@ export interface Unavoidable {
 export interface Judgement {
   sentences: string[];
   unavoidable: Unavoidable | null;
-}
-
-export interface FlowSummary {
-  name: string;
-  control: string;
-  start_s: number;
-  goodput_bps: number;
-  base_rtt_s: number;
-  rtt_p50_s: number | null;
-  rtt_p99_s: number | null;
-  sent_packets: number;
-  retransmitted_packets: number;
-  marked_packets: number;
-  dropped_packets: number;
-  rwnd_limited_s: number | null;
-  response_p50_s: number | null;
-  response_p99_s: number | null;
-}
-
-export interface LinkSummary {
-  name: string;
-  utilisation: number | null;
-  capacity_bps: number | null;
-  queue_delay_p50_s: number | null;
-  queue_delay_p99_s: number | null;
-  queue_delay_max_s: number | null;
-  dropped_packets: number;
-  marked_packets: number;
-}
-
-export interface Spike {
-  link: string;
-  at_s: number;
-  complete_at_s: number | null;
-  from_bps: number;
-  to_bps: number;
-  spike_s: number | null;
-  bound_s: number | null;
-  excess_s: number | null;
-  duration_s: number | null;
-  loop_s: number | null;
-  carried_loop_bps: number | null;
-  offered_loop_bps: number | null;
-  queue_delay_before_s: number | null;
-  dropped_to_peak_packets: number | null;
-  utilisation_before: number | null;
-  utilisation_after: number | null;
-}
-
-export interface RunSummary {
-  control: string;
-  seed: number;
-  duration_s: number;
-  flows: FlowSummary[];
-  links: LinkSummary[];
-  spikes: Spike[];
 }

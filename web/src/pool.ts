@@ -1,7 +1,8 @@
 // The workers of a page: each has a simulator, and serves one request after the other.
 
 import type { Progress, Request, Response, Result, Scenario, Task } from "./messages.ts";
-import type { Described, Judgement, Problem, RunSummary } from "./model.ts";
+import type { Described, Judgement, Problem } from "./model.ts";
+import type { RunSummary } from "./record.ts";
 
 /** Longest real time of a request, except for a run, which reports its progress. */
 const PATIENCE_MS = 5000;

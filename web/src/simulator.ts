@@ -1,6 +1,7 @@
 // The WebAssembly module of crates/wasm, with texts and typed arrays instead of addresses.
 
-import type { Described, Judgement, OwnSamples, Problem, RunSummary } from "./model.ts";
+import type { Described, Judgement, OwnSamples, Problem } from "./model.ts";
+import type { RunSummary } from "./record.ts";
 
 interface Exports {
   memory: WebAssembly.Memory;

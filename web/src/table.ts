@@ -3,7 +3,7 @@
 import { el, scrolling } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
-import type { FlowSummary, RunSummary } from "./model.ts";
+import type { FlowSummary, RunSummary } from "./record.ts";
 import { markOf } from "./panels.ts";
 
 /** Flows with rows of their own. */

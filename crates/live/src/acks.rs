@@ -8,8 +8,10 @@ use std::thread;
 use std::time::Duration as WallTime;
 
 use sojourn_kernel::{AckRow, Probe};
+use sojourn_record::Acknowledgement;
+use sojourn_record::columns::Row;
 use sojourn_scenario::Scenario;
-use sojourn_trace::{Table, Text};
+use sojourn_trace::Table;
 
 use crate::Error;
 use crate::clock::Clock;
@@ -75,42 +77,27 @@ impl Acks {
     }
 
     fn table(&self, control: &str, seed: u64) -> Table {
-        let rows = || self.rows.iter();
-        let mut table = Table::new();
-        table.add("control", rows().map(|_| control).collect::<Text>());
-        table.add("seed", rows().map(|_| seed).collect::<Vec<_>>());
-        table.add("flow", rows().map(|(flow, _)| self.names[*flow].as_str()).collect::<Text>());
-        let time = |row: &AckRow| (row.at_ns as i64 - self.origin_ns) as f64 / 1e9;
-        table.add("t_s", rows().map(|(_, row)| time(row)).collect::<Vec<_>>());
-        for (name, value) in FLOATS {
-            let values = rows().map(|(_, row)| value(row).unwrap_or(f64::NAN));
-            table.add(*name, values.collect::<Vec<_>>());
-        }
-        for (name, value) in COUNTS {
-            table.add(*name, rows().map(|(_, row)| value(row)).collect::<Vec<_>>());
-        }
-        table
+        let entries = self.rows.iter().map(|(flow, _)| (control, seed, self.names[*flow].as_str()));
+        let row = |(_, row): &(usize, AckRow)| Acknowledgement {
+            t_s: (row.at_ns as i64 - self.origin_ns) as f64 / 1e9,
+            cwnd_bytes: bytes(row, row.cwnd) as f64,
+            ssthresh_bytes: (row.ssthresh < INFINITE)
+                .then(|| bytes(row, row.ssthresh) as f64)
+                .into(),
+            srtt_s: (row.srtt_us > 0).then(|| f64::from(row.srtt_us) / 1e6).into(),
+            pacing_bps: (row.pacing_rate < u64::MAX / 8)
+                .then_some(row.pacing_rate as f64 * 8.0)
+                .into(),
+            in_flight_bytes: bytes(row, row.in_flight),
+            acked_bytes: u64::from(row.acked),
+            lost_packets: u64::from(row.lost),
+            retransmitted_packets: u64::from(row.retransmitted),
+            delivered_packets: u64::from(row.delivered),
+            marked_packets: u64::from(row.delivered_ce),
+        };
+        Acknowledgement::table(entries, self.rows.iter().map(row))
     }
 }
-
-/// A column and its value in a row.
-type Column<T> = (&'static str, fn(&AckRow) -> T);
-
-const FLOATS: &[Column<Option<f64>>] = &[
-    ("cwnd_bytes", |row| Some(bytes(row, row.cwnd) as f64)),
-    ("ssthresh_bytes", |row| (row.ssthresh < INFINITE).then(|| bytes(row, row.ssthresh) as f64)),
-    ("srtt_s", |row| (row.srtt_us > 0).then(|| f64::from(row.srtt_us) / 1e6)),
-    ("pacing_bps", |row| (row.pacing_rate < u64::MAX / 8).then_some(row.pacing_rate as f64 * 8.0)),
-];
-
-const COUNTS: &[Column<u64>] = &[
-    ("in_flight_bytes", |row| bytes(row, row.in_flight)),
-    ("acked_bytes", |row| u64::from(row.acked)),
-    ("lost_packets", |row| u64::from(row.lost)),
-    ("retransmitted_packets", |row| u64::from(row.retransmitted)),
-    ("delivered_packets", |row| u64::from(row.delivered)),
-    ("marked_packets", |row| u64::from(row.delivered_ce)),
-];
 
 fn bytes(row: &AckRow, packets: u32) -> u64 {
     u64::from(packets) * u64::from(row.mss)

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sojourn_live::{
     Accounts, Acks, Error, LinkState, Options, Readings, Report, Stack, Timing, WATCHED_FLOWS,
 };
+use sojourn_record::{Departures, LiveSummary};
 use sojourn_scenario::Scenario;
 use sojourn_trace::Histogram;
 use sojourn_units::Duration as Span;
@@ -115,17 +116,20 @@ impl LiveRun {
     /// Waits for the end, and returns the record of the run.
     fn finish(&self, py: Python<'_>) -> PyResult<Outcome> {
         let report = self.thread.take(py)?;
-        let mut live = described(&report.timing, &report.accounts);
-        live["captured_packets"] = report.captured.map(|captured| captured.packets).into();
-        live["uncaptured_packets"] = report.captured.map(|captured| captured.missed).into();
-        live["ack_rows"] = report.acks.as_ref().map(Acks::count).into();
-        live["missed_ack_rows"] = report.acks.as_ref().map(|acks| acks.missed).into();
         let departures = report.departures.iter();
-        live["departures"] =
-            departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect();
-        live["transports"] = report.transports.into_iter().collect();
-        live["paced_by"] = self.paced_by.into();
-        Ok(Outcome::new(report.outcome, Some(live)))
+        let live = LiveSummary {
+            captured_packets: report.captured.map(|captured| captured.packets),
+            uncaptured_packets: report.captured.map(|captured| captured.missed),
+            ack_rows: report.acks.as_ref().map(Acks::count),
+            missed_ack_rows: report.acks.as_ref().map(|acks| acks.missed),
+            departures: departures.map(|(flow, late)| (flow.clone(), lateness(late))).collect(),
+            transports: report.transports.into_iter().collect(),
+            paced_by: self.paced_by,
+            ..described(&report.timing, &report.accounts)
+        };
+        let mut outcome = report.outcome;
+        outcome.summary.live = Some(live);
+        Ok(Outcome::new(outcome))
     }
 }
 
@@ -151,17 +155,13 @@ impl Drop for LiveRun {
 }
 
 /// The lateness of the departures of a flow.
-fn lateness(late: &Histogram) -> Value {
+fn lateness(late: &Histogram) -> Departures {
     let late = |share: f64| late.quantile(share).map(|ns| ns as f64 * 1e-9);
-    json!({
-        "lateness_p50_s": late(0.5),
-        "lateness_p99_s": late(0.99),
-        "lateness_max_s": late(1.0),
-    })
+    Departures { lateness_p50_s: late(0.5), lateness_p99_s: late(0.99), lateness_max_s: late(1.0) }
 }
 
-/// The entry `live` of a run's summary.
-pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
+/// The timing and the accounts of a run.
+pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> LiveSummary {
     let of = |times: &Histogram, share: f64| times.quantile(share).map(|ns| ns as f64 * 1e-9);
     let late = |share: f64| of(&timing.lateness, share);
     let begun = |share: f64| of(&timing.departure, share);
@@ -172,29 +172,30 @@ pub(crate) fn described(timing: &Timing, accounts: &Accounts) -> Value {
         (false, None) => Some("tun"),
         (false, Some(_)) => Some("veth"),
     };
-    json!({
-        "bottleneck": bottleneck,
-        "device": device,
-        "timing_note": timing.note(),
-        "queue_delays": queue_delays,
-        "flow_drops": if timing.estimates_flow_drops { "estimated" } else { "counted" },
-        "lateness_p50_s": late(0.5),
-        "lateness_p99_s": late(0.99),
-        "lateness_p999_s": late(0.999),
-        "lateness_max_s": late(1.0),
-        "departure_p50_s": begun(0.5),
-        "departure_p99_s": begun(0.99),
-        "departure_p999_s": begun(0.999),
-        "realtime": timing.is_realtime,
-        "locked": timing.is_locked,
-        "spun_s": timing.spun.as_secs_f64(),
-        "stolen_s": timing.stolen.as_secs_f64(),
-        "warning": timing.warning(TOLERANCE),
-        "entered_packets": accounts.entered,
-        "delivered_packets": accounts.delivered,
-        "foreign_packets": accounts.foreign,
-        "overflowed_packets": accounts.overflowed,
-        "refused_packets": accounts.refused,
-        "inside_packets": accounts.inside,
-    })
+    LiveSummary {
+        bottleneck,
+        device,
+        timing_note: timing.note(),
+        queue_delays,
+        flow_drops: if timing.estimates_flow_drops { "estimated" } else { "counted" },
+        lateness_p50_s: late(0.5),
+        lateness_p99_s: late(0.99),
+        lateness_p999_s: late(0.999),
+        lateness_max_s: late(1.0),
+        departure_p50_s: begun(0.5),
+        departure_p99_s: begun(0.99),
+        departure_p999_s: begun(0.999),
+        realtime: timing.is_realtime,
+        locked: timing.is_locked,
+        spun_s: timing.spun.as_secs_f64(),
+        stolen_s: timing.stolen.as_secs_f64(),
+        warning: timing.warning(TOLERANCE),
+        entered_packets: accounts.entered,
+        delivered_packets: accounts.delivered,
+        foreign_packets: accounts.foreign,
+        overflowed_packets: accounts.overflowed,
+        refused_packets: accounts.refused,
+        inside_packets: accounts.inside,
+        ..LiveSummary::default()
+    }
 }

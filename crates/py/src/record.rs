@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
-use sojourn_record::{LinkVerdict, Summary};
+use sojourn_record::{LinkUnavoidable, Summary};
 use sojourn_scenario::Trace;
 use sojourn_units::Duration;
 
@@ -18,6 +18,12 @@ fn read<'a, T: serde::Deserialize<'a>>(text: &'a str) -> PyResult<T> {
 
 fn write<T: Serialize>(found: &T) -> PyResult<String> {
     serde_json::to_string(found).map_err(value_error)
+}
+
+/// The tables of a run directory with their columns.
+#[pyfunction]
+pub(crate) fn tables() -> PyResult<String> {
+    write(&sojourn_record::TABLES)
 }
 
 /// The runs of each controller as one entry, in which every figure is a spread.
@@ -42,7 +48,7 @@ pub(crate) fn sentences(py: Python<'_>, summary: &str) -> PyResult<Vec<String>> 
 #[pyfunction]
 pub(crate) fn judge_traces(py: Python<'_>, found: &str, summary: &str) -> PyResult<String> {
     py.detach(|| {
-        let (found, summary): (Vec<LinkVerdict>, Summary) = (read(found)?, read(summary)?);
+        let (found, summary): (Vec<LinkUnavoidable>, Summary) = (read(found)?, read(summary)?);
         write(&found.into_iter().map(|one| one.judged(&summary)).collect::<Vec<_>>())
     })
 }

@@ -5,7 +5,6 @@ use std::sync::{Mutex, TryLockError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::Value;
 use sojourn_units::{Duration, Instant};
 
 use crate::errors::{ControllerError, value_error};
@@ -98,7 +97,7 @@ impl Simulation {
         self.advance(py, end, None)?;
         self.at_work(py, || {
             let outcome = self.with(|s| s.take().map(AnyRun::finish))??;
-            Ok(Outcome::new(outcome, None))
+            Ok(Outcome::new(outcome))
         })
     }
 }
@@ -107,26 +106,18 @@ impl Simulation {
 #[pyclass(module = "sojourn._core", frozen)]
 pub(crate) struct Outcome {
     inner: sojourn_sim::Outcome,
-    /// The punctuality of a live run.
-    live: Option<Value>,
 }
 
 impl Outcome {
-    pub(crate) fn new(inner: sojourn_sim::Outcome, live: Option<Value>) -> Outcome {
-        Outcome { inner, live }
+    pub(crate) fn new(inner: sojourn_sim::Outcome) -> Outcome {
+        Outcome { inner }
     }
 }
 
 #[pymethods]
 impl Outcome {
     fn summary_json(&self) -> PyResult<String> {
-        let mut summary = serde_json::to_string(&self.inner.summary).map_err(value_error)?;
-        if let Some(live) = &self.live {
-            // A map would sort the keys.
-            summary.truncate(summary.len() - 1);
-            summary.push_str(&format!(",\"live\":{live}}}"));
-        }
-        Ok(summary)
+        serde_json::to_string(&self.inner.summary).map_err(value_error)
     }
 }
 

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use sojourn_params::Params;
+use sojourn_record::{RunSummary, TransferSummary};
 use sojourn_scenario::{Control, Scenario};
-use sojourn_sim::RunSummary;
 use sojourn_udp::Error;
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
@@ -173,39 +173,39 @@ fn summary(outcome: &Outcome, seed: u64, peer: &str) -> Result<String, serde_jso
         flows: vec![outcome.summary.clone()],
         links: Vec::new(),
         spikes: Vec::new(),
+        live: None,
+        transfer: Some(described(outcome, peer)),
     };
-    let mut run = serde_json::to_string(&run)?;
-    // A map would sort the keys.
-    run.truncate(run.len() - 1);
-    run.push_str(&format!(",\"transfer\":{}}}", described(outcome, peer)));
-    Ok(run)
+    serde_json::to_string(&run)
 }
 
-fn described(outcome: &Outcome, peer: &str) -> Value {
+/// Both ends of a transfer, without its settings.
+fn described(outcome: &Outcome, peer: &str) -> TransferSummary {
     let late = &outcome.punctuality.lateness;
     let late = |share: f64| late.quantile(share).map(|ns| ns as f64 * 1e-9);
     let receipt = outcome.receipt;
-    json!({
-        "peer": peer,
-        "complete": outcome.summary.completion_s.is_some(),
-        "delivered_bytes": outcome.delivered.0,
-        "received_bytes": receipt.map(|one| one.bytes),
-        "received_packets": receipt.map(|one| one.packets),
-        "duplicated_packets": receipt.map(|one| one.duplicates),
-        "mss_bytes": outcome.mss.0,
-        "ecn": ecn(outcome),
-        "sent_ect0_packets": outcome.sent.ect0,
-        "sent_ect1_packets": outcome.sent.ect1,
-        "received_ect0_packets": receipt.map(|one| one.counts.ect0),
-        "received_ect1_packets": receipt.map(|one| one.counts.ect1),
-        "received_ce_packets": receipt.map(|one| one.counts.ce),
-        "paced_by": outcome.punctuality.departures.name(),
-        "lateness_p50_s": late(0.5),
-        "lateness_p99_s": late(0.99),
-        "lateness_max_s": late(1.0),
-        "overflowed_packets": outcome.overflows,
-        "notes": outcome.notes,
-    })
+    TransferSummary {
+        peer: peer.to_owned(),
+        settings: Value::Null,
+        complete: outcome.summary.completion_s.is_some(),
+        delivered_bytes: outcome.delivered.0,
+        received_bytes: receipt.map(|one| one.bytes),
+        received_packets: receipt.map(|one| one.packets),
+        duplicated_packets: receipt.map(|one| one.duplicates),
+        mss_bytes: outcome.mss.0,
+        ecn: ecn(outcome),
+        sent_ect0_packets: outcome.sent.ect0,
+        sent_ect1_packets: outcome.sent.ect1,
+        received_ect0_packets: receipt.map(|one| one.counts.ect0),
+        received_ect1_packets: receipt.map(|one| one.counts.ect1),
+        received_ce_packets: receipt.map(|one| one.counts.ce),
+        paced_by: outcome.punctuality.departures.name(),
+        lateness_p50_s: late(0.5),
+        lateness_p99_s: late(0.99),
+        lateness_max_s: late(1.0),
+        overflowed_packets: u64::from(outcome.overflows),
+        notes: outcome.notes.clone(),
+    }
 }
 
 /// The path's treatment of the ECN field, which the receipt shows.

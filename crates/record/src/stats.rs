@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_2_PI;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
+
+use crate::columns::tables;
 
 const CONFIDENCE: f64 = 0.95;
 /// The keys of a run that hold lists of items, with the keys that the items of all runs share.
@@ -16,19 +17,27 @@ const LISTS: [(&str, &[&str]); 3] = [
 /// Keys whose values are not figures: those of the first run count.
 const WORDS: [&str; 5] = ["closed", "ecn_failure", "host", "quality_model", "warning"];
 
-/// A figure over repeated runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    n: usize,
-    distinct: usize,
-    median: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    p5: f64,
-    p95: f64,
-    mean: f64,
-    mean_low: Option<f64>,
-    mean_high: Option<f64>,
+tables! {
+    /// A figure over repeated runs.
+    "summary.json: a figure of medians[]" Spread {
+        /// values of the figure
+        n: u64,
+        /// how many of them differ
+        distinct: u64,
+        /// their median
+        median: f64,
+        /// 95 % confidence interval of the median; needs at least six runs
+        low: Option<f64>,
+        high: Option<f64>,
+        /// percentiles
+        p5: f64,
+        p95: f64,
+        /// their mean
+        mean: f64,
+        /// 95 % confidence interval of the mean; needs at least two runs
+        mean_low: Option<f64>,
+        mean_high: Option<f64>,
+    }
 }
 
 impl Spread {
@@ -44,8 +53,8 @@ impl Spread {
         let mut distinct = ordered.clone();
         distinct.dedup();
         Some(Spread {
-            n: ordered.len(),
-            distinct: distinct.len(),
+            n: ordered.len() as u64,
+            distinct: distinct.len() as u64,
             median: quantile(&ordered, 0.5),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),

@@ -8,14 +8,14 @@ use sojourn_units::{Duration, Instant, Rate};
 
 use crate::figure::value;
 use crate::summary::{Entry, Summary};
-use crate::verdict::LinkVerdict;
+use crate::verdict::LinkUnavoidable;
 
 /// A run with more steps of capacity takes seconds of computation.
 const MOST_STEPS: u64 = 3_000_000;
 
 /// The unavoidable delay of each link that follows a trace and has flows, with the verdict on each
 /// controller. `points`: times of the greatest delay so far, for a picture.
-pub fn unavoidable(scenario: &Scenario, summary: &Summary, points: usize) -> Vec<LinkVerdict> {
+pub fn unavoidable(scenario: &Scenario, summary: &Summary, points: usize) -> Vec<LinkUnavoidable> {
     let is_trace = |link: &&Link| matches!(link.rate, Capacity::Trace(_));
     let traces = scenario.links.iter().filter(is_trace);
     traces.filter_map(|link| of_link(scenario, link, summary, points)).collect()
@@ -28,7 +28,7 @@ pub fn unavoidable_of(
     name: &str,
     summary: &Summary,
     points: usize,
-) -> Option<LinkVerdict> {
+) -> Option<LinkUnavoidable> {
     let link = scenario.links.iter().find(|link| link.name == name)?;
     of_link(scenario, link, summary, points)
 }
@@ -38,7 +38,7 @@ fn of_link(
     link: &Link,
     summary: &Summary,
     points: usize,
-) -> Option<LinkVerdict> {
+) -> Option<LinkUnavoidable> {
     let loop_s = loop_s(scenario, &link.name, summary.runs.first()?)?;
     if scenario.duration.0 / Trace::STRETCH.0 > MOST_STEPS {
         return None;
@@ -54,7 +54,7 @@ fn of_link(
     let percentiles = [0.5, 0.99, 1.0].map(|q| quantile(&waits, q));
     let mean_bps = means(&steps, until, 1)[0];
     let series = greatest(&waits, until, points);
-    Some(LinkVerdict::new(&link.name, loop_s, mean_bps, percentiles, series, summary))
+    Some(LinkUnavoidable::new(&link.name, loop_s, mean_bps, percentiles, series, summary))
 }
 
 /// The unavoidable delay of a trace over a run: the end of each of `points` intervals, and the

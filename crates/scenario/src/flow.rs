@@ -60,6 +60,7 @@ pub(crate) fn read(
     }
     let (mut ends, stack) = carried?;
     media::set_packet(&mut ends.transport, source.as_ref());
+    let systems = host::names(&ends, around.noise);
     let [host, receiver] = ends.hosts;
     Some(Flow {
         name: name.to_owned(),
@@ -78,6 +79,7 @@ pub(crate) fn read(
         stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
         host,
         receiver,
+        systems,
         noise: host::noise(around.noise, ends.hosts),
         transport: ends.transport,
         reverse: ends.reverse,

@@ -58,12 +58,16 @@ const fn field(setting: &Setting) -> Field {
 pub(crate) struct Chosen {
     pub(crate) host: &'static Host,
     pub(crate) config: Transport,
+    /// Its exceptions, such as `tso=0B`.
+    exceptions: Vec<String>,
 }
 
 /// The two ends of a flow.
 pub(crate) struct Ends {
     /// The hosts that send and receive.
     pub(crate) hosts: [&'static Host; 2],
+    /// Their exceptions.
+    pub(crate) exceptions: [Vec<String>; 2],
     pub(crate) transport: Transport,
     /// The transport in the opposite direction, if it differs.
     pub(crate) reverse: Option<Box<Transport>>,
@@ -78,7 +82,7 @@ impl Default for Chosen {
 impl Chosen {
     pub(crate) fn named(name: &str) -> Option<Chosen> {
         let host = Host::named(name)?;
-        Some(Chosen { host, config: host.config() })
+        Some(Chosen { host, config: host.config(), exceptions: Vec::new() })
     }
 }
 
@@ -103,6 +107,9 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
             return None;
         }
         chosen.config.set(setting.name, given.scalar()?)?;
+        let name = format!("{}=", setting.name);
+        chosen.exceptions.retain(|one| !one.starts_with(&name));
+        chosen.exceptions.push(name + &given.scalar()?.to_string());
     }
     check_tso(checker, &chosen.config, fields);
     check_validation(checker, &chosen.config, fields);
@@ -136,9 +143,13 @@ pub(crate) fn ends(
     };
     let Some(value) = flow.get("receiver") else {
         let hosts = [sender.host, sender.host];
-        return Some(Ends { hosts, transport: sender.config, reverse: None });
+        let exceptions = [sender.exceptions.clone(), sender.exceptions];
+        return Some(Ends { hosts, exceptions, transport: sender.config, reverse: None });
     };
     let receiver = read(checker, value, &sender)?;
+    if let Some(given) = flow.get("host").filter(|_| names_host(value) && !has_requests) {
+        check_overridden(checker, given);
+    }
     check_receiver(checker, value, [&sender, &receiver], has_requests)?;
     let mut transport = sender.config.clone();
     transport.take(Side::Receiver, &receiver.config);
@@ -146,7 +157,24 @@ pub(crate) fn ends(
     reverse.take(Side::Receiver, &sender.config);
     reverse.take(Side::Both, &sender.config);
     let reverse = Some(Box::new(reverse)).filter(|reverse| **reverse != transport);
-    Some(Ends { hosts: [sender.host, receiver.host], transport, reverse })
+    let hosts = [sender.host, receiver.host];
+    Some(Ends { hosts, exceptions: [sender.exceptions, receiver.exceptions], transport, reverse })
+}
+
+/// Whether a host is given by its name, and not by exceptions to another one alone.
+fn names_host(value: &Checked) -> bool {
+    value.table().is_none_or(|fields| fields.get("like").is_some())
+}
+
+/// Refuses exceptions of `host` for its receiving side, if `receiver` names a host of its own.
+fn check_overridden(checker: &mut Checker, host: &Checked) {
+    for (setting, given) in host.table().into_iter().flat_map(exceptions) {
+        if setting.side() == Side::Receiver {
+            let name = setting.name;
+            let message = format!("`{name}` of `host` has no effect: `receiver` is another host");
+            checker.report(&given.at, message, format!("set `{name}` of `receiver`"));
+        }
+    }
 }
 
 /// Refuses a receiver of another protocol, and its exceptions without effect.
@@ -223,6 +251,20 @@ pub(crate) fn refuse(checker: &mut Checker, flow: &Fields, why: &str, help: &str
             checker.report(&given.at, message, format!("remove `{key}`; {help}"));
         }
     }
+}
+
+/// The names of both ends, with their exceptions: `linux-6.18 with tso=0B`.
+pub(crate) fn names(ends: &Ends, document: Option<Noise>) -> [String; 2] {
+    [0, 1].map(|end| {
+        let host = ends.hosts[end];
+        let noise = document.filter(|noise| *noise != host.noise.0);
+        let noise = noise.map(|noise| format!("noise={}", noise.name()));
+        let own: Vec<String> = ends.exceptions[end].iter().cloned().chain(noise).collect();
+        if own.is_empty() {
+            return host.name.to_owned();
+        }
+        format!("{} with {}", host.name, own.join(", "))
+    })
 }
 
 /// The noise of both ends.

@@ -416,6 +416,8 @@ pub struct Flow {
     pub host: &'static Host,
     /// The host that receives.
     pub receiver: &'static Host,
+    /// Both with the values that differ from the host of this name.
+    pub systems: [String; 2],
     /// The time that the sending and the receiving host take to process a packet.
     pub noise: [Noise; 2],
     /// Its transport, by the settings of both hosts. With a stack, only the sizes apply.
@@ -444,10 +446,10 @@ impl Flow {
             Carrier::ConnectionOrUdp => self.control != Some(Control::None),
             Carrier::Connection | Carrier::Connections | Carrier::Requests => true,
         };
-        let (host, receiver) = (self.host.name, self.receiver.name);
+        let [host, receiver] = &self.systems;
         is_carried.then(|| match &self.stack {
             Some(stack) => stack.name.clone(),
-            None if host == receiver => host.to_owned(),
+            None if host == receiver => host.clone(),
             None => format!("{host} to {receiver}"),
         })
     }

@@ -43,8 +43,7 @@ pub use estimate::{estimate, is_random, kept};
 pub use link::observed::LinkObservation;
 pub use meter::{Metering, Off, On, Part, at_work};
 pub use record::outcome::{
-    FlowSummary, FrameTimes, LinkSummary, MediaSummary, Outcome, RunSummary, SizeClass,
-    SpikeSummary,
+    FlowSummary, LinkSummary, MediaSummary, Outcome, RunSummary, SizeClass, SpikeSummary,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use record::parquet_files::{frames_parquet, series_parquet, transfers_parquet};

@@ -31,12 +31,13 @@ choices! {
         /// 5.11 in reductions without loss (commit 7e901ee7b6ab), and since commit 9ad084d66619
         /// ("tcp: improve PRR loss recovery") in all.
         Rfc9937 = "rfc9937",
-        /// `tcp_cwnd_reduction` of Linux 5.10. Below `ssthresh`, each acknowledgement allows as
-        /// many bytes to leave as it delivers. A sender that delays them loses this allowance until
-        /// the reduction ends.
+        /// `tcp_cwnd_reduction` of Linux 5.10: in whole packets, rounded up, as a share of the window
+        /// before the reduction (`prior_cwnd`) and not of the data in flight. Below `ssthresh`, each
+        /// acknowledgement allows as many bytes to leave as it delivers. A sender that delays them
+        /// loses this allowance until the reduction ends.
         Linux510 = "linux-5.10",
-        /// `tcp_cwnd_reduction` of Linux since 9ad084d66619: in whole packets, rounded up, as a share
-        /// of the window before the reduction (`prior_cwnd`) and not of the data in flight.
+        /// `tcp_cwnd_reduction` of Linux since 9ad084d66619: the same, but packets that were delivered
+        /// and not yet replaced may leave later.
         Linux618 = "linux-6.18",
     }
 

@@ -96,8 +96,7 @@ settings! {
         kind: Kind::AMOUNT,
         tcp: Is(
             "unlimited",
-            "64KiB in Linux, up to half of tcp_rmem's 6MiB up to 6.15: dynamic right-sizing, \
-             tcp_rcv_space_adjust",
+            "64KiB in Linux, up to a part of tcp_rmem: dynamic right-sizing, tcp_rcv_space_adjust",
         ),
         quic: Is(
             "unlimited",
@@ -417,23 +416,32 @@ settings! {
         of: Host(Side::Sender),
         doc: "before a recovery, the window grows by duplicate acknowledgements too",
         kind: Kind::Switch(false),
-        tcp: Is(
-            "true",
-            "which keeps the published figures; RFC 3042 section 2 and Linux's tcp_may_raise_cwnd \
-             have false",
-        ),
+        tcp: Is("true", "RFC 9002 has no such rule; RFC 3042 section 2 and Linux have false"),
         quic: Fixed("true"),
     };
 
     /// Time that TCP's reordering timer and tail loss probe wait beyond their due time.
     ///
-    /// Deviation (Linux): timers of `rfc` expire at their time. Linux adds two ticks to the
-    /// reordering timer, and to the tail loss probe with more than one packet in flight.
+    /// Deviation (Linux): timers of `rfc` expire at their time. Linux adds two ticks, and 2 ms since
+    /// 6.6, to the reordering timer, and to the tail loss probe with more than one packet in flight.
     timer_slack: Duration = Declared {
         of: Host(Side::Sender),
         doc: "time that the reordering timer and the tail loss probe wait beyond their due time",
         kind: Kind::TIME,
-        tcp: Is("0s", "8ms in Linux with 250 ticks a second: TCP_TIMEOUT_MIN, two ticks"),
+        tcp: Is("0s", "RFC 8985 sections 6.2 and 7.2; Linux TCP_TIMEOUT_MIN"),
+        quic: Fixed("0s"),
+    };
+
+    /// Tick of the clock that these timers count in. They are armed at the last tick, and expire after
+    /// whole ticks, rounded up.
+    ///
+    /// Deviation (Linux): the retransmission timer of hosts expires at its time. Linux counts it in
+    /// ticks too.
+    timer_tick: Duration = Declared {
+        of: Host(Side::Sender),
+        doc: "tick in which the reordering timer and the tail loss probe count; 0s for none",
+        kind: Kind::TIME,
+        tcp: Is("0s", "RFC 8985 has no ticks; Linux usecs_to_jiffies"),
         quic: Fixed("0s"),
     };
 
@@ -469,8 +477,8 @@ settings! {
     prr: Option<PrrRule> = Declared {
         of: Host(Side::Sender),
         doc: "how a reduction of the window is spread over a round trip, if the controller \
-              leaves it to the transport; with `linux-5.10` an unused opportunity to send is \
-              lost until the reduction ends; `linux-6.18` counts whole packets, rounded up; with \
+              leaves it to the transport; the rules of Linux count whole packets, rounded up, and \
+              with `linux-5.10` an unused opportunity to send is lost until the reduction ends; with \
               `none` the window shrinks at once",
         kind: choice_or_none::<PrrRule>(),
         tcp: Is("rfc9937", "RFC 9937; Linux 5.10 and 6.18 tcp_cwnd_reduction; RFC 6675"),
@@ -517,6 +525,17 @@ impl Config {
             EcnRequest::Needed => matches!(needs.ecn, EcnUse::Counts | EcnUse::L4s),
             EcnRequest::Never => false,
         }
+    }
+
+    /// The settings of the receiver whose sender has a controller with these needs. The ends of TCP agree
+    /// on the feedback that the sender asks for: a flag, if its controller uses classic ECN (RFC 9768
+    /// section 3.1.5).
+    pub fn of_receiver(&self, needs: &Needs) -> Config {
+        let mut own = self.clone();
+        if self.profile == Profile::Tcp && needs.ecn == EcnUse::Classic {
+            own.ecn_feedback = EcnFeedback::Classic;
+        }
+        own
     }
 
     /// The receive window in bytes; the greatest number for no limit.

@@ -82,6 +82,7 @@ impl Host {
     pub const ALL: &'static [&'static Host] = &[
         &standards::RFC,
         &linux::LINUX_6_18,
+        &linux::LINUX_6_6,
         &linux::LINUX_6_1,
         &linux::LINUX_5_10,
         &standards::NS_3,

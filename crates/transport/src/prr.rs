@@ -1,8 +1,7 @@
 //! Proportional Rate Reduction (RFC 9937).
 //!
 //! Deviation (Linux `tcp_cwnd_reduction`): PRR of RFC 9937 counts bytes. Linux counts packets and
-//! rounds each one up, so that a reduction leaves up to a packet more in flight; `prr =
-//! "linux-6.18"` does so.
+//! rounds each one up, so that a reduction leaves up to a packet more in flight.
 //! Deviation (Linux 5.10 `tcp_cwnd_reduction`): with `prr = "linux-5.10"`, the loss of a
 //! retransmission counts like any other loss.
 
@@ -46,7 +45,7 @@ impl Prr {
             return;
         }
         self.prr_delivered += delivered;
-        let in_packets = self.rule == PrrRule::Linux618;
+        let in_packets = self.rule != PrrRule::Rfc9937;
         let ssthresh = if in_packets { self.ssthresh - self.ssthresh % mss } else { self.ssthresh };
         let mut count = if in_flight > ssthresh {
             let target = u128::from(self.prr_delivered) * u128::from(ssthresh);

@@ -2,8 +2,9 @@
 //! simulated flow.
 
 use sojourn_cc::{Controller, Pacing};
-use sojourn_sim::FlowSummary;
-use sojourn_trace::{Histogram, Table, Text};
+use sojourn_record::columns::Row;
+use sojourn_record::{FlowSample, FlowSummary};
+use sojourn_trace::{Histogram, Table};
 use sojourn_transport::EcnCounts;
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -141,48 +142,36 @@ pub struct Outcome {
 impl Outcome {
     /// The samples as a table with the columns of a simulated flow.
     pub fn table(&self, seed: u64) -> Table {
-        let rows = || self.samples.iter();
-        let text = |text: &str| rows().map(|_| text).collect::<Text>();
-        let mut table = Table::new();
-        table.add("control", text(&self.summary.control));
-        table.add("seed", rows().map(|_| seed).collect::<Vec<_>>());
-        table.add("flow", text(&self.summary.name));
-        table.add("phase", rows().map(|row| row.phase).collect::<Text>());
-        for (name, value) in FLOATS {
-            let values = rows().map(|row| value(row).unwrap_or(f64::NAN));
-            table.add(*name, values.collect::<Vec<_>>());
-        }
-        for (name, value) in COUNTS {
-            table.add(*name, rows().map(value).collect::<Vec<_>>());
-        }
-        table
+        let entry = (self.summary.control.as_str(), seed, self.summary.name.as_str());
+        let rows = self.samples.iter().map(Sample::row);
+        FlowSample::table(std::iter::repeat_n(entry, self.samples.len()), rows)
     }
 }
 
-/// A column and its value in a row.
-type Column<T> = (&'static str, fn(&Sample) -> T);
-
-const FLOATS: &[Column<Option<f64>>] = &[
-    ("t_s", |row| Some(row.at.as_secs_f64())),
-    ("cwnd_bytes", |row| row.cwnd.map(Bytes::as_f64)),
-    ("ssthresh_bytes", |row| row.ssthresh.map(Bytes::as_f64)),
-    ("srtt_s", |row| row.srtt.map(Duration::as_secs_f64)),
-    ("rtt_s", |row| row.rtt.map(Duration::as_secs_f64)),
-    ("min_rtt_s", |row| row.min_rtt.map(Duration::as_secs_f64)),
-    ("pacing_bps", |row| row.pacing_bps),
-    ("goodput_bps", |row| Some(row.goodput_bps)),
-    ("alpha", |row| row.alpha),
-    ("bandwidth_bps", |row| row.bandwidth_bps),
-    ("response_s", |_| None),
-];
-
-const COUNTS: &[Column<u64>] = &[
-    ("in_flight_bytes", |row| row.in_flight.0),
-    ("delivered_bytes", |row| row.delivered.0),
-    ("lost_packets", |row| row.lost_packets),
-    ("retransmitted_packets", |row| row.retransmitted_packets),
-    ("marked_packets", |row| row.marked_packets),
-];
+impl Sample {
+    fn row(&self) -> FlowSample {
+        let seconds = |span: Option<Duration>| span.map(Duration::as_secs_f64).into();
+        FlowSample {
+            phase: self.phase,
+            t_s: self.at.as_secs_f64(),
+            cwnd_bytes: self.cwnd.map(Bytes::as_f64).into(),
+            ssthresh_bytes: self.ssthresh.map(Bytes::as_f64).into(),
+            srtt_s: seconds(self.srtt),
+            rtt_s: seconds(self.rtt),
+            min_rtt_s: seconds(self.min_rtt),
+            pacing_bps: self.pacing_bps.into(),
+            goodput_bps: self.goodput_bps.into(),
+            alpha: self.alpha.into(),
+            bandwidth_bps: self.bandwidth_bps.into(),
+            in_flight_bytes: self.in_flight.0,
+            delivered_bytes: self.delivered.0,
+            lost_packets: self.lost_packets,
+            retransmitted_packets: self.retransmitted_packets,
+            marked_packets: self.marked_packets,
+            ..FlowSample::default()
+        }
+    }
+}
 
 /// The span of a transfer.
 #[derive(Clone, Copy, Debug)]

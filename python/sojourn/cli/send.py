@@ -13,7 +13,8 @@ from sojourn.cli.options import add_departures, whole
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
 from sojourn.real_time import Departures
-from sojourn.run_summary import RunSummary, Summary
+from sojourn.record_types import RunSummary
+from sojourn.run_summary import Summary
 from sojourn.transfers import Host, Settings
 
 _LOOK_S = 0.1

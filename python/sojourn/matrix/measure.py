@@ -11,7 +11,7 @@ from sojourn.errors import UsageError
 from sojourn.experiment import Progress
 from sojourn.matrix import plan
 from sojourn.matrix.plan import Axes
-from sojourn.run_summary import RunSummary
+from sojourn.record_types import RunSummary
 from sojourn.sweeps import jobs
 from sojourn.sweeps.cells import Cells, Place
 

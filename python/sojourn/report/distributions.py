@@ -8,11 +8,12 @@ import altair as alt
 
 from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
+from sojourn.record_types import RunSummary
 from sojourn.report import completions, panels
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame
 from sojourn.report.theme import Spec, chart, layered, table, titled
-from sojourn.run_summary import Item, RunSummary, worst_spike
+from sojourn.run_summary import Item, worst_spike
 
 if TYPE_CHECKING:
     from sojourn.record import Record

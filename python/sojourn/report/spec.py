@@ -7,11 +7,12 @@ import polars as pl
 
 from sojourn import legend
 from sojourn.formatting import change_text, rate_unit
+from sojourn.record_types import LinkUnavoidable, SpikeSummary
 from sojourn.report import distributions, panels, series, theme
 from sojourn.report.canvas import Canvas
 from sojourn.report.panels import Frame, Panel
 from sojourn.report.theme import Spec
-from sojourn.run_summary import LinkUnavoidable, SpikeSummary, focus_link
+from sojourn.run_summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.record import Record

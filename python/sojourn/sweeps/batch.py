@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from sojourn import _core, memory
-from sojourn.run_summary import RunSummary
+from sojourn.record_types import RunSummary
 from sojourn.sweeps import tables
 from sojourn.sweeps.executions import FREE
 from sojourn.sweeps.tables import SERIES, WHOLE, Detail, Rows

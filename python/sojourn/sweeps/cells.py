@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from sojourn.errors import UsageError
 from sojourn.experiment import Job
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from sojourn import _core, api, experiment
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary
 from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.user_controllers import UserControllers
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary
 from sojourn.sweeps import api as sweeps
 from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.sweeps.executions import Executions

@@ -5,7 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from sojourn import memory
-from sojourn.run_summary import FlowSummary, LinkSummary, RunSummary, SpikeSummary
+from sojourn.record_types import FlowSummary, LinkSummary, RunSummary, SpikeSummary
 
 if TYPE_CHECKING:
     import polars as pl

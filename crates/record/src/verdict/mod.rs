@@ -1,13 +1,14 @@
 //! The verdict on each change of capacity: the decisions as data, and one text from them.
 
+mod tables;
 mod traces;
 mod words;
 
-use serde::Serialize;
-
 use crate::figure::value;
 use crate::summary::{Spike, Summary};
-pub use traces::LinkVerdict;
+pub use tables::{
+    AvoidableDelay, Cause, ControllerVerdict, Limit, LinkUnavoidable, Outcome, Verdict,
+};
 
 /// A spike is a packet's delay, and the bound is fluid: a smaller difference, or that of two packets,
 /// meets the bound.
@@ -21,66 +22,6 @@ const MOSTLY: f64 = 0.5;
 const PACKET_BITS: f64 = 1538.0 * 8.0;
 /// Texts with more changes than this are not readable.
 const MOST_CHANGES: usize = 5;
-
-/// One change of capacity: the unavoidable delay, and the response of every controller.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    link: String,
-    at_s: f64,
-    complete_at_s: Option<f64>,
-    from_bps: f64,
-    to_bps: f64,
-    unavoidable_s: Option<f64>,
-    controllers: Vec<Response>,
-    /// All of it in plain words.
-    pub text: String,
-}
-
-/// The response of one controller; figures of several runs are medians.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Response {
-    control: String,
-    outcome: Outcome,
-    bound_s: Option<f64>,
-    spike_s: Option<f64>,
-    excess_s: Option<f64>,
-    recovery_s: Option<f64>,
-    load: Option<f64>,
-    limit: Option<Limit>,
-    utilisation_after: Option<f64>,
-    cause: Option<Cause>,
-    cause_s: Option<f64>,
-}
-
-/// A spike beside its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Outcome {
-    Above,
-    At,
-    Below,
-    Rise,
-    Unknown,
-}
-
-/// Of an excess, its largest part; of a spike below the bound, the reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Cause {
-    Drops,
-    Faster,
-    Late,
-    Queue,
-    Slower,
-}
-
-/// The reason for which the link was not full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Limit {
-    Load,
-    Window,
-}
 
 /// The verdict on each change of capacity, in the order of the first run's changes.
 pub fn verdicts(summary: &Summary) -> Vec<Verdict> {
@@ -129,8 +70,9 @@ pub fn sentences(summary: &Summary) -> Vec<String> {
 impl Verdict {
     fn of(change: &Spike, spikes: &[(&str, &Spike)], is_limited: impl Fn(&str) -> bool) -> Verdict {
         let bounds = spikes.iter().filter_map(|(_, spike)| value(spike.bound_s));
-        let response =
-            |&(control, spike): &(&str, &Spike)| Response::of(control, spike, is_limited(control));
+        let response = |&(control, spike): &(&str, &Spike)| {
+            ControllerVerdict::of(control, spike, is_limited(control))
+        };
         let times = spikes.iter().map(|(_, spike)| spike.at_s.range());
         let (least, greatest) = times
             .fold((f64::MAX, f64::MIN), |(least, greatest), (low, high)| {
@@ -155,8 +97,8 @@ impl Verdict {
     }
 }
 
-impl Response {
-    fn of(control: &str, spike: &Spike, is_limited: bool) -> Response {
+impl ControllerVerdict {
+    fn of(control: &str, spike: &Spike, is_limited: bool) -> ControllerVerdict {
         let (excess, load) = (value(spike.excess_s), spike.load());
         let outcome = outcome(spike, excess);
         let (cause, part) = match outcome {
@@ -166,7 +108,7 @@ impl Response {
         };
         let is_partial = !spike.is_rise() && load.is_some_and(|load| load < FULL);
         let limit = if is_limited { Limit::Window } else { Limit::Load };
-        Response {
+        ControllerVerdict {
             control: control.to_owned(),
             outcome,
             bound_s: value(spike.bound_s),

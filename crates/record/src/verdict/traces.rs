@@ -1,7 +1,6 @@
 //! The unavoidable delay of links that follow a trace, and what each controller added.
 
-use serde::{Deserialize, Serialize};
-
+use super::tables::{AvoidableDelay, LinkUnavoidable};
 use crate::figure::value;
 use crate::format::{brief, percent, rate};
 use crate::summary::{Entry, Summary};
@@ -9,34 +8,7 @@ use crate::summary::{Entry, Summary};
 /// A sentence with more controllers than this is not readable.
 const MOST_CONTROLLERS: usize = 12;
 
-/// The unavoidable delay of a link, and the delay of each controller.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct LinkVerdict {
-    link: String,
-    loop_s: f64,
-    mean_rate_bps: f64,
-    queue_delay_p50_s: f64,
-    queue_delay_p99_s: f64,
-    queue_delay_max_s: f64,
-    #[serde(default)]
-    controllers: Vec<Avoidable>,
-    /// All of it in plain words.
-    #[serde(default)]
-    pub text: String,
-    /// Times, and the greatest unavoidable delay since the time before, in seconds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    series: Vec<[f64; 2]>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-struct Avoidable {
-    control: String,
-    queue_delay_p99_s: f64,
-    avoidable_share: f64,
-    utilisation: Option<f64>,
-}
-
-impl LinkVerdict {
+impl LinkUnavoidable {
     pub(crate) fn new(
         link: &str,
         loop_s: f64,
@@ -44,8 +16,8 @@ impl LinkVerdict {
         [p50, p99, max]: [f64; 3],
         series: Vec<[f64; 2]>,
         summary: &Summary,
-    ) -> LinkVerdict {
-        let verdict = LinkVerdict {
+    ) -> LinkUnavoidable {
+        let verdict = LinkUnavoidable {
             link: link.to_owned(),
             loop_s,
             mean_rate_bps,
@@ -60,12 +32,12 @@ impl LinkVerdict {
     }
 
     /// The same beside the controllers of `summary`.
-    pub fn judged(mut self, summary: &Summary) -> LinkVerdict {
+    pub fn judged(mut self, summary: &Summary) -> LinkUnavoidable {
         let least = self.queue_delay_p99_s;
         let avoidable = |entry: &Entry| {
             let link = entry.links.iter().find(|link| link.name == self.link)?;
             let measured = value(link.queue_delay_p99_s).filter(|delay| *delay > 0.0)?;
-            Some(Avoidable {
+            Some(AvoidableDelay {
                 control: entry.control.clone(),
                 queue_delay_p99_s: measured,
                 avoidable_share: (1.0 - least / measured).max(0.0),
@@ -78,7 +50,7 @@ impl LinkVerdict {
     }
 }
 
-fn text(one: &LinkVerdict) -> String {
+fn text(one: &LinkUnavoidable) -> String {
     let least = one.queue_delay_p99_s;
     let mut clauses =
         vec![format!("a 99th percentile of {} of queueing delay was unavoidable", brief(least))];
@@ -93,7 +65,7 @@ fn text(one: &LinkVerdict) -> String {
     )
 }
 
-fn against(own: &Avoidable, least_s: f64) -> String {
+fn against(own: &AvoidableDelay, least_s: f64) -> String {
     let measured = own.queue_delay_p99_s;
     if measured >= least_s {
         return format!("{}, {} of it avoidable", brief(measured), percent(own.avoidable_share));

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Cause, FULL, Limit, Outcome, Response, SAME, SAME_S, Verdict};
+use super::{Cause, ControllerVerdict, FULL, Limit, Outcome, SAME, SAME_S, Verdict};
 use crate::format::{brief, general, listed, percent, rates};
 
 /// Texts with more controllers than this are not readable.
@@ -13,7 +13,7 @@ pub(super) fn text(verdict: &Verdict, moves: bool) -> String {
     let head = head(verdict, moves);
     let every = &verdict.controllers;
     if verdict.is_rise() {
-        let used = |one: &Response| {
+        let used = |one: &ControllerVerdict| {
             let share = one.utilisation_after?;
             Some(format!("{} used {}", one.control, percent(share)))
         };
@@ -50,15 +50,16 @@ fn head(verdict: &Verdict, moves: bool) -> String {
 }
 
 /// One clause for each group of controllers with the same response.
-fn clauses(every: &[Response], greatest: f64) -> Vec<String> {
-    let mut shown: Vec<(&Response, String)> =
+fn clauses(every: &[ControllerVerdict], greatest: f64) -> Vec<String> {
+    let mut shown: Vec<(&ControllerVerdict, String)> =
         every.iter().take(MOST_CONTROLLERS).map(|one| (one, bound(one, greatest))).collect();
     // The bound of a full link first.
     shown.sort_by(|(a, of_a), (b, of_b)| {
         rank(a).cmp(&rank(b)).then(of_b.cmp(of_a)).then(a.control.cmp(&b.control))
     });
-    let same =
-        |a: &(&Response, String), b: &(&Response, String)| kind(a.0) == kind(b.0) && a.1 == b.1;
+    let same = |a: &(&ControllerVerdict, String), b: &(&ControllerVerdict, String)| {
+        kind(a.0) == kind(b.0) && a.1 == b.1
+    };
     let mut found: Vec<String> = shown.chunk_by(same).map(clause).collect();
     if every.len() > shown.len() {
         let more = every.len() - shown.len();
@@ -69,7 +70,7 @@ fn clauses(every: &[Response], greatest: f64) -> Vec<String> {
 
 /// The bound of a controller: its own, if it is visibly below the greatest, and the part of the link for
 /// which it holds.
-fn bound(one: &Response, greatest: f64) -> String {
+fn bound(one: &ControllerVerdict, greatest: f64) -> String {
     let own = one.bound_s.filter(|own| greatest - own > SAME_S.max(SAME * greatest));
     let named = match own {
         Some(bound) => format!("its bound of {}", brief(bound)),
@@ -86,7 +87,7 @@ fn bound(one: &Response, greatest: f64) -> String {
 }
 
 /// The greatest excess first, and controllers with the same response together.
-fn rank(one: &Response) -> (Outcome, Option<Cause>, Reverse<i64>) {
+fn rank(one: &ControllerVerdict) -> (Outcome, Option<Cause>, Reverse<i64>) {
     // Nanoseconds, which have an order.
     let excess = (1e9 * one.excess_s.unwrap_or(0.0)) as i64;
     match one.outcome {
@@ -96,14 +97,14 @@ fn rank(one: &Response) -> (Outcome, Option<Cause>, Reverse<i64>) {
 }
 
 /// Controllers with the same kind are named in one clause. Above the bound, each has its own.
-fn kind(one: &Response) -> (Outcome, Option<Cause>, Option<&str>) {
+fn kind(one: &ControllerVerdict) -> (Outcome, Option<Cause>, Option<&str>) {
     match one.outcome {
         Outcome::Above => (one.outcome, None, Some(&one.control)),
         outcome => (outcome, one.cause.filter(|_| outcome == Outcome::Below), None),
     }
 }
 
-fn clause(same: &[(&Response, String)]) -> String {
+fn clause(same: &[(&ControllerVerdict, String)]) -> String {
     let names = listed(&same.iter().map(|(one, _)| &one.control).collect::<Vec<_>>());
     let (one, bound) = &same[0];
     let bound = if same.len() > 1 { &bound.replace("its bound", "their bound") } else { bound };
@@ -116,7 +117,7 @@ fn clause(same: &[(&Response, String)]) -> String {
 }
 
 /// An excess: its size, its largest part, and the time until it was over.
-fn added(one: &Response, bound: &str) -> String {
+fn added(one: &ControllerVerdict, bound: &str) -> String {
     let excess = one.excess_s.unwrap_or(0.0);
     let mut text = brief(excess);
     if bound != "the bound" {
@@ -141,7 +142,7 @@ fn added(one: &Response, bound: &str) -> String {
 }
 
 /// Explains a queue that BBR v3 never drains (`sojourn controllers bbr3`, `max_bw_filter`).
-fn lock(one: &Response) -> &'static str {
+fn lock(one: &ControllerVerdict) -> &'static str {
     if one.control == "bbr3" && one.utilisation_after.unwrap_or(0.0) >= FULL {
         return ": each ProbeRTT may keep its old estimate of the bandwidth, unless max_bw_filter is \
                 repaired";
@@ -149,7 +150,7 @@ fn lock(one: &Response) -> &'static str {
     ""
 }
 
-fn reason(one: &Response) -> &'static str {
+fn reason(one: &ControllerVerdict) -> &'static str {
     match one.cause {
         Some(Cause::Drops) => " because the queue dropped packets",
         Some(Cause::Slower) => " because senders slowed before they could know of the change",

@@ -6,7 +6,7 @@ use sojourn_theory::quality;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::bounds::History;
-use super::outcome::{FrameTimes, LinkSummary, MediaSummary};
+use super::outcome::{LinkSummary, MediaSummary};
 use crate::endpoint::media::FrameRow;
 use crate::run::Run;
 
@@ -129,14 +129,24 @@ impl<'a> Frames<'a> {
         let was_played = |row: &&FrameRow| row.played_at < Instant::MAX;
         let (freezes, frozen) = self.freezes();
         let (model, score) = self.quality(&played);
+        let [delay_p50, delay_p95, delay_p99, delay_max, delay_mean] = times(&delays);
+        let [playout_p50, playout_p95, playout_p99, playout_max, playout_mean] = times(&played);
         MediaSummary {
             frames: self.rows.len() as u64,
             complete_frames: delays.len() as u64,
             played_frames: played.len() as u64,
             late_frames: self.rows.iter().filter(|row| row.is_late).count() as u64,
             key_frames: self.rows.iter().filter(|row| row.is_key).count() as u64,
-            frame_delay: times(&delays),
-            playout_delay: times(&played),
+            frame_delay_p50_s: delay_p50,
+            frame_delay_p95_s: delay_p95,
+            frame_delay_p99_s: delay_p99,
+            frame_delay_max_s: delay_max,
+            frame_delay_mean_s: delay_mean,
+            playout_delay_p50_s: playout_p50,
+            playout_delay_p95_s: playout_p95,
+            playout_delay_p99_s: playout_p99,
+            playout_delay_max_s: playout_max,
+            playout_delay_mean_s: playout_mean,
             least_frame_delay_mean_s: (!delays.is_empty()).then(|| least / delays.len() as f64),
             avoidable_share: (sum > 0.0).then(|| (1.0 - least / sum).max(0.0)),
             freezes,
@@ -239,16 +249,10 @@ fn mean(of: &[f64]) -> Option<f64> {
 }
 
 /// Percentiles of sorted times by the nearest rank.
-fn times(sorted: &[f64]) -> FrameTimes {
+fn times(sorted: &[f64]) -> [Option<f64>; 5] {
     let at = |share: f64| {
         let rank = (share * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.saturating_sub(1)).copied()
     };
-    FrameTimes {
-        p50_s: at(0.5),
-        p95_s: at(0.95),
-        p99_s: at(0.99),
-        max_s: sorted.last().copied(),
-        mean_s: mean(sorted),
-    }
+    [at(0.5), at(0.95), at(0.99), sorted.last().copied(), mean(sorted)]
 }

@@ -1,6 +1,8 @@
 //! The series and the transfers of several runs as Parquet files.
 
-use sojourn_trace::{Table, TableError, Text};
+use sojourn_record::columns::Row;
+use sojourn_record::{Frame, Transfer as TransferRow};
+use sojourn_trace::{Table, TableError};
 use sojourn_units::{Duration, Instant};
 
 use super::outcome::{Outcome, Transfer};
@@ -12,8 +14,7 @@ use crate::endpoint::media::FrameRow;
 /// # Errors
 /// If Parquet cannot hold them.
 pub fn series_parquet(outcomes: &[&Outcome], links: bool) -> Result<Vec<u8>, TableError> {
-    let table = series::table(outcomes, links);
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
+    parquet(&if links { series::links(outcomes) } else { series::flows(outcomes) })
 }
 
 /// The transfers of several runs as one Parquet file; `None` if no flow draws sizes.
@@ -25,20 +26,14 @@ pub fn transfers_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, Table
         return Ok(None);
     }
     let rows = || outcomes.iter().flat_map(|o| o.transfers.iter().map(move |one| (*o, one)));
-    let mut table = Table::new();
-    table.add("control", rows().map(|(o, _)| o.summary.control.as_str()).collect::<Text>());
-    table.add("seed", rows().map(|(o, _)| o.summary.seed).collect::<Vec<_>>());
-    table.add(
-        "flow",
-        rows().map(|(o, one)| o.summary.flows[one.flow].name.as_str()).collect::<Text>(),
-    );
-    table.add("start_s", rows().map(|(_, one)| one.start.as_secs_f64()).collect::<Vec<_>>());
-    table.add("size_bytes", rows().map(|(_, one)| one.size).collect::<Vec<_>>());
-    let completion = |one: &Transfer| one.completion.map_or(f64::NAN, Duration::as_secs_f64);
-    table.add("completion_s", rows().map(|(_, one)| completion(one)).collect::<Vec<_>>());
-    let slowdown = |one: &Transfer| one.slowdown.unwrap_or(f64::NAN);
-    table.add("slowdown", rows().map(|(_, one)| slowdown(one)).collect::<Vec<_>>());
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))]).map(Some)
+    let entries = rows().map(|(outcome, one)| outcome.entry(one.flow));
+    let row = |one: &Transfer| TransferRow {
+        start_s: one.start.as_secs_f64(),
+        size_bytes: one.size,
+        completion_s: one.completion.map(Duration::as_secs_f64).into(),
+        slowdown: one.slowdown.into(),
+    };
+    parquet(&TransferRow::table(entries, rows().map(|(_, one)| row(one)))).map(Some)
 }
 
 /// The frames of media of several runs as one Parquet file; `None` if no flow has media.
@@ -57,22 +52,25 @@ pub fn frames_parquet(outcomes: &[&Outcome]) -> Result<Option<Vec<u8>>, TableErr
             })
         })
     };
-    let mut table = Table::new();
-    table.add("control", rows().map(|(o, ..)| o.summary.control.as_str()).collect::<Text>());
-    table.add("seed", rows().map(|(o, ..)| o.summary.seed).collect::<Vec<_>>());
-    let name = |(o, flow, _): (&Outcome, usize, _)| o.summary.flows[flow].name.clone();
-    let names: Vec<String> = rows().map(name).collect();
-    table.add("flow", names.iter().map(String::as_str).collect::<Text>());
-    let seconds = |at: Instant| if at == Instant::MAX { f64::NAN } else { at.as_secs_f64() };
-    let delay = |row: &FrameRow, at: Instant| {
-        if at == Instant::MAX { f64::NAN } else { at.since(row.captured_at).as_secs_f64() }
-    };
-    table.add("captured_s", rows().map(|(.., (r, _))| seconds(r.captured_at)).collect::<Vec<_>>());
-    table.add("size_bytes", rows().map(|(.., (r, _))| u64::from(r.bytes)).collect::<Vec<_>>());
-    table.add("key", rows().map(|(.., (r, _))| u64::from(r.is_key)).collect::<Vec<_>>());
-    table.add("late", rows().map(|(.., (r, _))| u64::from(r.is_late)).collect::<Vec<_>>());
-    table.add("delay_s", rows().map(|(.., (r, _))| delay(r, r.complete_at)).collect::<Vec<_>>());
-    table.add("least_delay_s", rows().map(|(.., (_, least))| *least).collect::<Vec<_>>());
-    table.add("played_s", rows().map(|(.., (r, _))| seconds(r.played_at)).collect::<Vec<_>>());
-    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))]).map(Some)
+    let entries = rows().map(|(outcome, flow, _)| outcome.entry(flow));
+    let frames = rows().map(|(.., (one, least))| frame(one, *least));
+    parquet(&Frame::table(entries, frames)).map(Some)
+}
+
+fn frame(one: &FrameRow, least: f64) -> Frame {
+    let known = |at: Instant| Some(at).filter(|at| *at < Instant::MAX);
+    let delay = |at: Instant| at.since(one.captured_at).as_secs_f64();
+    Frame {
+        captured_s: one.captured_at.as_secs_f64(),
+        size_bytes: u64::from(one.bytes),
+        key: u64::from(one.is_key),
+        late: u64::from(one.is_late),
+        delay_s: known(one.complete_at).map(delay).into(),
+        least_delay_s: least.into(),
+        played_s: known(one.played_at).map(Instant::as_secs_f64).into(),
+    }
+}
+
+fn parquet(table: &Table) -> Result<Vec<u8>, TableError> {
+    table.to_parquet(&[("sojourn_version", env!("CARGO_PKG_VERSION"))])
 }

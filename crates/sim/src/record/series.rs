@@ -1,11 +1,13 @@
 //! Series: for each sample, one row for every flow and every link.
 
 use sojourn_cc::{Controller, Pacing};
-use sojourn_trace::{Table, Text};
-use sojourn_units::{Bytes, Duration, Instant};
+use sojourn_record::columns::Row;
+use sojourn_record::{FlowSample, LinkSample, Maybe};
+use sojourn_trace::Table;
+use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 #[cfg(not(target_family = "wasm"))]
-use super::outcome::Outcome;
+use super::outcome::{Outcome, RunSummary};
 use crate::endpoint::Endpoint;
 use crate::endpoint::outside::{Outside, RemoteState};
 use crate::endpoint::transport::Connection;
@@ -14,45 +16,35 @@ use crate::meter::Metering;
 use crate::peak::Reader;
 
 /// An unlimited window counts as no value.
-fn window(cwnd: Bytes) -> f64 {
-    if cwnd.0 < 1 << 60 { cwnd.as_f64() } else { NONE }
-}
-
-/// One sample of a flow or a link.
-#[derive(Clone, Copy, Debug)]
-struct Row<const F: usize, const C: usize> {
-    /// The phase of a flow's controller.
-    phase: &'static str,
-    floats: [f64; F],
-    counts: [u64; C],
+fn window(cwnd: Bytes) -> Maybe {
+    if cwnd.0 < 1 << 60 { cwnd.as_f64().into() } else { Maybe::NONE }
 }
 
 /// Samples of all flows, or of all links. They are stored by row, because one stream of memory is
 /// faster to write than one for each column. The columns are made at the end.
 #[derive(Clone, Debug)]
-pub(crate) struct Series<const F: usize, const C: usize> {
+pub(crate) struct Series<R> {
     names: Vec<String>,
-    /// Times of the samples, in seconds.
-    times: Vec<f64>,
     /// For each sample, one row per name, in order.
-    rows: Vec<Row<F, C>>,
+    rows: Vec<R>,
 }
 
-impl<const F: usize, const C: usize> Series<F, C> {
-    fn new(names: Vec<String>) -> Series<F, C> {
-        Series { names, times: Vec::new(), rows: Vec::new() }
+impl<R: Row> Series<R> {
+    fn new(names: Vec<String>) -> Series<R> {
+        Series { names, rows: Vec::new() }
     }
 
-    /// The time and the name of each row, without the first `from` samples.
-    fn heads(&self, from: usize) -> impl Iterator<Item = (f64, &str)> {
-        let names = self.names.iter().map(String::as_str);
-        let times = self.times.iter().skip(from);
-        times.flat_map(move |time| names.clone().map(|name| (*time, name)))
+    /// The name of each row.
+    fn row_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.names.iter().map(String::as_str).cycle().take(self.rows.len())
     }
 
-    /// The rows, without the first `from` samples.
-    fn rows_from(&self, from: usize) -> &[Row<F, C>] {
-        self.rows.get(from.saturating_mul(self.names.len())..).unwrap_or_default()
+    /// The names and the columns, without the first `from` samples.
+    fn samples(&self, from: usize) -> Table {
+        let first = from.saturating_mul(self.names.len()).min(self.rows.len());
+        let mut table = Table::new();
+        R::add_named(&mut table, self.row_names().skip(first), self.rows[first..].iter().copied());
+        table
     }
 }
 
@@ -95,58 +87,16 @@ impl Sum {
     }
 }
 
-/// Names of the columns.
-struct Layout<const F: usize, const C: usize> {
-    name: &'static str,
-    has_phases: bool,
-    floats: [&'static str; F],
-    counts: [&'static str; C],
-}
-
-const FLOWS: Layout<10, 5> = Layout {
-    name: "flow",
-    has_phases: true,
-    floats: [
-        "cwnd_bytes",
-        "ssthresh_bytes",
-        "srtt_s",
-        "rtt_s",
-        "min_rtt_s",
-        "pacing_bps",
-        "goodput_bps",
-        "alpha",
-        "bandwidth_bps",
-        "response_s",
-    ],
-    counts: [
-        "in_flight_bytes",
-        "delivered_bytes",
-        "lost_packets",
-        "retransmitted_packets",
-        "marked_packets",
-    ],
-};
-
-const LINKS: Layout<4, 4> = Layout {
-    name: "link",
-    has_phases: false,
-    floats: ["capacity_bps", "carried_bps", "queue_delay_s", "queue_delay_mean_s"],
-    counts: ["queue_bytes", "queue_packets", "dropped_packets", "marked_packets"],
-};
-
-/// A missing value.
-const NONE: f64 = f64::NAN;
-
-fn seconds(span: Option<Duration>) -> f64 {
-    span.map_or(NONE, Duration::as_secs_f64)
+fn seconds(span: Option<Duration>) -> Maybe {
+    span.map(Duration::as_secs_f64).into()
 }
 
 /// The series of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     pub(crate) interval: Duration,
-    pub(crate) flows: Series<10, 5>,
-    pub(crate) links: Series<4, 4>,
+    pub(crate) flows: Series<FlowSample>,
+    pub(crate) links: Series<LinkSample>,
     last_at: Instant,
     last_received: Vec<u64>,
     last_sent_bits: Vec<f64>,
@@ -172,16 +122,12 @@ impl Recorder {
 
     /// The samples of the flows, without the first `from` ones.
     pub(crate) fn flow_samples(&self, from: usize) -> Table {
-        let mut table = Table::new();
-        add_columns(&mut table, &FLOWS, &[&self.flows], from);
-        table
+        self.flows.samples(from)
     }
 
     /// The samples of the links, without the first `from` ones.
     pub(crate) fn link_samples(&self, from: usize) -> Table {
-        let mut table = Table::new();
-        add_columns(&mut table, &LINKS, &[&self.links], from);
-        table
+        self.links.samples(from)
     }
 
     /// Begins a sample and returns the seconds since the last one. The caller then adds one row for
@@ -189,14 +135,12 @@ impl Recorder {
     pub(crate) fn begin(&mut self, now: Instant) -> f64 {
         let span = now.since(self.last_at).as_secs_f64();
         self.last_at = now;
-        self.flows.times.push(now.as_secs_f64());
-        self.links.times.push(now.as_secs_f64());
         span
     }
 
-    fn goodput(&mut self, flow: usize, received: u64, span: f64) -> f64 {
+    fn goodput(&mut self, flow: usize, received: u64, span: f64) -> Maybe {
         let bytes = received - std::mem::replace(&mut self.last_received[flow], received);
-        bytes as f64 * 8.0 / span
+        (bytes as f64 * 8.0 / span).into()
     }
 
     pub(crate) fn flow<M: Metering>(
@@ -208,109 +152,114 @@ impl Recorder {
     ) {
         let sender = &connection.sender;
         let probe = sender.controller().probe();
-        let received = connection.receiver.received_bytes();
-        let (srtt, min) = sender
-            .rtts()
-            .map_or((NONE, NONE), |(srtt, min)| (srtt.as_secs_f64(), min.as_secs_f64()));
-        // The maximum of the interval, so that no peak falls between two samples.
-        let rtt = seconds(connection.longest_rtt.take());
-        let pacing = match sender.limits().pacing {
-            Pacing::Rate(rate) => rate.as_f64(),
-            // The gap of one packet does not give the others; the controller knows their mean.
-            Pacing::Gap(_) => probe.rate.map_or(NONE, |rate| rate.as_f64()),
-            Pacing::Unpaced => NONE,
-        };
+        let delivered_bytes = connection.receiver.received_bytes();
         let stats = sender.stats();
-        let goodput = self.goodput(place, received, span);
-        self.flows.rows.push(Row {
+        let pacing = match sender.limits().pacing {
+            Pacing::Rate(rate) => Some(rate),
+            // The gap of one packet does not give the others; the controller knows their mean.
+            Pacing::Gap(_) => probe.rate,
+            Pacing::Unpaced => None,
+        };
+        let row = FlowSample {
             phase: probe.phase,
-            floats: [
-                window(sender.cwnd()),
-                probe.ssthresh.map_or(NONE, |b| b.as_f64()),
-                srtt,
-                rtt,
-                min,
-                pacing,
-                goodput,
-                probe.alpha.unwrap_or(NONE),
-                probe.bandwidth.map_or(NONE, |b| b.as_f64()),
-                seconds(response),
-            ],
-            counts: [
-                sender.in_flight().0,
-                received,
-                stats.lost,
-                stats.retransmitted,
-                connection.receiver.ce_packets(),
-            ],
-        });
+            t_s: self.last_at.as_secs_f64(),
+            cwnd_bytes: window(sender.cwnd()),
+            ssthresh_bytes: probe.ssthresh.map(Bytes::as_f64).into(),
+            srtt_s: seconds(sender.rtts().map(|(srtt, _)| srtt)),
+            // The maximum of the interval, so that no peak falls between two samples.
+            rtt_s: seconds(connection.longest_rtt.take()),
+            min_rtt_s: seconds(sender.rtts().map(|(_, min)| min)),
+            pacing_bps: pacing.map(Rate::as_f64).into(),
+            goodput_bps: self.goodput(place, delivered_bytes, span),
+            alpha: probe.alpha.into(),
+            bandwidth_bps: probe.bandwidth.map(Rate::as_f64).into(),
+            response_s: seconds(response),
+            in_flight_bytes: sender.in_flight().0,
+            delivered_bytes,
+            lost_packets: stats.lost,
+            retransmitted_packets: stats.retransmitted,
+            marked_packets: connection.receiver.ce_packets(),
+        };
+        self.flows.rows.push(row);
     }
 
     /// A flow with random arrivals has the sum of its transfers. Its `response_s` is the greatest
     /// completion time of the interval.
     pub(super) fn transfers(&mut self, span: f64, place: usize, sum: &Sum) {
-        let goodput = self.goodput(place, sum.received, span);
-        let cwnd = if sum.cwnd > 0 { window(Bytes(sum.cwnd)) } else { NONE };
-        let (rtt, min_rtt) = (seconds(sum.rtt), seconds(sum.min_rtt));
-        let completion = seconds(sum.completion);
-        self.flows.rows.push(Row {
-            phase: "",
-            floats: [cwnd, NONE, NONE, rtt, min_rtt, NONE, goodput, NONE, NONE, completion],
-            counts: [sum.in_flight, sum.received, sum.lost, sum.retransmitted, sum.marked],
-        });
+        let row = FlowSample {
+            t_s: self.last_at.as_secs_f64(),
+            cwnd_bytes: if sum.cwnd > 0 { window(Bytes(sum.cwnd)) } else { Maybe::NONE },
+            rtt_s: seconds(sum.rtt),
+            min_rtt_s: seconds(sum.min_rtt),
+            goodput_bps: self.goodput(place, sum.received, span),
+            response_s: seconds(sum.completion),
+            in_flight_bytes: sum.in_flight,
+            delivered_bytes: sum.received,
+            lost_packets: sum.lost,
+            retransmitted_packets: sum.retransmitted,
+            marked_packets: sum.marked,
+            ..FlowSample::default()
+        };
+        self.flows.rows.push(row);
     }
 
     /// A flow without a connection has no window, unless its host has a sender with a controller;
     /// it may measure round-trip times, and delays of frames.
     pub(crate) fn datagrams(&mut self, span: f64, place: usize, endpoint: &mut dyn Endpoint) {
-        let response = seconds(endpoint.take_longest_response());
+        let response = endpoint.take_longest_response();
+        let rtt = endpoint.take_longest_rtt();
         if let Some(state) = endpoint.state() {
-            let rtt = seconds(endpoint.take_longest_rtt());
             return self.state(span, place, &state, rtt, response);
         }
-        let received = endpoint.report().received_bytes;
-        let rtt = seconds(endpoint.take_longest_rtt());
-        let goodput = self.goodput(place, received, span);
-        self.flows.rows.push(Row {
-            phase: "",
-            floats: [NONE, NONE, NONE, rtt, NONE, NONE, goodput, NONE, NONE, response],
-            counts: [0, received, 0, 0, 0],
-        });
+        let delivered_bytes = endpoint.report().received_bytes;
+        let row = FlowSample {
+            t_s: self.last_at.as_secs_f64(),
+            rtt_s: seconds(rtt),
+            goodput_bps: self.goodput(place, delivered_bytes, span),
+            response_s: seconds(response),
+            delivered_bytes,
+            ..FlowSample::default()
+        };
+        self.flows.rows.push(row);
     }
 
     /// A flow whose hosts are outside the simulation reports its own state.
     pub(crate) fn outside(&mut self, span: f64, place: usize, endpoint: &mut Outside) {
         endpoint.collect_times();
-        let (state, rtt) = (endpoint.state(), seconds(endpoint.longest_rtt.take()));
-        let response = seconds(endpoint.longest_response.take());
+        let (state, rtt) = (endpoint.state(), endpoint.longest_rtt.take());
+        let response = endpoint.longest_response.take();
         self.state(span, place, &state, rtt, response);
     }
 
     /// The row of a sender that reports its state.
-    fn state(&mut self, span: f64, place: usize, state: &RemoteState, rtt: f64, response: f64) {
-        let goodput = self.goodput(place, state.received_bytes, span);
-        self.flows.rows.push(Row {
+    fn state(
+        &mut self,
+        span: f64,
+        place: usize,
+        state: &RemoteState,
+        rtt: Option<Duration>,
+        response: Option<Duration>,
+    ) {
+        let row = FlowSample {
             phase: state.phase,
-            floats: [
-                state.cwnd.map_or(NONE, window),
-                state.ssthresh.map_or(NONE, window),
-                seconds(state.srtt),
-                rtt,
-                seconds(state.min_rtt),
-                state.pacing.map_or(NONE, |rate| rate.as_f64()),
-                goodput,
-                state.alpha.unwrap_or(NONE),
-                state.bandwidth.map_or(NONE, |rate| rate.as_f64()),
-                response,
-            ],
-            counts: [
-                state.in_flight.0,
-                state.received_bytes,
-                state.lost,
-                state.retransmitted,
-                state.marked,
-            ],
-        });
+            t_s: self.last_at.as_secs_f64(),
+            cwnd_bytes: state.cwnd.map_or(Maybe::NONE, window),
+            ssthresh_bytes: state.ssthresh.map_or(Maybe::NONE, window),
+            srtt_s: seconds(state.srtt),
+            rtt_s: seconds(rtt),
+            min_rtt_s: seconds(state.min_rtt),
+            pacing_bps: state.pacing.map(Rate::as_f64).into(),
+            goodput_bps: self.goodput(place, state.received_bytes, span),
+            alpha: state.alpha.into(),
+            bandwidth_bps: state.bandwidth.map(Rate::as_f64).into(),
+            response_s: seconds(response),
+            in_flight_bytes: state.in_flight.0,
+            delivered_bytes: state.received_bytes,
+            lost_packets: state.lost,
+            retransmitted_packets: state.retransmitted,
+            marked_packets: state.marked,
+        };
+        self.flows.rows.push(row);
     }
 
     pub(crate) fn link<M: Metering>(
@@ -322,7 +271,7 @@ impl Recorder {
     ) {
         let sent = link.sent_bits(now);
         let bits = sent - std::mem::replace(&mut self.last_sent_bits[place], sent);
-        let capacity = link.could_send_bits(now).map_or(NONE, |could| {
+        let capacity = link.could_send_bits(now).map(|could| {
             (could - std::mem::replace(&mut self.last_could_send[place], could)) / span
         });
         let backlog = link.backlog();
@@ -330,62 +279,39 @@ impl Recorder {
         let (sum, count) = link.waited();
         let (last_sum, last_count) = std::mem::replace(&mut self.last_waited[place], (sum, count));
         let packets = (count - last_count) as f64;
-        let mean = if packets > 0.0 { (sum - last_sum) as f64 / packets / 1e9 } else { NONE };
-        let longest = seconds(link.counts.longest_wait.take(Reader::Series));
-        self.links.rows.push(Row {
-            phase: "",
-            floats: [capacity, bits / span, longest, mean],
-            counts: [
-                backlog.bytes.0,
-                backlog.packets,
-                link.counts.dropped + link.counts.lost,
-                link.counts.marked,
-            ],
+        let mean = (packets > 0.0).then(|| (sum - last_sum) as f64 / packets / 1e9);
+        self.links.rows.push(LinkSample {
+            t_s: now.as_secs_f64(),
+            capacity_bps: capacity.into(),
+            carried_bps: (bits / span).into(),
+            queue_delay_s: seconds(link.counts.longest_wait.take(Reader::Series)),
+            queue_delay_mean_s: mean.into(),
+            queue_bytes: backlog.bytes.0,
+            queue_packets: backlog.packets,
+            dropped_packets: link.counts.dropped + link.counts.lost,
+            marked_packets: link.counts.marked,
         });
     }
 }
 
-/// The series of several runs as one table.
+/// The samples of the flows of several runs as one table.
 #[cfg(not(target_family = "wasm"))]
-pub(super) fn table(outcomes: &[&Outcome], links: bool) -> Table {
-    let mut table = Table::new();
-    let recorders = || outcomes.iter().map(|outcome| &outcome.recorder);
-    let rows = |recorder: &Recorder| match links {
-        true => recorder.links.rows.len(),
-        false => recorder.flows.rows.len(),
-    };
-    let each = || outcomes.iter().map(|o| (&o.summary, rows(&o.recorder)));
-    let summaries = || each().flat_map(|(summary, rows)| std::iter::repeat_n(summary, rows));
-    table.add("control", summaries().map(|s| s.control.as_str()).collect::<Text>());
-    table.add("seed", summaries().map(|s| s.seed).collect::<Vec<_>>());
-    if links {
-        let all: Vec<_> = recorders().map(|recorder| &recorder.links).collect();
-        add_columns(&mut table, &LINKS, &all, 0);
-    } else {
-        let all: Vec<_> = recorders().map(|recorder| &recorder.flows).collect();
-        add_columns(&mut table, &FLOWS, &all, 0);
-    }
-    table
+pub(super) fn flows(outcomes: &[&Outcome]) -> Table {
+    table(outcomes.iter().map(|outcome| (&outcome.summary, &outcome.recorder.flows)))
 }
 
-/// Adds the columns of these series, without the first `from` samples of each.
-fn add_columns<const F: usize, const C: usize>(
-    table: &mut Table,
-    layout: &Layout<F, C>,
-    all: &[&Series<F, C>],
-    from: usize,
-) {
-    let heads = || all.iter().flat_map(|series| series.heads(from));
-    let rows = || all.iter().flat_map(|series| series.rows_from(from));
-    table.add(layout.name, heads().map(|head| head.1).collect::<Text>());
-    if layout.has_phases {
-        table.add("phase", rows().map(|row| row.phase).collect::<Text>());
-    }
-    table.add("t_s", heads().map(|head| head.0).collect::<Vec<_>>());
-    for (place, name) in layout.floats.iter().enumerate() {
-        table.add(*name, rows().map(|row| row.floats[place]).collect::<Vec<_>>());
-    }
-    for (place, name) in layout.counts.iter().enumerate() {
-        table.add(*name, rows().map(|row| row.counts[place]).collect::<Vec<_>>());
-    }
+/// The samples of the links of several runs as one table.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn links(outcomes: &[&Outcome]) -> Table {
+    table(outcomes.iter().map(|outcome| (&outcome.summary, &outcome.recorder.links)))
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn table<'a, R: Row + 'a>(
+    all: impl Iterator<Item = (&'a RunSummary, &'a Series<R>)> + Clone,
+) -> Table {
+    let entries = all.clone().flat_map(|(run, series)| {
+        series.row_names().map(|name| (run.control.as_str(), run.seed, name))
+    });
+    R::table(entries, all.flat_map(|(_, series)| series.rows.iter().copied()))
 }

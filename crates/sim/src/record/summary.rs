@@ -65,6 +65,8 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         flows,
         links,
         spikes,
+        live: None,
+        transfer: None,
     };
     Outcome { summary, recorder: record.recorder, has_sizes, transfers: all, frames }
 }

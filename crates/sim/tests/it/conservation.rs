@@ -286,10 +286,10 @@ fn rules(quic: bool) -> BoxedStrategy<String> {
         most.map_or(String::new(), |most| format!(", small_queues = \"{most}B\""))
     });
     let tcp = (any::<bool>(), any::<bool>(), 0_u64..3, queue).prop_map(
-        |(grows, stamps, slack, queue)| {
-            let slack = 4 * slack;
+        |(ticks, stamps, slack, queue)| {
+            let (slack, tick) = (4 * slack, if ticks { 4 } else { 0 });
             format!(
-                ", growth_by_sack = {grows}, timestamps = {stamps}, timer_slack = \"{slack}ms\"\
+                ", timestamps = {stamps}, timer_slack = \"{slack}ms\", timer_tick = \"{tick}ms\"\
                  , sack_compression = \"{slack}ms\"{queue}"
             )
         },

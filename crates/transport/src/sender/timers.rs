@@ -53,22 +53,37 @@ impl<C: Controller> Sender<C> {
         open.then(|| {
             let span = match self.scoreboard.len() {
                 1 => self.rtt.tlp_alone(),
-                // Linux adds two ticks (`tcp_schedule_loss_probe`).
                 _ => self.rtt.tlp() + self.config.timer_slack,
             };
-            (self.sent_at.max(self.progress_at) + span).min(self.timeout_at())
+            let armed = self.sent_at.max(self.progress_at);
+            self.expiry(armed, span).min(self.timeout_at())
         })
     }
 
     /// Sets the reordering timer to the time at which the next packet is deemed lost, which is
-    /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux adds two ticks, up to the RTO
+    /// [`Instant::MAX`] without one (RFC 8985 section 6.2). Linux waits longer, up to the RTO
     /// (`tcp_rack_mark_lost`).
     pub(super) fn arm_reordering(&mut self, next: Instant) {
         self.reorder_at = next;
-        if self.config.timer_slack > Duration::ZERO {
-            let late = (next + self.config.timer_slack).min(self.timeout_at());
-            self.reorder_at = next.max(late);
+        if self.config.timer_slack > Duration::ZERO && next < Instant::MAX {
+            let mut at = self.touched_at;
+            // A timer that expires early, since it was armed late in a tick, is armed again.
+            while at < next {
+                at = self.expiry(at, next.since(at) + self.config.timer_slack);
+            }
+            self.reorder_at = next.max(at.min(self.timeout_at()));
         }
+    }
+
+    /// Expiry of a timer that is armed for a span, in the host's ticks (`usecs_to_jiffies`,
+    /// `sk_reset_timer`).
+    fn expiry(&self, armed: Instant, span: Duration) -> Instant {
+        let tick = self.config.timer_tick.0;
+        if tick == 0 {
+            return armed + span;
+        }
+        let last = Instant(armed.0 - armed.0 % tick);
+        last + Duration(span.0.next_multiple_of(tick))
     }
 
     /// Handles the timer that is due.

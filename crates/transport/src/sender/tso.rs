@@ -164,7 +164,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether a packet may leave while `queued` bytes of this connection wait in its host, in
-    /// packets with headers (`tcp_small_queue_check`; setting `small_queues`). A packet may always
+    /// packets with headers (`tcp_small_queue_check`; setting `small_queues`, which is for flows that are
+    /// not paced). A packet may always
     /// leave while at most one is outstanding. Retransmissions, which leave before new data, have
     /// twice the limit (`tcp_xmit_retransmit_queue`).
     ///
@@ -178,7 +179,9 @@ impl<C: Controller> Sender<C> {
         let two_bursts = (self.tso.spaced(self.config.mss) + header) * 2;
         let span = self.sizing_rate().map_or(u64::MAX, |rate| (rate.0 / 8) >> PACING_SHIFT);
         let factor = if self.scoreboard.lost_bytes() > 0 { 2 } else { 1 };
-        let limit = two_bursts.max(Bytes(span)).min(most) * factor;
+        let limit = two_bursts.max(Bytes(span));
+        let paces = self.limits.pacing != Pacing::Unpaced;
+        let limit = if paces { limit } else { limit.min(most) } * factor;
         queued <= limit || self.scoreboard.len() <= 1 || self.tso.is_under_way()
     }
 

@@ -69,8 +69,8 @@ fn a_running_kernel_has_the_newest_host_that_is_no_newer() {
     let host = |release| Host::of_kernel(release).map(|host| host.name);
     assert_eq!(host("6.18.44-v657"), Some("linux-6.18"));
     assert_eq!(host("7.1.0-amd64"), Some("linux-6.18"));
-    assert_eq!(host("6.12.100+deb12-amd64"), Some("linux-6.1"));
-    assert_eq!(host("6.9"), Some("linux-6.1"));
+    assert_eq!(host("6.12.100+deb12-amd64"), Some("linux-6.6"));
+    assert_eq!(host("6.9"), Some("linux-6.6"));
     assert_eq!(host("5.15.0"), Some("linux-5.10"));
     assert_eq!(host("4.19.0"), Some("linux-5.10"));
     assert_eq!(host("Darwin"), None);

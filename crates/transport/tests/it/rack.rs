@@ -36,26 +36,37 @@ fn a_single_gap_waits_for_the_reordering_window() {
     assert_eq!(desk.cc().loss_events, 1);
 }
 
-/// Linux adds two ticks (`tcp_rack_mark_lost`): 8 ms with 250 ticks a second.
+/// Linux adds 2 ms since 6.6, and two ticks before, and counts in ticks of 4 ms from the last one, at 200
+/// ms (`tcp_rack_mark_lost`): 24 + 2 and 24 + 8 ms.
 #[test]
 fn slack_delays_the_reordering_timer() {
-    let slack = Config { timer_slack: ms(8), ..config(Profile::Tcp) };
-    let mut desk = sending_with(slack, 4);
-    desk.ack(at(201), 1, &[(2, 3)], 2);
-    let (when, left) = desk.fire();
-    assert_eq!((when, left[0].segment), (at(233), 1));
+    for (slack, expected) in [(2, 228), (8, 232)] {
+        let linux = Config { timer_slack: ms(slack), timer_tick: ms(4), ..config(Profile::Tcp) };
+        let mut desk = sending_with(linux, 4);
+        desk.ack(at(201), 1, &[(2, 3)], 2);
+        let (when, left) = desk.fire();
+        assert_eq!((when, left[0].segment), (at(expected), 1));
+    }
+}
+
+/// A timer that was armed late in a tick would expire early, and Linux arms it again: due after 24 ms, it
+/// is armed 3 ms after a tick for 28, and then, 1 ms before it is due, for a tick.
+#[test]
+fn a_reordering_timer_is_no_earlier_than_due() {
+    let linux = Config { timer_slack: ms(1), timer_tick: ms(4), ..config(Profile::Tcp) };
+    let mut desk = sending_with(linux, 4);
+    desk.ack(at(203), 1, &[(2, 3)], 2);
+    assert_eq!(desk.fire().0, at(228));
 }
 
 /// RFC 3042 section 2: the window does not change by the first duplicate acknowledgements.
 #[test]
-fn duplicates_forbid_growth_by_choice() {
-    for growth_by_sack in [true, false] {
-        let mut desk = sending_with(Config { growth_by_sack, ..config(Profile::Tcp) }, 4);
-        desk.ack(at(200), 2, &[], 1);
-        assert!(!desk.cc().last.is_duplicate);
-        desk.ack(at(202), 2, &[(3, 4)], 3);
-        assert_eq!(desk.cc().last.is_duplicate, !growth_by_sack);
-    }
+fn duplicates_forbid_growth() {
+    let mut desk = sending_with(Config { growth_by_sack: false, ..config(Profile::Tcp) }, 4);
+    desk.ack(at(200), 2, &[], 1);
+    assert!(!desk.cc().last.is_duplicate);
+    desk.ack(at(202), 2, &[(3, 4)], 3);
+    assert!(desk.cc().last.is_duplicate);
 }
 
 /// Linux lets the window grow by them again once packets were reordered by more than three

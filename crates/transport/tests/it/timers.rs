@@ -166,8 +166,8 @@ fn a_tail_loss_probe_repeats_the_last_segment() {
     assert_eq!(desk.fire().0, at(100) + ms(200 + 200));
 }
 
-/// Linux adds two ticks to the probe's delay (`tcp_schedule_loss_probe`), 8 ms with 250 ticks a second:
-/// 200 + 8 ms. The delay for a single packet already includes a delayed acknowledgement, and has no
+/// Linux 5.10 adds two ticks to the probe's delay (`tcp_schedule_loss_probe`), 8 ms with 250 ticks a
+/// second: 200 + 8 ms. The delay for a single packet already includes a delayed acknowledgement, and has no
 /// slack. The RTO bounds the delay.
 #[test]
 fn slack_delays_a_tail_loss_probe_of_several_packets() {
