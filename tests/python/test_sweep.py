@@ -5,8 +5,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from polars.testing import assert_frame_equal
 from sojourn import stats
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, batch, expressions, figures, plan
+from sojourn.sweeps import axes, batch, cluster, expressions, figures, plan
 from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
 from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
@@ -478,3 +480,46 @@ def test_sampled_designs_fill_the_axes(design: str, small: Path) -> None:
     assert queues.count("codel") == 8
     again = planned(small, axis, f"{QUEUE}=droptail,codel", design=design, points=16)
     assert [point.values for point in found.points] == [point.values for point in again.points]
+
+
+def test_derived_values_are_no_columns_of_the_table(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A derived value follows from its axis, and a table wider than the terminal has no rows."""
+    out = str(tmp_path / "out")
+    let = [f"--let=link.bottleneck.{key}={value}" for key, value in (("buffer", "3*delay*9Mbit"),)]
+    line = ["sweep", str(small), "--vary", "link.back.delay=5ms,10ms", *let]
+    assert main([*line, "--control", "cubic", "--out", out]) == 0
+    shown = capsys.readouterr().out
+    assert "delay   runs" in shown
+    assert "derived from these axes, and in --json: buffer" in shown
+    assert sojourn.Dataset(out).derived == ["buffer_bytes"]
+    assert main(["sweep", "show", out, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["buffer_bytes"] for row in rows] == [16875, 33750]
+
+
+@pytest.mark.parametrize(
+    ("status", "page", "expected"),
+    [
+        (200, b"<html>Dask: Status</html>", True),
+        (200, b"<p>Dask needs bokeh>=3.1.0 for the dashboard.</p>", False),
+        (404, b"", False),
+    ],
+)
+def test_a_dashboard_is_named_if_it_is_served(status: int, page: bytes, expected: bool) -> None:
+    """Dask names an address also without bokeh, whose page then only asks for bokeh."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert cluster._is_served(f"http://127.0.0.1:{server.server_port}/status") == expected
+    assert not cluster._is_served(f"http://127.0.0.1:{server.server_port}/status")

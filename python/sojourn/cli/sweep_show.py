@@ -96,14 +96,16 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     axes = figures.axes_of(dataset)
     shown = [one for one in chosen if _label(one) in rows.columns]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for axis in axes:
+    # A derived value repeats the axes that it follows from.
+    columns = [axis for axis in axes if axis not in dataset.derived]
+    for axis in columns:
         table.add_column(figures.words(axis), no_wrap=True)
     table.add_column("runs", justify="right")
     for metric in shown:
         table.add_column(f"{figures.words(metric.column)}\n{metric.unit[0]}", justify="right")
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         cells = [_cell(row, metric) for metric in shown]
-        texts = [name(figures.axis_text(axis, row[axis])) for axis in axes]
+        texts = [name(figures.axis_text(axis, row[axis])) for axis in columns]
         table.add_row(*texts, f"{row['n']:,}", *cells)
     out = console()
     out.print(table)
@@ -113,6 +115,8 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
     if said:
         out.print(name("; ".join(said)), style="dim")
+    if derived := ", ".join(figures.words(axis) for axis in axes if axis in dataset.derived):
+        out.print(name(f"derived from these axes, and in --json: {derived}"), style="dim")
     if rows.height > _MOST_ROWS:
         out.print(f"{_MOST_ROWS} of {rows.height:,} points; --json has the others", style="dim")
     errors = dataset.runs["error"].drop_nulls()

@@ -9,6 +9,7 @@ from sojourn.adversary import api as adversary
 from sojourn.adversary.api import Counterexample
 from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
+from sojourn.cli import interrupts
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
 from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.cli.scenarios import (
@@ -84,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     problem = _problem(args, controllers)
     from sojourn.progress import Bar
 
-    with Bar() as bar, prints_aside():
+    with Bar() as bar, prints_aside(), interrupts.keeping(out):
 
         def watch(done: int) -> None:
             bar.measuring("evaluations", done, max(done, args.evaluations))

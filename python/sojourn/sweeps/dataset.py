@@ -76,6 +76,11 @@ class Dataset:
         return [name for name in self.points.columns if name not in _OWN]
 
     @property
+    def derived(self) -> list[str]:
+        """Those of the axes whose values follow from others (`let`)."""
+        return list(self.about.get("derived", []))
+
+    @property
     def points(self) -> "pl.DataFrame":
         """The runs of the plan."""
         memory.require_polars()
@@ -263,6 +268,7 @@ def _about(plan: Plan) -> bytes:
         "axes": [column(plan, name) for name in plan.columns],
         # The columns of a search have no keys.
         "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),
+        "derived": [column(plan, key) for key in _derived(plan)],
         "logarithmic": _logarithmic(plan),
         "design": study.design,
         "points": len(plan.points),
@@ -280,6 +286,11 @@ def _logarithmic(plan: Plan) -> list[str]:
     ]
     names = zip(plan.columns, declared, strict=False)
     return [column(plan, name) for name, is_logarithmic in names if is_logarithmic]
+
+
+def _derived(plan: Plan) -> list[str]:
+    """Return the names of the values that expressions derive from the axes."""
+    return list(plan.columns[len(plan.columns) - len(plan.study.derived) :])
 
 
 def _keys(plan: Plan) -> list[str]:
