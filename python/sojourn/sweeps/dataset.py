@@ -11,7 +11,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from sojourn import _core, memory
 from sojourn.errors import UsageError
-from sojourn.sweeps import quantities, tables
+from sojourn.sweeps import fairness, quantities, tables
 from sojourn.sweeps.axes import Range
 from sojourn.sweeps.executions import Executions, remove_interrupted
 from sojourn.sweeps.plan import Plan
@@ -29,6 +29,8 @@ from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sojourn.sweeps.pictures import DatasetFigure
 
 FORMAT = 1
 """Version of the dataset's format. It increases only if a reader would misread the files."""
@@ -122,7 +124,58 @@ class Dataset:
             own = tables.frame(name, [])
         if name == "runs":
             return self._joined(own, "control", "seed")
+        if name == "flows":
+            own = fairness.added(own)
         return self._joined(own.rename({"control": "flow_control"}, strict=False))
+
+    def medians(
+        self, metrics: str | Sequence[str] = (), names: str | Sequence[str] = ()
+    ) -> "pl.DataFrame":
+        """Return a row for each point: the medians over its seeds, with 95 % confidence intervals.
+
+        `metrics` are figures such as "links.queue_delay_p99_s", "flows.share" (of the goodput of a
+        run) or "flows.jain" (Jain's index); by default those of `sojourn sweep show`. `names`
+        selects flows and links; by default all flows, and the bottleneck. The column `n` is the
+        number of runs, and the ends of an interval are in `TABLE.COLUMN_low` and `_high` before
+        the unit, null below six runs.
+        """
+        from sojourn.sweeps import figures
+
+        chosen = [figures.parse(text) for text in _listed(metrics)]
+        return figures.table(self, chosen or figures.DEFAULTS, _listed(names))
+
+    def plot(
+        self,
+        metric: str = "links.queue_delay_p99_s",
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+        facet: str | None = None,
+        names: str | Sequence[str] = (),
+        where: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        colours: Mapping[str, str] | None = None,
+        log: str | None = None,
+        title: str | None = None,
+    ) -> "DatasetFigure":
+        """Return the picture of a figure over the axes, which notebooks display.
+
+            >>> Dataset("runs/home-sweep").plot("flows.rtt_p99_s", x="rate", by="queue", log="x",
+            ...     labels={"rate": "uplink", "fq_codel": "FQ-CoDel"})  # doctest: +SKIP
+
+        An `x` of numbers gives lines, one for each value of `by` (default: control); a `y`, or an
+        `x` of names, gives a heat map. `facet` draws a picture for each value, `names` selects
+        flows and links, and `where` is a condition on the axes. `labels` has other words for axes,
+        values and the figure, and `colours` the colours of values of `by`. `log` names the
+        logarithmic axes: "", "x", "y" or "xy".
+        """
+        from sojourn.sweeps import figures
+        from sojourn.sweeps.looks import Looks
+        from sojourn.sweeps.pictures import DatasetFigure, View
+
+        looks = Looks(labels or {}, colours or {}, log, title)
+        view = View(figures.parse(metric), x, y, by, facet, _listed(names), looks)
+        return DatasetFigure(figures.where(self, where) if where else self, view)
 
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
         points = self.points.with_row_index("_order")
@@ -159,6 +212,10 @@ class Dataset:
         from sojourn.report import notebook
 
         return notebook.of_dataset(str(self.folder), self.axes, self.points)
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 @contextmanager

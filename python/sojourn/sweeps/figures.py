@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast, get_args
 
-from sojourn import _core, stats
+from sojourn import _core, memory, stats
 from sojourn.errors import UsageError, require_known
-from sojourn.sweeps import expressions, quantities
+from sojourn.sweeps import expressions, fairness, quantities
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.places import Argument
 from sojourn.sweeps.tables import Table, columns
@@ -36,7 +36,12 @@ class Metric:
             return "Mbit/s", 1e-6
         if self.column.endswith("_s"):
             return "ms", 1e3
-        return ("%", 100.0) if self.column == "utilisation" else ("", 1.0)
+        return ("%", 100.0) if self.column in ("utilisation", fairness.SHARE) else ("", 1.0)
+
+    @property
+    def name(self) -> str:
+        """Its name for `parse`."""
+        return f"{self.table}.{self.column}"
 
     @property
     def title(self) -> str:
@@ -72,7 +77,8 @@ def parse(text: str) -> Metric:
 
 def numbers_of(table: Table) -> list[str]:
     """Return the columns of a table that have numbers."""
-    return [name for name, kind in columns(table).items() if kind != "String"]
+    own = [name for name, kind in columns(table).items() if kind != "String"]
+    return [*own, *fairness.COLUMNS] if table == "flows" else own
 
 
 def words(column: str) -> str:
@@ -128,6 +134,29 @@ def medians(
     return rows.with_columns(**ends).drop("ordered")
 
 
+def table(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str] = ()) -> "pl.DataFrame":
+    """Return one row for each point, with the median of each figure and its interval.
+
+    `n` is the number of runs. A figure has the columns `TABLE.COLUMN`, `_low` and `_high`.
+    """
+    memory.require_polars()
+    axes = axes_of(dataset)
+    rows = dataset.points.group_by(axes, maintain_order=True).len("n")
+    for metric in metrics:
+        found = medians(dataset, metric, axes, names)
+        if not found.is_empty():
+            ends = [found[end].alias(label(metric, f"_{end}")) for end in ("low", "high")]
+            own = found.select(*axes, found["median"].alias(label(metric)), *ends)
+            rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
+    return rows
+
+
+def label(metric: Metric, end: str = "") -> str:
+    """Return the key of a figure; `end` precedes its unit."""
+    unit = next((unit for unit in UNITS if metric.column.endswith(unit)), "")
+    return f"{metric.table}.{metric.column.removesuffix(unit)}{end}{unit}"
+
+
 def _of_runs(
     dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
 ) -> "pl.DataFrame":
@@ -140,10 +169,18 @@ def _of_runs(
     frame = _selected(dataset.table(metric.table), metric, names)
     if frame.is_empty():
         return pl.DataFrame()
-    value = pl.col(metric.column).cast(pl.Float64)
-    return frame.group_by([*axes, "run"], maintain_order=True).agg(
-        value.sum() if metric.column == "goodput_bps" else value.max()
-    )
+    if metric.column == fairness.JAIN:
+        value = fairness.jain().alias(metric.column)
+    elif _is_summed(metric, names):
+        value = pl.col(metric.column).cast(pl.Float64).sum()
+    else:
+        value = pl.col(metric.column).cast(pl.Float64).max()
+    return frame.group_by([*axes, "run"], maintain_order=True).agg(value)
+
+
+def _is_summed(metric: Metric, names: Sequence[str]) -> bool:
+    """Whether a figure of several flows is their sum; the shares of all flows sum to 1."""
+    return metric.column == "goodput_bps" or (metric.column == fairness.SHARE and bool(names))
 
 
 def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "pl.DataFrame":
@@ -177,7 +214,9 @@ def subject(dataset: Dataset, metric: Metric, names: Sequence[str] = ()) -> str:
     if len(chosen) == 1 or len(every) == 1:
         return (chosen or every)[0]
     which = ", ".join(chosen) or "all flows"
-    return f"{'sum' if metric.column == 'goodput_bps' else 'greatest'} of {which}"
+    if metric.column == fairness.JAIN:
+        return which
+    return f"{'sum' if _is_summed(metric, names) else 'greatest'} of {which}"
 
 
 def axis_text(name: str, value: object) -> str:

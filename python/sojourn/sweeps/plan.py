@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from sojourn import _core, api, experiment
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, designs, expressions, quantities, tables
+from sojourn.sweeps import axes, designs, expressions, fairness, quantities, tables
 from sojourn.sweeps.axes import Axis
 from sojourn.sweeps.expressions import Expression
 from sojourn.sweeps.places import Argument, Entry, Place
@@ -323,7 +323,7 @@ def _names(key: str) -> list[str]:
 def _table_columns() -> set[str]:
     """Return the columns of the tables with and without units, which an axis may also have."""
     found = {name for table in tables.TABLES for name in tables.columns(table)}
-    found |= {"run_control", "flow_control"}
+    found |= {"run_control", "flow_control", *fairness.COLUMNS}
     suffixes = [suffix for suffix in quantities.SUFFIX.values() if suffix]
     return found | {name.removesuffix(suffix) for name in found for suffix in suffixes}
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sojourn.errors import UsageError
+from sojourn.sweeps import fairness
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.store import Folder
 from sojourn.sweeps.tables import POINTS, SERIES, TABLES, WHOLE, Table, columns
@@ -21,10 +22,15 @@ def views(dataset: Dataset) -> Iterator[str]:
     for table in TABLES:
         own = [name for name in columns(table) if name not in ("run", "seed")]
         chosen = ", ".join(_chosen(table, name) for name in own)
+        window = ""
+        if table == "flows":
+            chosen += "".join(f", {sql} as {name}" for name, sql in fairness.SQL.items())
+            window = " window each_run as (partition by own.run)"
         yield (
             f"create view {table} as select points.*, {chosen} from points "
             f"join {_files(dataset, table)} own using (run) "
             f"join {_COUNTED} counted on counted.run = own.run and counted.batch = own.batch"
+            f"{window}"
         )
 
 
