@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from sojourn import _core, api, experiment
+from sojourn import _core, api, experiment, key_names
 from sojourn.errors import UsageError
 from sojourn.sweeps import axes, designs, expressions, fairness, quantities, tables
 from sojourn.sweeps.axes import Axis
@@ -261,6 +261,9 @@ class _Builder:
         help = item["help"] or "change this axis"
         for axis in self.plan.study.axes:
             for key in (key for key in axis.keys if key in values):
+                wrong = key_names.unknown(self.document, key)
+                if wrong and key not in self.variables:
+                    axis.place.fault(wrong.message, wrong.help, key)
                 if item["path"] == key or item["path"].startswith(f"{key}."):
                     others = {name: text for name, text in values.items() if name not in axis.keys}
                     at = f" (at {_described(others)})" if others else ""
