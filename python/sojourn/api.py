@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -77,6 +78,8 @@ def run(
     """
     source = as_scenario(scenario)
     user_controllers = UserControllers(controllers or {})
+    for sentence in user_controllers.misspelled:
+        warnings.warn(sentence, UserWarning, stacklevel=2)
     core = experiment.prepare(
         source.compile(),
         assignments=set,

@@ -1,12 +1,13 @@
 """The nearest right key for a wrong one in a change of a scenario (`--set`, `--vary`)."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from sojourn import _core, api
+from sojourn import _core
 
 # Least similarity of a misspelled word, as difflib computes it, and of one without its table.
 _NEAR, _NEARER = 0.6, 0.8
@@ -33,7 +34,7 @@ def unknown(document: Mapping[str, Any], key: str) -> Unknown | None:
         return None
     if parts[0] in _KINDS:
         return _unknown_item(document, parts)
-    known = api.schema()["properties"]
+    known = _top()
     if parts[0] in known or _near(parts[0], known, _NEARER):
         return None
     full = _completed(document, parts)
@@ -80,7 +81,7 @@ def _completed(document: Mapping[str, Any], parts: Sequence[str]) -> str | None:
 
 def _keys(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the keys of every link and flow, those that the scenario sets first."""
-    schema = api.schema()["properties"]
+    schema = _top()
     every = [
         (key not in own, (kind, name, key))
         for kind in _KINDS
@@ -88,6 +89,12 @@ def _keys(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         for key in schema[kind]["additionalProperties"]["properties"]
     ]
     return [key for _, key in sorted(every, key=lambda one: one[0])]
+
+
+def _top() -> dict[str, Any]:
+    """Return the schema of each key at the top of a scenario."""
+    properties: dict[str, Any] = json.loads(_core.schema())["properties"]
+    return properties
 
 
 def _near(word: str, known: Iterable[str], least: float) -> str | None:

@@ -27,7 +27,10 @@ def load_controllers(arguments: Sequence[str]) -> UserControllers:
                 raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
             found[name] = loader.load(file, thing)
         factories = {name: one[0] for name, one in found.items()}
-        return UserControllers(factories, [one[1] for one in found.values()])
+        controllers = UserControllers(factories, [one[1] for one in found.values()])
+    for sentence in controllers.misspelled:
+        terminal.say(f"note: {sentence}")
+    return controllers
 
 
 def require_named(control: Sequence[str] | None, controllers: UserControllers) -> None:
