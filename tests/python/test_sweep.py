@@ -555,13 +555,13 @@ def test_fairness_is_a_figure(shared: sojourn.Dataset) -> None:
     own = flows.filter(pl.col("run") == run)
     goodputs = dict(own.select("name", "goodput_bps").iter_rows())
     expected = {name: one / sum(goodputs.values()) for name, one in goodputs.items()}
-    assert dict(own.select("name", "share").iter_rows()) == pytest.approx(expected)
+    assert dict(own.select("name", "goodput_share").iter_rows()) == pytest.approx(expected)
     assert own["jain"].to_list() == pytest.approx([jain(list(goodputs.values()))] * 3)
     names = ["second", "third"]
     alone = shared.only([run])
-    both = alone.medians(["flows.jain", "flows.share"], names)
+    both = alone.medians(["flows.jain", "flows.goodput_share"], names)
     assert both["flows.jain"].to_list() == pytest.approx([jain([goodputs[n] for n in names])])
-    assert both["flows.share"].to_list() == pytest.approx([sum(expected[n] for n in names)])
+    assert both["flows.goodput_share"].to_list() == pytest.approx([sum(expected[n] for n in names)])
 
 
 def test_a_dataset_draws_itself(shared: sojourn.Dataset, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def execute(args: argparse.Namespace) -> int:
     _show_end(ended, out, args.json)
     if not args.json:
         from sojourn.cli.sweep_show import show_table
-        from sojourn.sweeps.dataset import Dataset
+        from sojourn.sweeps.result import Dataset
 
         show_table(Dataset(out))
     return 1 if ended.tally.failures else 0

@@ -16,8 +16,8 @@ from sojourn.cli.options import file_name, name_list
 from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.errors import UsageError
 from sojourn.sweeps import figures, queries
-from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.figures import Metric
+from sojourn.sweeps.result import Dataset
 
 if TYPE_CHECKING:
     pass

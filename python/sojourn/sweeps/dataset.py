@@ -11,11 +11,11 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from sojourn import _core, memory
 from sojourn.errors import UsageError
@@ -30,8 +30,7 @@ from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.sweeps.pictures import DatasetFigure
-
+D = TypeVar("D", bound="StoredDataset")
 FORMAT = 1
 """Version of the dataset's format. It increases only if a reader would misread the files."""
 
@@ -41,14 +40,8 @@ _OWN = ("run", "control", "seed")
 _LOCK_WAIT_S = 2.0
 
 
-class Dataset:
-    """The results of a sweep. Frames of Polars have a row for each entry of each run.
-
-    `points` has a row for each run of the last plan: its identity `run`, its values of the axes,
-    its controller and its seed. `runs`, `flows`, `links` and `spikes` have the results of these
-    runs, with the columns of the points first. Runs of earlier plans stay in the folder, for the
-    next sweep that needs them.
-    """
+class StoredDataset:
+    """The frames of a dataset (`sojourn.sweeps.result.Dataset`)."""
 
     def __init__(self, directory: str | PathLike[str]) -> None:
         self.folder = open_folder(directory)
@@ -66,7 +59,7 @@ class Dataset:
         self._executions = Executions(self.folder)
         self._only: frozenset[str] | None = None
 
-    def only(self, runs: Iterable[str]) -> "Dataset":
+    def only(self: D, runs: Iterable[str]) -> D:
         """Return the dataset with these runs alone."""
         selected = copy.copy(self)
         selected._only = frozenset(runs)
@@ -128,55 +121,6 @@ class Dataset:
             own = fairness.added(own)
         return self._joined(own.rename({"control": "flow_control"}, strict=False))
 
-    def medians(
-        self, metrics: str | Sequence[str] = (), names: str | Sequence[str] = ()
-    ) -> "pl.DataFrame":
-        """Return a row for each point: the medians over its seeds, with 95 % confidence intervals.
-
-        `metrics` are figures such as "links.queue_delay_p99_s", "flows.share" (of the goodput of a
-        run) or "flows.jain" (Jain's index); by default those of `sojourn sweep show`. `names`
-        selects flows and links; by default all flows, and the bottleneck. The column `n` is the
-        number of runs, and the ends of an interval are in `TABLE.COLUMN_low` and `_high` before
-        the unit, null below six runs.
-        """
-        from sojourn.sweeps import figures
-
-        chosen = [figures.parse(text) for text in _listed(metrics)]
-        return figures.table(self, chosen or figures.DEFAULTS, _listed(names))
-
-    def plot(
-        self,
-        metric: str = "links.queue_delay_p99_s",
-        x: str | None = None,
-        y: str | None = None,
-        by: str | None = None,
-        facet: str | None = None,
-        names: str | Sequence[str] = (),
-        where: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        colours: Mapping[str, str] | None = None,
-        log: str | None = None,
-        title: str | None = None,
-    ) -> "DatasetFigure":
-        """Return the picture of a figure over the axes, which notebooks display.
-
-            >>> Dataset("runs/home-sweep").plot("flows.rtt_p99_s", x="rate", by="queue", log="x",
-            ...     labels={"rate": "uplink", "fq_codel": "FQ-CoDel"})  # doctest: +SKIP
-
-        An `x` of numbers gives lines, one for each value of `by` (default: control); a `y`, or an
-        `x` of names, gives a heat map. `facet` draws a picture for each value, `names` selects
-        flows and links, and `where` is a condition on the axes. `labels` has other words for axes,
-        values and the figure, and `colours` the colours of values of `by`. `log` names the
-        logarithmic axes: "", "x", "y" or "xy".
-        """
-        from sojourn.sweeps import figures
-        from sojourn.sweeps.looks import Looks
-        from sojourn.sweeps.pictures import DatasetFigure, View
-
-        looks = Looks(labels or {}, colours or {}, log, title)
-        view = View(figures.parse(metric), x, y, by, facet, _listed(names), looks)
-        return DatasetFigure(figures.where(self, where) if where else self, view)
-
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
         points = self.points.with_row_index("_order")
         # A join may change the order of the rows of a run.
@@ -214,10 +158,6 @@ class Dataset:
         return notebook.of_dataset(str(self.folder), self.axes, self.points)
 
 
-def _listed(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
-
-
 @contextmanager
 def opened(
     place: str | PathLike[str], plan: Plan, detail: Detail = "figures"
@@ -253,7 +193,7 @@ def _write_documents(folder: AnyFolder, plan: Plan) -> None:
         folder.write(DOCUMENTS, file.getvalue())
 
 
-def document(dataset: Dataset, run: str) -> str | None:
+def document(dataset: StoredDataset, run: str) -> str | None:
     """Return the scenario of a run whose point has one of its own."""
     import polars as pl
 
@@ -294,7 +234,7 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
 
 
 def _require_version(folder: AnyFolder) -> None:
-    version = Dataset(str(folder)).about["version"]
+    version = StoredDataset(str(folder)).about["version"]
     if version != _core.__version__:
         raise UsageError(
             f"{folder} was written by Sojourn {version}, and this is {_core.__version__}, whose "

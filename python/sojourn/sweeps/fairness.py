@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-SHARE, JAIN = "share", "jain"
+SHARE, JAIN = "goodput_share", "jain"
 COLUMNS = (SHARE, JAIN)
 """Columns of flows that follow from the goodputs of a run."""
 SQL = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from sojourn import _core, memory, stats
 from sojourn.errors import UsageError, require_known
 from sojourn.sweeps import expressions, fairness, quantities
-from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps.dataset import D, StoredDataset
 from sojourn.sweeps.places import Argument
 from sojourn.sweeps.tables import Table, columns
 
@@ -89,7 +89,7 @@ def words(column: str) -> str:
 
 
 def by(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
 ) -> "pl.DataFrame":
     """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
 
@@ -111,7 +111,7 @@ def by(
 
 
 def medians(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
 ) -> "pl.DataFrame":
     """Return the median at each point of the axes, with its 95 % confidence interval.
 
@@ -134,7 +134,9 @@ def medians(
     return rows.with_columns(**ends).drop("ordered")
 
 
-def table(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str] = ()) -> "pl.DataFrame":
+def table(
+    dataset: StoredDataset, metrics: Sequence[Metric], names: Sequence[str] = ()
+) -> "pl.DataFrame":
     """Return one row for each point, with the median of each figure and its interval.
 
     `n` is the number of runs. A figure has the columns `TABLE.COLUMN`, `_low` and `_high`.
@@ -158,7 +160,7 @@ def label(metric: Metric, end: str = "") -> str:
 
 
 def _of_runs(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
 ) -> "pl.DataFrame":
     """Return one value for each run; an empty frame if the table has no such flow or link."""
     import polars as pl
@@ -198,12 +200,12 @@ def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "p
     return frame.filter(pl.col("name") == focus)
 
 
-def _names(dataset: Dataset, table: Table) -> list[str]:
+def _names(dataset: StoredDataset, table: Table) -> list[str]:
     frame = dataset.table(table)
     return [] if frame.is_empty() else frame[_NAMED[table]].unique(maintain_order=True).to_list()
 
 
-def subject(dataset: Dataset, metric: Metric, names: Sequence[str] = ()) -> str:
+def subject(dataset: StoredDataset, metric: Metric, names: Sequence[str] = ()) -> str:
     """Return the flows or links of a figure in words, and how several are taken together."""
     if metric.table not in ("flows", "links"):
         return ""
@@ -238,7 +240,7 @@ def scenario_text(name: str, value: object) -> str:
     return axis_text(name, value) if is_quantity else str(value)
 
 
-def where(dataset: Dataset, condition: str) -> Dataset:
+def where(dataset: D, condition: str) -> D:
     """Return the dataset with the points that fulfil a condition on its axes."""
     expression = expressions.parse(condition, Argument("--where", condition))
     columns = {name: require_axis(dataset, name) for name in expression.names}
@@ -253,13 +255,13 @@ def where(dataset: Dataset, condition: str) -> Dataset:
     return dataset.only(kept)
 
 
-def axes_of(dataset: Dataset) -> list[str]:
+def axes_of(dataset: StoredDataset) -> list[str]:
     """Return the axes of the dataset, and the controllers if they differ."""
     controls = dataset.points[CONTROL].n_unique()
     return [*dataset.axes, *([CONTROL] if controls > 1 or not dataset.axes else [])]
 
 
-def over(dataset: Dataset, keys: Sequence[str]) -> str:
+def over(dataset: StoredDataset, keys: Sequence[str]) -> str:
     """Name the seeds, and the axes with several values at one point of `keys`."""
     import polars as pl
 
@@ -271,7 +273,7 @@ def over(dataset: Dataset, keys: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def require_axis(dataset: Dataset, name: str) -> str:
+def require_axis(dataset: StoredDataset, name: str) -> str:
     """Return the column of an axis, which may be named without its unit."""
     known = [*dataset.axes, CONTROL]
     near = [one for one in known if one == name or words(one).replace(" ", "_") == name]

@@ -11,7 +11,7 @@ from sojourn.sweeps.figures import CONTROL, Metric
 from sojourn.sweeps.looks import Looks
 
 if TYPE_CHECKING:
-    from sojourn.sweeps.dataset import Dataset
+    from sojourn.sweeps.dataset import StoredDataset
 
 DEFAULT = Metric("links", "queue_delay_p99_s")
 """The figure of a picture, if no other one is chosen."""
@@ -34,7 +34,7 @@ class View:
 class DatasetFigure(Drawing):
     """One figure of a dataset over its axes."""
 
-    def __init__(self, dataset: "Dataset", view: View) -> None:
+    def __init__(self, dataset: "StoredDataset", view: View) -> None:
         self._dataset = dataset
         self._view = view
 
@@ -45,7 +45,7 @@ class DatasetFigure(Drawing):
         return f"<sojourn.DatasetFigure of {self._view.metric.name}>"
 
 
-def document(dataset: "Dataset", view: View) -> dict[str, Any]:
+def document(dataset: "StoredDataset", view: View) -> dict[str, Any]:
     """Draw a figure over the chosen axes, or over those that suit it.
 
     An axis of names, or a chosen `y`, gives a heat map, and an axis of numbers lines.
@@ -73,7 +73,7 @@ def document(dataset: "Dataset", view: View) -> dict[str, Any]:
     return charts.lines(rows, metric, x, other, facet, title, over, is_logarithmic, view.looks)
 
 
-def _title(dataset: "Dataset", view: View) -> str:
+def _title(dataset: "StoredDataset", view: View) -> str:
     if view.looks.title is not None:
         return view.looks.title
     subject = figures.subject(dataset, view.metric, view.names)
