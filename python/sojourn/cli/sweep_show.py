@@ -163,7 +163,7 @@ def query(args: argparse.Namespace) -> int:
         import duckdb
     except ImportError as error:
         raise UsageError(
-            f"queries need DuckDB; install it with: {extras.installation('sweep')}"
+            f"queries need DuckDB; install it with: {extras.installation_here('sweep')}"
         ) from error
     connection = duckdb.connect(":memory:")
     for statement in queries.views(dataset):

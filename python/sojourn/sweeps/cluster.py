@@ -50,7 +50,8 @@ class Dask:
             from distributed import Client
         except ImportError as error:
             raise UsageError(
-                f"clusters need dask.distributed; install it with: {extras.installation('cluster')}"
+                "clusters need dask.distributed; install it with: "
+                f"{extras.installation_here('cluster')}"
             ) from error
         try:
             self._client = Client(self._cluster or address, timeout=_CONNECT_S)
@@ -150,7 +151,7 @@ def _in_kubernetes(jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             "--cluster kubernetes needs dask-kubernetes; install it with: "
-            f"{extras.installation('kubernetes')}"
+            f"{extras.installation_here('kubernetes')}"
         ) from error
     try:
         return KubeCluster(n_workers=jobs, quiet=True)
@@ -170,7 +171,7 @@ def _submitted(system: str, jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             f"--cluster {system} needs dask-jobqueue; install it with: "
-            f"{extras.installation('cluster')}"
+            f"{extras.installation_here('cluster')}"
         ) from error
     try:
         cluster = getattr(dask_jobqueue, _BATCH_SYSTEMS[system])()
