@@ -38,7 +38,7 @@ MACHINE := $(shell uname -m)
 WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/wheels/*$(MACHINE).whl))))
 
 .PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates try-wheel page test-page help demo bench \
-	interrupts test test-all test-vm test-rust test-python pytest fuzz fuzz-build install reference outputs \
+	interrupts notebooks test test-all test-vm test-rust test-python pytest fuzz fuzz-build install reference outputs \
 	pictures study lint lint-rust lint-python tshark clean
 
 help:  ## list the targets
@@ -100,6 +100,21 @@ docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in targe
 	$(TEST_BIN)/python $(PIP) install $(SITE_TOOLS)
 	$(CARGO) doc --quiet --no-deps --lib $(addprefix --package sojourn-,$(PUBLIC))
 	$(TEST_BIN)/python docs/site/build.py
+
+# The user's own changes stay: a notebook is written anew only if its tutorial is newer.
+NOTEBOOKS := $(patsubst docs/tutorials/%.md,target/notebooks/%.ipynb,$(wildcard docs/tutorials/*.md))
+NOTEBOOK_TOOLS := 'jupytext>=1.16' 'jupyterlab>=4.2'
+
+notebooks: $(VENV)/.installed $(NOTEBOOKS)  ## open the tutorials as notebooks, in the browser
+	cd target/notebooks && $(CURDIR)/$(BIN)/jupyter lab
+
+$(NOTEBOOKS): target/notebooks/%.ipynb: docs/tutorials/%.md | $(VENV)/.notebooks
+	@mkdir -p $(@D)
+	$(BIN)/jupytext --quiet --to ipynb --output $@ $<
+
+$(VENV)/.notebooks: | $(VENV)/.installed
+	$(BIN)/python $(PIP) install $(NOTEBOOK_TOOLS)
+	@touch $@
 
 crates:  ## package the public crates, and build their examples outside the workspace
 	$(PYTHON) release/crates.py

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sojourn.results import Run as Run
     from sojourn.scenario import Scenario as Scenario
     from sojourn.sweeps.api import sweep as sweep
-    from sojourn.sweeps.dataset import Dataset as Dataset
+    from sojourn.sweeps.result import Dataset as Dataset
     from sojourn.user_controllers import Controller as Controller
     from sojourn.user_controllers import Param as Param
 
@@ -57,7 +57,7 @@ _HOME = {
     "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
     "Counterexample": "sojourn.adversary.api",
-    "Dataset": "sojourn.sweeps.dataset",
+    "Dataset": "sojourn.sweeps.result",
     "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",

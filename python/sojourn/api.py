@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -78,6 +79,8 @@ def run(
     """
     source = as_scenario(scenario)
     user_controllers = UserControllers(controllers or {})
+    for sentence in user_controllers.misspelled:
+        warnings.warn(sentence, UserWarning, stacklevel=2)
     core = experiment.prepare(
         source.compile(),
         assignments=set,
@@ -155,14 +158,21 @@ def compare(
     link: str | Sequence[str] | None = None,
     control: str | Sequence[str] | None = None,
     shift_b: float = 0.0,
+    rename: Mapping[str, str] | None = None,
 ) -> "Comparison":
     """Compare two runs, given as run directories or as `Run` objects.
 
     `flow`, `link` and `control` select by name; without them, the comparison covers everything
-    that both runs have. `shift_b` seconds are added to the times of `b`.
+    that both runs have. `shift_b` seconds are added to the times of `b`. `rename` maps names of
+    flows of either run to new ones. A controller's flows are matched by position if the runs have
+    the same number of them and no name in common.
     """
+    memory.require_polars()
+    from sojourn.comparison import renaming
+
     chosen = Chosen.of(flow, link, control)
     (name_a, run_a), (name_b, run_b) = _labelled(a), _labelled(b)
+    run_a, run_b = renaming.everywhere([run_a, run_b], rename or {})
     return compare_selected(
         (name_a, selection.select(run_a, chosen, name_a)),
         (name_b, selection.select(run_b, chosen, name_b)),

@@ -85,7 +85,28 @@ def prepare(
     if user_controllers:
         scenario.use_controllers(user_controllers.catalogue)
     texts = list(assignment_texts(assignments))
-    for assignment in texts:
+    document = json.loads(scenario.to_json()) if texts else {}
+    try:
+        _apply(scenario, texts, control, seed, spread, host)
+        scenario.check()
+    except _core.ScenarioError:
+        # Loaded only after an error.
+        from sojourn import key_names
+
+        key_names.explain(document, texts)
+        raise
+    return scenario
+
+
+def _apply(
+    scenario: _core.Scenario,
+    assignments: Sequence[str],
+    control: str | Sequence[str] | None,
+    seed: int | None,
+    spread: str | None,
+    host: Mapping[str, str] | None,
+) -> None:
+    for assignment in assignments:
         scenario.set(assignment)
     if host is not None and "host" not in json.loads(scenario.to_json()):
         scenario.set(f"host={toml_value(host)}")
@@ -95,9 +116,7 @@ def prepare(
         scenario.set(f"seed={seed}")
     if control is not None:
         scenario.set_controls([control] if isinstance(control, str) else list(control))
-        _require_effect(scenario, texts)
-    scenario.check()
-    return scenario
+        _require_effect(scenario, assignments)
 
 
 def _require_effect(scenario: _core.Scenario, assignments: Iterable[str]) -> None:

@@ -43,6 +43,13 @@ def ms_text(seconds: float) -> str:
     return f"{1000 * seconds:.4g} ms" if seconds < 9.9995 else f"{seconds:.5g} s"
 
 
+def span_text(seconds: float) -> str:
+    """Format a duration of work, to three digits: `1.5 s`, `2 min`, `3 h`."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
 def change_text(spike: Item) -> str:
     """Describe a change of capacity in a few words."""
     change = f"{spike['link']} {rate_text(spike['from_bps'])} → {rate_text(spike['to_bps'])}"

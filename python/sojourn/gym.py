@@ -25,7 +25,7 @@ try:
     import numpy
 except ImportError as error:
     raise UsageError(
-        f"the environment needs Gymnasium; install it with: {extras.installation('gym')}"
+        f"the environment needs Gymnasium; install it with: {extras.installation_here('gym')}"
     ) from error
 
 ID = "sojourn/Link-v0"

@@ -7,7 +7,8 @@ from sojourn import _core, api, inputs
 from sojourn.errors import UsageError
 from sojourn.page_record import encoded
 from sojourn.sweeps import figures
-from sojourn.sweeps.dataset import Dataset, document
+from sojourn.sweeps.dataset import document
+from sojourn.sweeps.result import Dataset
 
 # More cells than these are for `sojourn sweep show` and `query`.
 _MOST_POINTS = 20_000

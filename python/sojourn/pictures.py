@@ -63,6 +63,11 @@ class Pictures:
         """The addition to the folder's name in a message."""
         return " (open report.html)" if PAGE[0] in self._formats else ""
 
+    @property
+    def what(self) -> str:
+        """The thing that is written: a report, or data without one."""
+        return "report" if self._formats else "data"
+
     def load_ahead(self) -> None:
         """Load the modules that draw the page, on a thread: a simulation leaves Python idle."""
         if PAGE[0] in self._formats:

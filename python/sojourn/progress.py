@@ -1,20 +1,27 @@
-"""The progress bar on standard error, shown only on a terminal."""
+"""Progress on standard error: a bar on a terminal, and elsewhere a line each half minute."""
 
 import sys
+import threading
 from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from sojourn import terminal
+from sojourn.formatting import span_text
+
+_EVERY_S = 30.0
+"""Time between lines of a log: a reader sees that the work goes on, and can scroll over it."""
 
 
 class Bar:
-    """A bar that disappears when the work is done."""
+    """A bar that disappears when the work is done, or lines that stay."""
 
     def __init__(self) -> None:
         console = Console(file=terminal.styled(sys.stderr))
+        self._is_drawn = console.is_terminal and not console.is_dumb_terminal
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -22,9 +29,10 @@ class Bar:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            disable=not console.is_terminal,
+            disable=not self._is_drawn,
         )
         self._task = self._progress.add_task("Simulating", total=None)
+        self._ended = threading.Event()
 
     def simulating(self, done_s: float, total_s: float) -> None:
         """Show the number of completed simulated seconds."""
@@ -33,6 +41,10 @@ class Bar:
     def sending(self, done: float, total: float) -> None:
         """Show the part of a transfer that has been delivered, or the part of its time."""
         self._progress.update(self._task, description="Sending", completed=done, total=total)
+
+    def downloading(self, what: str) -> None:
+        """Show that a download goes on, whose size is unknown."""
+        self._progress.update(self._task, description=_named("Downloading", what))
 
     def measuring(self, what: str, done: int, total: int) -> None:
         """Show the current measurement and the number of completed ones."""
@@ -56,12 +68,14 @@ class Bar:
         """Show the current figure of a paper."""
         self._progress.reset(self._task, description=_named("Running", name), total=None)
 
-    def writing(self) -> None:
-        """Show that the simulations have ended and the report is in progress."""
-        self._progress.reset(self._task, description="Writing the report", total=None)
+    def writing(self, what: str = "report") -> None:
+        """Show that the simulations have ended, and that a report or data are being written."""
+        self._progress.reset(self._task, description=f"Writing the {what}", total=None)
 
     def __enter__(self) -> "Bar":
         self._progress.start()
+        if not self._is_drawn:
+            threading.Thread(target=self._print_lines, daemon=True).start()
         return self
 
     def __exit__(
@@ -70,7 +84,25 @@ class Bar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._ended.set()
         self._progress.stop()
+
+    def _print_lines(self) -> None:
+        while not self._ended.wait(_EVERY_S):
+            terminal.say(self._line())
+
+    def _line(self) -> str:
+        """Return the state as a line: `Simulating: 40 %, 1 min left`."""
+        task = self._progress.tasks[0]
+        elapsed_s = task.elapsed or 0.0
+        parts = [Text.from_markup(task.description).plain]
+        if task.total and task.completed:
+            share = min(task.completed / task.total, 1.0)
+            parts.append(f"{100 * share:.0f} %")
+            parts.append(f"{span_text(elapsed_s * (1 / share - 1))} left")
+        else:
+            parts.append(f"for {span_text(elapsed_s)}")
+        return ", ".join(parts)
 
 
 def _named(doing: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Protocol, TypeVar
 
 from sojourn import _core
@@ -81,11 +82,23 @@ class Declaration:
     """The identity of its code."""
 
 
+_METHODS = ("on_feedback", "limits", "on_timeout", "on_sent", "on_handshake")
+_ATTRIBUTES = ("title", "source", "params", "ecn", "receive_times", "prr", "random")
+# Least similarity of a misspelled name, as difflib computes it: `on_timeoutt`, but not `on_ack`.
+_NEAR = 0.8
+
+
 class UserControllers:
     """The user's own controllers, and the source of each."""
 
     def __init__(self, controllers: Mapping[str, Factory], origins: Iterable[Source] = ()) -> None:
         self.names = list(controllers)
+        self.misspelled = [
+            f"controller {name!r}: {found}"
+            for name, factory in controllers.items()
+            for found in _misspelled(factory)
+        ]
+        """A sentence for each name in a class that nobody reads, and that is near a right one."""
         self._origins = dict(zip(self.names, origins, strict=False))
         self.catalogue = _core.Catalogue()
         for name, factory in controllers.items():
@@ -157,7 +170,9 @@ def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
     if isinstance(factory, type):
         for method in ("on_feedback", "limits"):
             if not callable(getattr(factory, method, None)):
-                raise TypeError(f"class {factory.__name__} has no method `{method}`")
+                near = _nearest(method, _own_names(factory))
+                hint = f"; rename `{near}`" if near else ""
+                raise TypeError(f"class {factory.__name__} has no method `{method}`{hint}")
     return Declaration(
         name=name,
         title=_attribute(factory, "title", str, _first_line(factory)),
@@ -171,6 +186,28 @@ def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
         factory=factory,
         code=origin.identity,
     )
+
+
+def _misspelled(factory: Factory) -> list[str]:
+    """Name the methods and attributes of a class that nobody reads and whose near name is free."""
+    found = []
+    for own in _own_names(factory):
+        is_method = callable(getattr(factory, own))
+        right = _nearest(own, _METHODS if is_method else _ATTRIBUTES)
+        if right is not None and right != own and not hasattr(factory, right):
+            what = "method" if is_method else "attribute"
+            does = "calls" if is_method else "reads"
+            found.append(f"nobody {does} its {what} `{own}`; did you mean `{right}`?")
+    return found
+
+
+def _own_names(factory: Factory) -> list[str]:
+    """Return the public names of a class; none of a function that makes controllers."""
+    return [name for name in dir(factory) if name[0] != "_"] if isinstance(factory, type) else []
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    return next(iter(get_close_matches(word, list(known), 1, _NEAR)), None)
 
 
 def _attribute(factory: Factory, name: str, kind: type[T], default: T) -> T:

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from sojourn import output, shipped
+from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_place, positive
@@ -173,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
     data = _data(args.data, _folder(args))
     done: list[PaperSummary] = []
     figures = Figures()
-    with Bar() as bar, out.opened() as opened:
+    with Bar() as bar, interrupts.keeping(args.dataset), out.opened() as opened:
         for one in wanted:
             own = opened.place if len(wanted) == 1 else opened.place / one.name
             done.append(_run(one, args, data, own, bar, figures))

@@ -1,5 +1,6 @@
 """Comfort of the command line: suggestions, completion, the version, and the names of files."""
 
+import json
 import os
 import subprocess
 import sys
@@ -90,9 +91,11 @@ def test_every_output_is_named(sojourn: Command, small: Path, tmp_path: Path) ->
 
 @pytest.mark.skipif(not hasattr(_core, "kernel_names"), reason="built without the kernel's part")
 def test_the_list_says_that_controllers_of_the_kernel_are_not_loaded(sojourn: Command) -> None:
-    lines = sojourn("kernel", "list").stdout.splitlines()
-    assert "lola: can be loaded as sojourn_lola" in lines
-    assert all(": can be loaded as sojourn_" in line for line in lines)
+    shown = sojourn("kernel", "list").stdout
+    assert "name when loaded" in shown.splitlines()[1]
+    found = json.loads(sojourn("kernel", "list", "--json").stdout)
+    assert "sojourn_lola" in [one["kernel_name"] for one in found]
+    assert all(one["title"] in shown for one in found)
 
 
 def test_a_scenario_may_come_from_standard_input(tmp_path: Path) -> None:

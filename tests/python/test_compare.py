@@ -290,6 +290,50 @@ def test_what_one_alone_has_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "only in B: controller reno" in shown
 
 
+def test_flows_without_a_common_name_match_by_position(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other programs name a flow after its connection, whose id differs in every run."""
+    a = write(tmp_path / "a", {("q", 1, "8394c8f0"): FLOW_A, ("q", 1, "11"): FLOW_B})
+    b = write(tmp_path / "b", {("q", 1, "a1b2c3d4"): FLOW_B, ("q", 1, "22"): FLOW_A})
+    found = sojourn.compare(a, b)
+    assert found.summary["by_position"] == [
+        {"control": "q", "name": "8394c8f0", "name_b": "a1b2c3d4"},
+        {"control": "q", "name": "11", "name_b": "22"},
+    ]
+    assert [flow["name"] for flow in found.summary["flows"]] == ["8394c8f0", "11"]
+    assert found.summary["flows"][0]["goodput_bps"]["a"] == 8000
+    assert found.summary["flows"][0]["goodput_bps"]["b"] == 16000
+    assert set(found.flows["flow"]) == {"8394c8f0", "11"}
+    assert main(["compare", str(a), str(b), "--plot", str(tmp_path / "x.svg")]) == 0
+    assert "by their position: 8394c8f0 and a1b2c3d4, 11 and 22" in capsys.readouterr().out
+
+
+def test_other_flows_are_not_matched_by_position(tmp_path: Path) -> None:
+    """One common name, or another number of flows, says that the others differ."""
+    a = write(tmp_path / "a", {("q", 1, "up"): FLOW_A, ("q", 1, "here"): FLOW_A})
+    b = write(tmp_path / "b", {("q", 1, "up"): FLOW_B, ("q", 1, "there"): FLOW_B})
+    summary = sojourn.compare(a, b).summary
+    assert (summary["by_position"], len(summary["flows"])) == ([], 1)
+    c = write(tmp_path / "c", {("q", 1, "other"): FLOW_B})
+    with pytest.raises(ValueError, match="no flow of"):
+        sojourn.compare(a, c)
+
+
+def test_flows_get_new_names_before_they_match(tmp_path: Path) -> None:
+    flows = {("q", 1, "x"): FLOW_A, ("q", 1, "y"): FLOW_B}
+    a, b = (write(tmp_path / name, flows) for name in "ab")
+    c = write(tmp_path / "c", {("q", 1, "first"): FLOW_B, ("q", 1, "second"): FLOW_A})
+    # Both names change at once.
+    swapped = sojourn.compare(a, b, rename={"x": "y", "y": "x"}).summary
+    assert [flow["name"] for flow in swapped["flows"]] == ["y", "x"]
+    named = sojourn.compare(a, c, rename={"first": "y", "second": "x"}).summary
+    assert named["by_position"] == []
+    assert {flow["goodput_bps"]["difference"] for flow in named["flows"]} == {0}
+    with pytest.raises(ValueError, match="two flows of one run would be named `y`"):
+        sojourn.compare(a, b, rename={"x": "y"})
+
+
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     late = {**FLOW_B, "t_s": [t + 9 for t in FLOW_B["t_s"]]}
     once = {key: values[:1] for key, values in FLOW_B.items()}

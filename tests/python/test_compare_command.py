@@ -14,7 +14,7 @@ from support import Sojourn
 from test_compare import FLOW_A, FLOW_B, LINK_A, LINK_B
 
 TOP = {
-    *("version", "a", "b", "shift_b_s", "only_in_a", "only_in_b", "not_compared"),
+    *("version", "a", "b", "shift_b_s", "by_position", "only_in_a", "only_in_b", "not_compared"),
     *("flows", "links", "format", "scenario", "runs"),
 }
 PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s", "cells"}
@@ -313,8 +313,8 @@ WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
         ["no time in common", "A has 0 s to 4 s, B has 60 s to 64 s", "--shift-b"],
     ),
     "other flows": (
-        other_runs(flows=[{"name": "down", "control": "cubic"}]),
-        ["no flow of one is in two", "up (cubic)", "down (cubic)"],
+        other_runs(flows=[{"name": name, "control": "cubic"} for name in ("down", "more")]),
+        ["no flow of one is in two", "up (cubic)", "down (cubic), more (cubic)", "--rename"],
     ),
 }
 
@@ -342,6 +342,8 @@ def test_a_directory_is_refused(place: Path, capsys: Captured, what: str) -> Non
         (["one", "two", "--flow", "down"], ["one has no flow `down`", "it has: up"]),
         (["one", "two", "--link", "up"], ["one has no link `up`", "it has: neck"]),
         (["one", "two", "--control", "bbr"], ["one has no controller `bbr`", "it has: cubic"]),
+        (["one", "two", "--rename", "upp=x"], ["there is no flow `upp`", "did you mean `up`?"]),
+        (["one", "two", "--rename", "up"], ["--rename", "'up'"]),
         (["one", "two", "--shift-b", "2s"], ["--shift-b", "2s"]),
         (["one", "two", "--shift-b", "nan"], ["shift of B is nan"]),
         (["one", "two", "--shift-b", "1e12"], ["shift of B is 1e+12", "seconds"]),

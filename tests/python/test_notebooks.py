@@ -2,6 +2,8 @@
 
 import base64
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -101,3 +103,29 @@ def test_selection_and_dataset_show_themselves(
     assert _Tags(shown).open == []
     assert "12 runs; axes: delay_s" in shown
     assert "and 2 more runs" in shown
+
+
+def test_one_command_opens_the_tutorials(tmp_path: Path) -> None:
+    """`make notebooks`, with stand-ins for its tools: a user's notebook survives a second call."""
+    place = tmp_path / "clone"
+    (place / "docs" / "tutorials").mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", place)
+    (place / "docs" / "tutorials" / "one.md").write_text("# One\n")
+    bin = place / ".venv" / "bin"
+    bin.mkdir(parents=True)
+    tools = {
+        "python": "exit 0",
+        "jupytext": 'shift 4; echo "$1" >> written; echo new > "$1"',
+        "jupyter": 'echo "$1" in "$(basename "$PWD")"',
+    }
+    for name, line in tools.items():
+        (bin / name).write_text(f"#!/bin/sh\n{line}\n")
+        (bin / name).chmod(0o755)
+    (bin.parent / ".installed").touch()
+    command = ["make", "--silent", "-o", ".venv/.installed", "notebooks"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == "lab in notebooks\n"
+        (place / "target" / "notebooks" / "one.ipynb").write_text("mine")
+    assert (place / "written").read_text() == "target/notebooks/one.ipynb\n"

@@ -429,3 +429,30 @@ def test_a_full_disk_is_named_with_the_file(place: Path, tmp_path: Path) -> None
     assert done.returncode == 1
     said = f"sojourn: {summary}: No space left on device; free space, or write to another disk"
     assert done.stderr.splitlines()[-1] == said
+
+
+BACK = """
+duration = "1s"
+controls = ["cubic"]
+
+[link.up]
+delay = "10ms"
+
+[link.down]
+rate = "1Mbit"
+delay = "10ms"
+
+[flow.download]
+path = ["up"]
+back = ["down"]
+"""
+
+
+@pytest.mark.usefixtures("place")
+def test_the_limited_link_on_the_way_back_is_summarised(sojourn: Sojourn, tmp_path: Path) -> None:
+    """An unlimited link has no queue, so its delays and drops are empty and say nothing."""
+    (tmp_path / "back.toml").write_text(BACK)
+    options = ("--json", tmp_path / "summary.json")
+    done = sojourn("shell", tmp_path / "back.toml", *options, "--", sys.executable, "-c", PING)
+    assert "sojourn: link down: queueing delay p50 0 ms" in done.stderr
+    assert summary(tmp_path)["bottleneck"] == "down"

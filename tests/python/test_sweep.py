@@ -5,8 +5,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,8 @@ from polars.testing import assert_frame_equal
 from sojourn import stats
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, batch, expressions, figures, plan
+from sojourn.matrix.measure import jain
+from sojourn.sweeps import axes, batch, cluster, expressions, figures, looks, plan
 from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
 from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
@@ -25,6 +28,7 @@ from sojourn.sweeps.places import Argument
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity, Value, text_of
 from sojourn.sweeps.store import Folder
+from support import SMALL
 
 QUEUE = "link.bottleneck.queue"
 TABLES = ("points", "runs", "flows", "links", "spikes")
@@ -478,3 +482,108 @@ def test_sampled_designs_fill_the_axes(design: str, small: Path) -> None:
     assert queues.count("codel") == 8
     again = planned(small, axis, f"{QUEUE}=droptail,codel", design=design, points=16)
     assert [point.values for point in found.points] == [point.values for point in again.points]
+
+
+def test_derived_values_are_no_columns_of_the_table(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A derived value follows from its axis, and a table wider than the terminal has no rows."""
+    out = str(tmp_path / "out")
+    let = [f"--let=link.bottleneck.{key}={value}" for key, value in (("buffer", "3*delay*9Mbit"),)]
+    line = ["sweep", str(small), "--vary", "link.back.delay=5ms,10ms", *let]
+    assert main([*line, "--control", "cubic", "--out", out]) == 0
+    shown = capsys.readouterr().out
+    assert "delay   runs" in shown
+    assert "derived from these axes, and in --json: buffer" in shown
+    assert sojourn.Dataset(out).derived == ["buffer_bytes"]
+    assert main(["sweep", "show", out, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["buffer_bytes"] for row in rows] == [16875, 33750]
+
+
+@pytest.mark.parametrize(
+    ("status", "page", "expected"),
+    [
+        (200, b"<html>Dask: Status</html>", True),
+        (200, b"<p>Dask needs bokeh>=3.1.0 for the dashboard.</p>", False),
+        (404, b"", False),
+    ],
+)
+def test_a_dashboard_is_named_if_it_is_served(status: int, page: bytes, expected: bool) -> None:
+    """Dask names an address also without bokeh, whose page then only asks for bokeh."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert cluster._is_served(f"http://127.0.0.1:{server.server_port}/status") == expected
+    assert not cluster._is_served(f"http://127.0.0.1:{server.server_port}/status")
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> sojourn.Dataset:
+    """A dataset of three flows over one link, with seven seeds of two capacities."""
+    file = tmp_path / "shared.toml"
+    flow = SMALL[SMALL.index("[flow.upload]") :]
+    flows = "".join(flow.replace("upload", name) for name in ("second", "third"))
+    file.write_text(f"start_jitter = '50ms'\n{SMALL}\n{flows}")
+    vary = {"link.back.delay": ["5ms", "10ms"]}
+    return sojourn.sweep(file, vary, tmp_path / "out", ["cubic", "dctcp"], runs=7, jobs=1)
+
+
+def test_medians_are_a_frame_with_intervals(shared: sojourn.Dataset) -> None:
+    """A reader who draws or compares medians needs their intervals as numbers."""
+    rows = shared.medians("flows.rtt_p99_s")
+    assert rows.columns[:3] == ["delay_s", "control", "n"]
+    ends = [rows[f"flows.rtt_p99{end}_s"] for end in ("_low", "", "_high")]
+    assert all(low <= median <= high for low, median, high in zip(*ends, strict=True))
+    assert (rows["n"] == 7).all()
+    few = shared.only(shared.points.filter(pl.col("seed") < 3)["run"])
+    assert few.medians("flows.rtt_p99_s")["flows.rtt_p99_low_s"].is_null().all()
+
+
+def test_fairness_is_a_figure(shared: sojourn.Dataset) -> None:
+    """Jain's index of the chosen flows, and shares of the goodput of all, by their definition."""
+    (run, *_), flows = shared.points["run"], shared.flows
+    own = flows.filter(pl.col("run") == run)
+    goodputs = dict(own.select("name", "goodput_bps").iter_rows())
+    expected = {name: one / sum(goodputs.values()) for name, one in goodputs.items()}
+    assert dict(own.select("name", "goodput_share").iter_rows()) == pytest.approx(expected)
+    assert own["jain"].to_list() == pytest.approx([jain(list(goodputs.values()))] * 3)
+    names = ["second", "third"]
+    alone = shared.only([run])
+    both = alone.medians(["flows.jain", "flows.goodput_share"], names)
+    assert both["flows.jain"].to_list() == pytest.approx([jain([goodputs[n] for n in names])])
+    assert both["flows.goodput_share"].to_list() == pytest.approx([sum(expected[n] for n in names)])
+
+
+def test_a_dataset_draws_itself(shared: sojourn.Dataset, tmp_path: Path) -> None:
+    figure = shared.plot(
+        "flows.jain",
+        x="delay",
+        labels={"delay": "return path", "cubic": "CUBIC", "flows.jain": "Jain"},
+        colours={"cubic": "#123456"},
+        log="x",
+        title="Fair",
+    )
+    for words in ("return path", "CUBIC", "Jain", "#123456", "Fair"):
+        assert words in figure.svg
+    assert figure.save(tmp_path / "fair.svg").exists()
+    heat_map = shared.plot(x="control", y="delay", where="delay > 5ms", labels={"10ms": "far"})
+    assert "far" in heat_map.svg
+    with pytest.raises(UsageError, match="log is 'z'"):
+        shared.plot(log="z")
+
+
+def test_a_logarithmic_axis_shows_no_zero() -> None:
+    """The logarithm of zero is no place on an axis, and would hide the whole line."""
+    points = [{"x": x, "median": y, "p5": 0.0, "p95": 2 * y} for x, y in ((0, 3), (1, 0), (2, 4))]
+    assert looks.Looks(log="xy").drawable(points) == [{"x": 2, "median": 4, "p5": 4, "p95": 8}]
+    assert looks.Looks().drawable(points) == points

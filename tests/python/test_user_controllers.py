@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 import sojourn
+from sojourn.user_controllers import UserControllers
 from support import ROOT, SMALL, Sojourn
 
 MINE = """\
@@ -320,3 +321,54 @@ def test_a_delayed_acknowledgement_is_no_queue(subtracted: bool, least: float, m
     )
     run = sojourn.run(scenario, controllers={"target": made["Target"]}).runs[0]
     assert least <= run["flows"][0]["goodput_bps"] / 20e6 <= most
+
+
+@pytest.mark.parametrize(
+    ("added", "sentence"),
+    [
+        ("on_timeoutt", "nobody calls its method `on_timeoutt`; did you mean `on_timeout`?"),
+        ("on_handshakes", "nobody calls its method `on_handshakes`; did you mean `on_handshake`?"),
+        ("on_ack", None),
+        ("reset_on_loss", None),
+    ],
+)
+def test_a_misspelled_method_is_a_warning(
+    sojourn: Sojourn, small: Path, mine: Path, added: str, sentence: str | None
+) -> None:
+    """Optional methods are found by name: a wrong letter leaves the controller without it."""
+    mine.write_text(f"{MINE}\n    def {added}(self, now_ns, in_flight_bytes):\n        pass\n")
+    done = sojourn("check", small, "--controller", f"{mine}:Mine")
+    assert done.returncode == 0
+    assert done.stderr == (f"note: controller 'mine': {sentence}\n" if sentence else "")
+
+
+def test_misspelled_names_are_warnings_in_python(small: Path) -> None:
+    class Own(Fixed):
+        """`on_sends` is a helper, since `on_sent` is there as well."""
+
+        on_sends = Fixed.on_sent
+
+    with pytest.warns(UserWarning, match="`on_handshak`; did you mean `on_handshake`"):
+        sojourn.run(small, "made", controllers={"made": made("on_handshak")})
+    assert UserControllers({"own": Own}).misspelled == []
+    (sentence,) = UserControllers({"made": made("recieve_times", True)}).misspelled
+    assert sentence.endswith(
+        "nobody reads its attribute `recieve_times`; did you mean `receive_times`?"
+    )
+
+
+def made(name: str, value: object = lambda *_: None) -> type:
+    """Return a controller with one more method or attribute."""
+
+    def limits(_: object) -> sojourn.Limits:
+        return sojourn.Limits(cwnd_bytes=20_000)
+
+    methods = {"limits": limits, "on_feedback": lambda *_: None, name: value}
+    return type("Made", (), {"__init__": lambda *_: None, **methods})
+
+
+def test_a_missing_method_names_the_one_to_rename(small: Path) -> None:
+    kind = made("on_feedbck")
+    del kind.on_feedback  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="no method `on_feedback`; rename `on_feedbck`"):
+        sojourn.run(small, controllers={"made": kind})

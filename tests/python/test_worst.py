@@ -86,7 +86,6 @@ def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     # A sampler that converges at once leaves the rest of the search to random worlds.
     converged = SimpleNamespace(ask=lambda count: [])
     monkeypatch.setattr("sojourn.adversary.search.CmaEs", lambda *_: converged)
-    monkeypatch.setattr("sojourn.adversary.search.require_library", lambda _: None)
     seen: list[World] = []
 
     class Recorder(_Evaluator):
@@ -100,13 +99,51 @@ def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("method", "library"), [("cmaes", "cmaes"), ("tpe", "optuna")])
-def test_a_missing_library_is_refused_before_the_first_evaluation(
-    method: str, library: str, monkeypatch: pytest.MonkeyPatch
+def test_a_missing_library_is_refused_before_a_folder_is_made(
+    method: str, library: str, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The next attempt must not find a folder that it did not make."""
     monkeypatch.setitem(sys.modules, library, None)
-    untouched: Any = SimpleNamespace()
-    with pytest.raises(UsageError, match="pip install 'cmaes>="):
-        search(untouched, method, 40, 1)
+    out = small.parent / "out"
+    with pytest.raises(UsageError, match="pip install"):
+        sojourn.worst(
+            small, "3Mbit..12Mbit", "cubic", changes=2, gap="300ms", method=method, out=out
+        )
+    assert not out.exists()
+
+
+IDLE = [*ASKED, "--set", "host={like='rfc', receive_window='3kB'}", "--method", "random"]
+
+
+def test_a_controller_that_hardly_sends_is_not_called_good(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no queue and so no excess; its damage is the unused capacity, searched as well."""
+    out = small.parent / "out"
+    line = ["worst", str(small), *IDLE, "--evaluations", "16", "--jobs", "1", "--out", str(out)]
+    assert main(line) == 0
+    shown = capsys.readouterr()
+    assert "% of the link unused" in shown.out
+    assert "% of bottleneck there, so a short queue says little" in shown.err
+    found = json.loads((out / "worst.json").read_text())
+    assert found["utilisation"] < 0.5
+    assert found["second"]["measure"] == "utilisation"
+    assert found["second"] == json.loads((out / "worst-utilisation.json").read_text())
+    again = sojourn.run(out / "worst-utilisation.toml")
+    utilisation = again.link("bottleneck").summary["utilisation"]
+    assert utilisation is not None
+    assert 1 - utilisation == pytest.approx(found["second"]["simple_damage"])
+    # The user who asks for one damage gets one search, and the note.
+    assert main([*line, "--measure", "excess"]) == 0
+    assert "--measure utilisation searches" in capsys.readouterr().err
+    assert json.loads((out / "worst.json").read_text())["second"] is None
+
+
+def test_a_controller_that_fills_the_link_gets_one_search(small: Path) -> None:
+    found = sojourn.worst(
+        small, "3Mbit..12Mbit", "cubic", changes=2, gap="300ms", method="random", evaluations=16
+    )
+    assert (found.utilisation > 0.5, found.second) == (True, None)
 
 
 def test_limits_without_a_world_are_refused(small: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
@@ -11,6 +11,7 @@ from typing import Any, get_args
 from sojourn import _core, api, experiment
 from sojourn.adversary import damage, evaluation, search
 from sojourn.adversary.evaluation import Problem
+from sojourn.adversary.samplers import require_library
 from sojourn.adversary.worlds import Limits, World, is_within
 from sojourn.errors import UsageError, require_known
 from sojourn.scenario import Scenario
@@ -19,6 +20,8 @@ from sojourn.sweeps import quantities
 from sojourn.sweeps.quantities import Kind, Quantity
 
 _REPORT_RUNS = 5
+# Use of the link below which a short queue says little.
+_LOW = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,21 +35,31 @@ class Counterexample:
     simple_world: World
     course: tuple[float, ...]
     """The greatest damage after each evaluation."""
+    utilisation: float
+    """Share of the link that was used in the simple world."""
     simulated: int
     """Number of simulations that the dataset did not hold."""
     scenario: Scenario
     """The scenario with the simple world."""
+    second: "Counterexample | None" = None
+    """The counter-example of the unused capacity, if it was searched as well."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the link was mostly unused, so that a short queue says little."""
+        return self.measure == "excess" and self.utilisation < _LOW
 
     def to_json(self) -> str:
         """Format the figures."""
-        kept = {key: value for key, value in asdict_of(self).items() if key != "scenario"}
-        return json.dumps(kept, indent=1) + "\n"
+        return json.dumps(asdict_of(self), indent=1) + "\n"
 
 
 def asdict_of(found: Counterexample) -> dict[str, Any]:
-    """Return the fields, the worlds as tables."""
+    """Return the fields but for the scenario, the worlds as tables."""
     plain = {name: getattr(found, name) for name in Counterexample.__dataclass_fields__}
-    return plain | {name: asdict(plain[name]) for name in ("world", "simple_world")}
+    kept = {key: value for key, value in plain.items() if key != "scenario"}
+    kept |= {name: asdict(plain[name]) for name in ("world", "simple_world")}
+    return kept | {"second": asdict_of(found.second) if found.second else None}
 
 
 def worst(
@@ -54,7 +67,7 @@ def worst(
     rate: str,
     control: str | None = None,
     link: str | None = None,
-    measure: str = "excess",
+    measure: str | None = None,
     changes: int = 4,
     gap: str = "2s",
     factor: float | None = None,
@@ -76,10 +89,12 @@ def worst(
     `rate` and `delay` are the ranges of the link's capacity and delay, which change `changes` times
     with at least `gap` between. `factor` limits the ratio of neighbouring capacities, `mean_rate`
     the mean capacity from below, and `loss` the probability of loss. `measure` is the damage:
-    "excess" (of a spike over its bound), "utilisation" or "unfairness". `method` is "cmaes", "tpe"
-    or "random", and `seed` is both the scenario's and the search's. Evaluations are kept in the
-    dataset `out`, which continues an interrupted search; the counter-example is written beside them
-    as `worst.toml` and `worst.json`, with a report in `run`. The other parameters are those of
+    "excess" (of a spike over its bound), "utilisation" (unused capacity) or "unfairness". Without
+    it, the search is for the excess, and for the unused capacity as well (`second`) if the
+    controller uses less than half of the link in the world that it found. `method` is "cmaes",
+    "tpe" or "random", and `seed` is both the scenario's and the search's. Evaluations are kept in
+    the dataset `out`, which continues an interrupted search; the counter-example is written beside
+    them as `worst.toml` and `worst.json`, with a report in `run`. The other parameters are those of
     `sweep`.
 
     Raises `UsageError` for limits that no link fulfils, and `ScenarioError` for a fault in the
@@ -88,9 +103,11 @@ def worst(
     source = api.as_scenario(scenario)
     core = experiment.prepare(source.compile(), assignments=set, control=control, seed=seed)
     limits = limits_of(core, rate, changes, gap, factor, mean_rate, delay, loss)
-    problem = problem_of(core, source.origin, link, limits, measure)
+    problem = problem_of(core, source.origin, link, limits, measure or "excess")
     setup = sweeps.Setup(source._base_dir, jobs=jobs, cluster=cluster)
-    return find(problem, setup, method, evaluations, sweeps.folder_of(out))
+    return find(
+        problem, setup, method, evaluations, sweeps.folder_of(out), may_search_both=measure is None
+    )
 
 
 def limits_of(
@@ -174,29 +191,53 @@ def find(
     evaluations: int,
     out: str,
     watcher: Callable[[int], None] = lambda _: None,
+    may_search_both: bool = False,
 ) -> Counterexample:
-    """Search, minimise, and write the counter-example."""
+    """Search, minimise, and write the counter-example.
+
+    With `may_search_both`, a search for the excess that finds a link with little use is followed by
+    one for the unused capacity: a controller that hardly sends has no queue.
+    """
+    require_known("method", method, get_args(search.Method))
+    # Before the folder of the dataset is made.
+    require_library(method)
     with evaluation.evaluator(problem, setup, out, watcher) as evaluator:
-        seed = problem.base.seed()
-        found = search.search(evaluator, method, evaluations, seed)
-        simple, simple_damage = search.minimised(evaluator, found)
-        scenario = Scenario.parse(problem.scenario(simple).to_toml())
-        result = Counterexample(
-            problem.measure,
-            found.damage,
-            found.world,
-            simple_damage,
-            simple,
-            found.course,
-            evaluator.simulated,
-            scenario,
-        )
-        evaluator.folder.write("worst.toml", problem.scenario(simple).to_toml().encode())
-        evaluator.folder.write("worst.json", result.to_json().encode())
-    return result
+        found = _searched(evaluator, method, evaluations)
+        if may_search_both and found.is_idle:
+            evaluator.search_for("utilisation")
+            second = _searched(evaluator, method, evaluations)
+            _write(evaluator, second, "worst-utilisation")
+            found = replace(found, second=second, simulated=evaluator.simulated)
+        _write(evaluator, found, "worst")
+    return found
 
 
-def report(problem: Problem, setup: sweeps.Setup, found: Counterexample, out: Path) -> Path:
+def _searched(evaluator: evaluation.Evaluator, method: str, evaluations: int) -> Counterexample:
+    problem = evaluator.problem
+    found = search.search(evaluator, method, evaluations, problem.base.seed())
+    simple, simple_damage = search.minimised(evaluator, found)
+    return Counterexample(
+        problem.measure,
+        found.damage,
+        found.world,
+        simple_damage,
+        simple,
+        found.course,
+        evaluator.utilisation(simple),
+        evaluator.simulated,
+        Scenario.parse(problem.scenario(simple).to_toml()),
+    )
+
+
+def _write(evaluator: evaluation.Evaluator, found: Counterexample, stem: str) -> None:
+    toml = evaluator.problem.scenario(found.simple_world).to_toml()
+    evaluator.folder.write(f"{stem}.toml", toml.encode())
+    evaluator.folder.write(f"{stem}.json", found.to_json().encode())
+
+
+def report(
+    problem: Problem, setup: sweeps.Setup, found: Counterexample, out: Path, name: str = "run"
+) -> Path:
     """Simulate the simple world with five seeds, beside the oracle, and write the run directory."""
     core = problem.scenario(found.simple_world)
     control = core.controls()[0]
@@ -204,7 +245,7 @@ def report(problem: Problem, setup: sweeps.Setup, found: Counterexample, out: Pa
         core.set_controls(list(dict.fromkeys([control, "ideal"])))
     core.check()
     run = api.record(core, problem.origin, _REPORT_RUNS, setup.jobs)
-    target = out / "run"
+    target = out / name
     # An earlier report of the same dataset.
     shutil.rmtree(target, ignore_errors=True)
     return run.save(target)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sojourn import memory
 from sojourn.errors import UsageError
+from sojourn.sweeps import fairness
 from sojourn.sweeps.store import AnyFolder
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ class Damages:
         elif self._measure == "utilisation":
             value = 1 - pl.col("utilisation").filter(pl.col("name") == self._link).max()
         else:
-            goodput = pl.col("goodput_bps")
-            value = 1 - goodput.sum() ** 2 / (goodput.len() * (goodput**2).sum())
+            value = 1 - fairness.jain()
         for run, damage in rows.group_by("run").agg(value.alias("damage")).iter_rows():
-            yield run, 0.0 if damage is None or damage != damage else damage
+            yield run, 0.0 if damage is None else damage

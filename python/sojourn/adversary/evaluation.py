@@ -73,6 +73,21 @@ class Evaluator:
         self.watcher(len(self.plan.points))
         return [self.found[task.key] for task in tasks]
 
+    def search_for(self, measure: Measure) -> None:
+        """Search another damage from now on, with the runs that the dataset holds."""
+        self.problem = replace(self.problem, measure=measure)
+        self.found = self._known(measure)
+
+    def utilisation(self, world: World) -> float:
+        """Return the share of the link that was used in a world, which has been simulated."""
+        core = self.problem.scenario(world)
+        return 1 - self._known("utilisation")[identity(core.digest(0), core.seed())]
+
+    def _known(self, measure: Measure) -> Damages:
+        found = Damages(self.folder, measure, self.problem.link)
+        found.update(repeats_failures=True)
+        return found
+
     def _add(self, world: World) -> Task:
         core = self.problem.scenario(world)
         place, seed = len(self.plan.points), core.seed()

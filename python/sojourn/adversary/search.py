@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from sojourn.adversary import worlds
 from sojourn.adversary.evaluation import GENERATION, Evaluator
-from sojourn.adversary.samplers import CmaEs, Random, Sampler, Tpe, Values, require_library
+from sojourn.adversary.samplers import CmaEs, Random, Sampler, Tpe, Values
 from sojourn.adversary.worlds import World
 from sojourn.errors import require_known
 
@@ -33,8 +33,6 @@ def search(evaluator: Evaluator, method: str, evaluations: int, seed: int) -> Fo
     one start would converge to the nearest local maximum.
     """
     require_known("method", method, get_args(Method))
-    # Before the first evaluation: a quarter of them would precede the import.
-    require_library(method)
     limits = evaluator.problem.limits
     size = len(limits.parameters)
     course = _Course(evaluator)

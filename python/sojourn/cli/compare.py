@@ -21,8 +21,9 @@ from sojourn.cli.options import (
     is_dark,
     name_list,
     pictures_of,
+    settings_of,
 )
-from sojourn.comparison import result, text_tables
+from sojourn.comparison import renaming, result, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
@@ -53,6 +54,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="compare only the runs of these controllers",
     )
     add(
+        "--rename",
+        metavar="OLD=NEW",
+        type=settings_of,
+        action="append",
+        default=[],
+        help="give a flow another name before flows are matched, as those of other programs are "
+        "named after connections; may be repeated (without it, flows without a name in common "
+        "are matched by position)",
+    )
+    add(
         "--shift-b",
         metavar="SECONDS",
         type=float,
@@ -72,8 +83,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--json",
         action="store_true",
         help='print "runs", with the keys of `sojourn run --json`, and, of two directories, "a", '
-        '"b", "shift_b_s", "only_in_a", "only_in_b", "not_compared", "flows" and "links", and '
-        "nothing else on standard output; write files only with --out or --plot",
+        '"b", "shift_b_s", "by_position", "only_in_a", "only_in_b", "not_compared", "flows" and '
+        '"links", and nothing else on standard output; write files only with --out or --plot',
     )
     add_report_options(parser)
     parser.set_defaults(execute=execute)
@@ -91,10 +102,15 @@ def execute(args: argparse.Namespace) -> int:
     # Named once, although one directory may be compared with itself.
     loaded = {one: api.load(one) for one in directories}
     chosen = chosen_of(args, args.control)
-    runs = [(one, selection.select(loaded[one], chosen, one)) for one in directories]
+    names = {old: new for given in args.rename for old, new in given.items()}
+    named = renaming.everywhere([loaded[one] for one in directories], names)
+    runs = [
+        (one, selection.select(run, chosen, one))
+        for one, run in zip(directories, named, strict=True)
+    ]
     if args.more:
-        names = side_by_side.names_of(directories)
-        each = {own: run for own, (_, run) in zip(names, runs, strict=True)}
+        labels = side_by_side.names_of(directories)
+        each = {own: run for own, (_, run) in zip(labels, runs, strict=True)}
         return _end(combined.combine(each), args, out)
     a, b = runs
     return _end(api.compare_selected(a, b, args.shift_b), args, out)

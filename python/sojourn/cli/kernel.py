@@ -6,7 +6,11 @@ import socket
 import sys
 import time
 
-from sojourn import kernel, terminal
+from rich import box
+from rich.table import Table
+
+from sojourn import api, kernel, terminal
+from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
 from sojourn.errors import UsageError
 
@@ -50,6 +54,9 @@ def declare_load(parser: argparse.ArgumentParser) -> None:
 
 def declare_list(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn kernel list`."""
+    parser.add_argument(
+        "--json", action="store_true", help='print [{"name", "title", "kernel_name"}]'
+    )
     parser.set_defaults(execute=_list)
 
 
@@ -103,9 +110,22 @@ def _check_devices(args: argparse.Namespace) -> None:
         )
 
 
-def _list(_: argparse.Namespace) -> int:
-    for name in kernel.names():
-        _print(f"{name}: can be loaded as sojourn_{name}")
+def _list(args: argparse.Namespace) -> int:
+    titles = {one["name"]: str(one["title"]) for one in api.controllers()}
+    found = [
+        {"name": one, "title": titles[one], "kernel_name": f"sojourn_{one}"}
+        for one in kernel.names()
+    ]
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    table = Table(
+        "controller", "what it is", "name when loaded", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    for one in found:
+        table.add_row(*map(name, one.values()))
+    console().print(table)
+    console().print("Load one: sojourn kernel load NAME", style="dim")
     return 0
 
 

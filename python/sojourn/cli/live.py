@@ -101,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
     with captures.opened() as files, out.opened() as opened:
         run = _recorded(args, core, live, files, view)
         with Bar() as bar:
-            bar.writing()
+            bar.writing(drawn.what)
             results.fill(run, opened.place, drawn, args.csv)
     drawn.finish(opened.target, results.REDRAW)
     last = None if args.json else output.announced("Run directory", opened.target, drawn.hint)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sojourn import output
+from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_place, name_list, positive, whole
@@ -80,10 +81,10 @@ def execute(args: argparse.Namespace) -> int:
     )
     place = Place(args.jobs, args.dataset, args.cluster)
     figures = Figures()
-    with Bar() as bar, prints_aside():
+    with Bar() as bar, prints_aside(), interrupts.keeping(args.dataset):
         found = measure.measure(axes, place, bar.simulating)
         if args.out is not None:
-            bar.writing()
+            bar.writing("heat maps")
             matrix_tables.write(found, Path(args.out), figures.report_missing)
     if args.json:
         sys.stdout.write(matrix_tables.json_text(found))

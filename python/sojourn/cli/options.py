@@ -80,6 +80,17 @@ def add_controller_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_control_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--control`."""
+    parser.add_argument(
+        "--control",
+        metavar="A,B",
+        type=name_list,
+        help="run these controllers instead of the scenario's; if every flow names its own, they "
+        "replace those",
+    )
+
+
 def add_picture_options(parser: argparse.ArgumentParser) -> None:
     """Add `--svg`, `--png` and `--dark`."""
     for name in ("svg", "png"):
@@ -183,14 +194,8 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     """Add the scenario file, the changes to it, and the options of the output."""
     add_scenario(parser)
+    add_control_option(parser)
     add = parser.add_argument
-    add(
-        "--control",
-        metavar="A,B",
-        type=name_list,
-        help="run these controllers instead of the scenario's; if every flow names its own, they "
-        "replace those",
-    )
     add("--seed", metavar="N", type=whole, help="seed of all random draws")
     add(
         "--runs",

@@ -17,6 +17,7 @@ from sojourn.cli.options import positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
+from sojourn.progress import Bar
 
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:
@@ -249,9 +250,11 @@ def _download(args: argparse.Namespace, out: Path | None) -> None:
     core = downloads.scenario(args.control, args.seed, args.set)
     trust = (args.ca, args.insecure)
     fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out)
-    while not fetch.wait(serving.LOOK_S):
-        pass
-    done: Download = json.loads(fetch.finish())
+    with Bar() as bar:
+        bar.downloading(str(args.url))
+        while not fetch.wait(serving.LOOK_S):
+            pass
+        done: Download = json.loads(fetch.finish())
     if args.json:
         serving.print_line({"url": str(args.url), "control": args.control, **done})
     else:

@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> int:
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
         took_s = time.perf_counter() - began
-        bar.writing()
+        bar.writing(drawn.what)
         shown = selection.select(record, chosen, args.file)
         results.fill(record, opened.place, drawn, args.csv, shown.plot(chosen.first_link))
     drawn.finish(opened.target, results.REDRAW)

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, inputs, schema_reference, shipped, terminal
-from sojourn.cli.options import add_controller_option, file_name
+from sojourn import _core, api, experiment, inputs, schema_reference, shipped, terminal
+from sojourn.cli.options import add_control_option, add_controller_option, file_name
 from sojourn.errors import UsageError
 from sojourn.user_code import Loader, Source
 from sojourn.user_controllers import Factory, UserControllers
@@ -27,7 +27,10 @@ def load_controllers(arguments: Sequence[str]) -> UserControllers:
                 raise UsageError(f"--controller names {name!r} twice; write NAME=FILE.py:CLASS")
             found[name] = loader.load(file, thing)
         factories = {name: one[0] for name, one in found.items()}
-        return UserControllers(factories, [one[1] for one in found.values()])
+        controllers = UserControllers(factories, [one[1] for one in found.values()])
+    for sentence in controllers.misspelled:
+        terminal.say(f"note: {sentence}")
+    return controllers
 
 
 def require_named(control: Sequence[str] | None, controllers: UserControllers) -> None:
@@ -101,6 +104,7 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", type=file_name, nargs="+", help="scenarios; - for standard input"
     )
+    add_control_option(parser)
     add_controller_option(parser)
     parser.set_defaults(execute=check)
 
@@ -108,7 +112,8 @@ def declare_check(parser: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace) -> int:
     """Validate every file and report whether it is correct."""
     controllers = load_controllers(args.controller)
-    return max(_check_one(file, controllers) for file in args.files)
+    require_named(args.control, controllers)
+    return max(_check_one(file, args.control, controllers) for file in args.files)
 
 
 def declare_schema(parser: argparse.ArgumentParser) -> None:
@@ -148,12 +153,12 @@ def _reference(args: argparse.Namespace) -> str:
     return schema_reference.markdown(_schema(args), listed)
 
 
-def _check_one(file: str, controllers: UserControllers) -> int:
+def _check_one(file: str, control: Sequence[str] | None, controllers: UserControllers) -> int:
     try:
         scenario = read(file)
+        note_replaced(scenario, control)
         with prints_aside():
-            scenario.use_controllers(controllers.catalogue)
-            scenario.check()
+            experiment.prepare(scenario, control=control, user_controllers=controllers)
     except _core.ScenarioError as error:
         terminal.say_scenario_error(error)
         return terminal.BAD_INPUT

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from sojourn import _core, api, experiment, terminal
+from sojourn.cli import interrupts
 from sojourn.cli.options import (
     add_controller_option,
     add_scenario,
@@ -20,6 +21,7 @@ from sojourn.cli.scenarios import (
     prints_aside,
     read,
 )
+from sojourn.formatting import span_text
 from sojourn.sweeps import api as sweeps
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.plan import Plan
@@ -106,16 +108,12 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     from sojourn.progress import Bar
 
-    with Bar() as bar, prints_aside():
-        try:
-            ended = sweeps.execute(plan, setup, out, bar.sweeping)
-        except KeyboardInterrupt:
-            terminal.say(f"{out} keeps the runs of complete batches; the same command continues")
-            raise
+    with Bar() as bar, prints_aside(), interrupts.keeping(out):
+        ended = sweeps.execute(plan, setup, out, bar.sweeping)
     _show_end(ended, out, args.json)
     if not args.json:
         from sojourn.cli.sweep_show import show_table
-        from sojourn.sweeps.dataset import Dataset
+        from sojourn.sweeps.result import Dataset
 
         show_table(Dataset(out))
     return 1 if ended.tally.failures else 0
@@ -191,7 +189,7 @@ def _show_plan(plan: Plan, setup: sweeps.Setup, as_json: bool) -> None:
         shown = ", ".join(values[:8]) + (f", ... ({len(values)} values)" if len(values) > 8 else "")
         print(terminal.one_line(f"{name}: {shown}"))
     print(
-        f"{len(plan.points):,} points, {len(plan.tasks):,} runs; about {_duration(took_s)} on "
+        f"{len(plan.points):,} points, {len(plan.tasks):,} runs; about {span_text(took_s)} on "
         f"{api.threads_of(setup.jobs)} processes, and {memory_bytes / 1e6:,.0f} MB of memory"
     )
 
@@ -211,11 +209,5 @@ def _show_end(ended: sweeps.Ended, out: str, as_json: bool) -> None:
         return
     held = f", {ended.known:,} were in the dataset" if ended.known else ""
     failed = f", {tally.failures:,} failed (column `error` of runs)" if tally.failures else ""
-    terminal.say(f"{tally.done:,} runs in {_duration(ended.took_s)}{held}{failed}")
+    terminal.say(f"{tally.done:,} runs in {span_text(ended.took_s)}{held}{failed}")
     sys.stdout.flush()
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -10,17 +10,17 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import extras, memory, stats
+from sojourn import extras, stats
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name, name_list
 from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.errors import UsageError
 from sojourn.sweeps import figures, queries
-from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.figures import Metric
+from sojourn.sweeps.result import Dataset
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 # Longer tables are not readable.
 _MOST_ROWS = 60
@@ -82,7 +82,7 @@ def show(args: argparse.Namespace) -> int:
     if args.plot is None and (args.x or args.y or args.facet):
         raise UsageError("--x, --y and --facet choose the axes of a picture; name it with --plot")
     if args.json:
-        rows = _rows(dataset, metrics or list(figures.DEFAULTS), args.name)
+        rows = figures.table(dataset, metrics or list(figures.DEFAULTS), args.name)
         print(json.dumps(rows.to_dicts(), indent=1))
     else:
         show_table(dataset, metrics, args.name)
@@ -92,18 +92,20 @@ def show(args: argparse.Namespace) -> int:
 def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence[str] = ()) -> None:
     """Print one row for each point, and the failures."""
     chosen = list(metrics) or list(figures.DEFAULTS)
-    rows = _rows(dataset, chosen, names)
+    rows = figures.table(dataset, chosen, names)
     axes = figures.axes_of(dataset)
-    shown = [one for one in chosen if _label(one) in rows.columns]
+    shown = [one for one in chosen if figures.label(one) in rows.columns]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for axis in axes:
+    # A derived value repeats the axes that it follows from.
+    columns = [axis for axis in axes if axis not in dataset.derived]
+    for axis in columns:
         table.add_column(figures.words(axis), no_wrap=True)
     table.add_column("runs", justify="right")
     for metric in shown:
         table.add_column(f"{figures.words(metric.column)}\n{metric.unit[0]}", justify="right")
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         cells = [_cell(row, metric) for metric in shown]
-        texts = [name(figures.axis_text(axis, row[axis])) for axis in axes]
+        texts = [name(figures.axis_text(axis, row[axis])) for axis in columns]
         table.add_row(*texts, f"{row['n']:,}", *cells)
     out = console()
     out.print(table)
@@ -113,6 +115,8 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
     if said:
         out.print(name("; ".join(said)), style="dim")
+    if derived := ", ".join(figures.words(axis) for axis in axes if axis in dataset.derived):
+        out.print(name(f"derived from these axes, and in --json: {derived}"), style="dim")
     if rows.height > _MOST_ROWS:
         out.print(f"{_MOST_ROWS} of {rows.height:,} points; --json has the others", style="dim")
     errors = dataset.runs["error"].drop_nulls()
@@ -121,29 +125,10 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     out.print(name(f"Dataset: {dataset.folder}"), soft_wrap=True)
 
 
-def _rows(dataset: Dataset, metrics: Sequence[Metric], names: Sequence[str]) -> "pl.DataFrame":
-    """Return one row for each point, with the median of each figure and its interval."""
-    memory.require_polars()
-    axes = figures.axes_of(dataset)
-    rows = dataset.points.group_by(axes, maintain_order=True).len("n")
-    for metric in metrics:
-        found = figures.medians(dataset, metric, axes, names)
-        if not found.is_empty():
-            ends = [found[end].alias(_label(metric, f"_{end}")) for end in ("low", "high")]
-            own = found.select(*axes, found["median"].alias(_label(metric)), *ends)
-            rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
-    return rows
-
-
-def _label(metric: Metric, end: str = "") -> str:
-    """Return the key of a figure; `end` precedes its unit."""
-    unit = next((unit for unit in figures.UNITS if metric.column.endswith(unit)), "")
-    return f"{metric.table}.{metric.column.removesuffix(unit)}{end}{unit}"
-
-
 def _cell(row: Mapping[str, Any], metric: Metric) -> Text:
     """Format a median, with its interval below as in the table of `run`."""
-    median, low, high = (_number(row[_label(metric, end)], metric) for end in ("", "_low", "_high"))
+    keys = (figures.label(metric, end) for end in ("", "_low", "_high"))
+    median, low, high = (_number(row[key], metric) for key in keys)
     text = Text(median)
     return text if low == high else text.append(f"\n{low}–{high}", style="dim")
 
@@ -162,50 +147,13 @@ def _about_seeds(most: int) -> str:
 
 
 def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace) -> int:
-    """Draw the first figure over the chosen axes, or over those that suit it."""
-    from sojourn.sweeps import charts
+    """Draw the first figure."""
+    from sojourn.sweeps import pictures
 
-    metric = next(iter(metrics), Metric("links", "queue_delay_p99_s"))
-    axes = figures.axes_of(dataset)
-    picked = {key: getattr(args, key) for key in ("x", "y", "by", "facet")}
-    named = {key: figures.require_axis(dataset, text) for key, text in picked.items() if text}
-    x = named.get("x") or axes[0]
-    facet = named.get("facet")
-    subject = figures.subject(dataset, metric, args.name)
-    title = ": ".join(filter(None, [str(dataset.about["title"]), subject]))
+    metric = next(iter(metrics), pictures.DEFAULT)
+    view = pictures.View(metric, args.x, args.y, args.by, args.facet, args.name)
     free_picture(args.plot)
-    is_number = dataset.points[x].dtype.is_numeric()
-    if "y" in named or not is_number:
-        left = [axis for axis in axes if axis not in (x, facet)]
-        y = named.get("y") or next(iter(left), "control")
-        facet = _with_controls(axes, [x, y], facet)
-        keys = dict.fromkeys(filter(None, [x, y, facet]))
-        rows = figures.by(dataset, metric, list(keys), args.name)
-        over = figures.over(dataset, list(keys))
-        spec = charts.heat_map(rows, metric, x, y, facet, title, over)
-    else:
-        by = named.get("by") or ("control" if x != "control" else None)
-        facet = _with_controls(axes, [x, by], facet)
-        keys = dict.fromkeys(filter(None, [x, by, facet]))
-        rows = figures.by(dataset, metric, list(keys), args.name)
-        over = figures.over(dataset, list(keys))
-        is_logarithmic = x in dataset.about.get("logarithmic", [])
-        spec = charts.lines(rows, metric, x, by, facet, title, over, is_logarithmic)
-    return write_picture(spec, args.plot)
-
-
-def _with_controls(
-    axes: Sequence[str], shown: Sequence[str | None], facet: str | None
-) -> str | None:
-    """Return the axis of the small pictures: a median over controllers is that of none."""
-    if "control" not in axes or "control" in (*shown, facet):
-        return facet
-    if facet is None:
-        return "control"
-    raise UsageError(
-        f"--facet {facet} would show medians over controllers; take `--facet control`, or one "
-        "controller by --where \"control == 'cubic'\""
-    )
+    return write_picture(pictures.document(dataset, view), args.plot)
 
 
 def query(args: argparse.Namespace) -> int:
@@ -215,7 +163,7 @@ def query(args: argparse.Namespace) -> int:
         import duckdb
     except ImportError as error:
         raise UsageError(
-            f"queries need DuckDB; install it with: {extras.installation('sweep')}"
+            f"queries need DuckDB; install it with: {extras.installation_here('sweep')}"
         ) from error
     connection = duckdb.connect(":memory:")
     for statement in queries.views(dataset):

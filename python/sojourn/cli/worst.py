@@ -3,12 +3,14 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import cast
 
 from sojourn import experiment, extras, output, terminal
 from sojourn.adversary import api as adversary
 from sojourn.adversary.api import Counterexample
-from sojourn.adversary.damage import UNITS
+from sojourn.adversary.damage import UNITS, Measure
 from sojourn.adversary.evaluation import Problem
+from sojourn.cli import interrupts
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
 from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.cli.scenarios import (
@@ -38,8 +40,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--measure",
         choices=list(UNITS),
-        default="excess",
-        help="the damage: the excess of a spike over the unavoidable one (default), the unused "
+        help="the damage: the excess of a spike over the unavoidable one (default; where it leaves "
+        "more than half of the link unused, the search for unused capacity follows), the unused "
         "capacity, or the unfairness between flows",
     )
     add("--changes", metavar="N", type=positive, default=4, help="number of changes (default: 4)")
@@ -84,23 +86,44 @@ def execute(args: argparse.Namespace) -> int:
     problem = _problem(args, controllers)
     from sojourn.progress import Bar
 
-    with Bar() as bar, prints_aside():
+    with Bar() as bar, prints_aside(), interrupts.keeping(out):
 
         def watch(done: int) -> None:
             bar.measuring("evaluations", done, max(done, args.evaluations))
 
-        found = adversary.find(problem, setup, args.method, args.evaluations, out, watch)
+        found = adversary.find(
+            problem, setup, args.method, args.evaluations, out, watch, args.measure is None
+        )
         # A remote folder has no report.
-        place = None if "://" in out else adversary.report(problem, setup, found, Path(out))
+        places = [] if "://" in out else _reports(problem, setup, found, Path(out))
     status = 0 if args.plot is None else _draw(problem, found, args.plot)
     if args.json:
         sys.stdout.write(found.to_json())
         return status
-    _show(problem, found)
+    for one in filter(None, (found, found.second)):
+        _show(problem, one)
+    if found.is_idle:
+        terminal.say(_idle_note(found, problem.link))
     terminal.say(output.announced("Evaluations, worst.toml and worst.json", out))
-    if place is not None:
-        terminal.say(output.announced("Run directory of worst.toml", place))
+    for name, place in zip(("worst.toml", "worst-utilisation.toml"), places, strict=False):
+        terminal.say(output.announced(f"Run directory of {name}", place))
     return status
+
+
+def _reports(problem: Problem, setup: sweeps.Setup, found: Counterexample, out: Path) -> list[Path]:
+    """Write the run directory of each counter-example."""
+    places = [adversary.report(problem, setup, found, out)]
+    if found.second is not None:
+        places.append(adversary.report(problem, setup, found.second, out, "run-utilisation"))
+    return places
+
+
+def _idle_note(found: Counterexample, link: str) -> str:
+    more = "" if found.second else "; --measure utilisation searches the unused capacity"
+    return (
+        f"note: the controller uses {100 * found.utilisation:.2g} % of {link} there, so a short "
+        f"queue says little of it{more}"
+    )
 
 
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
@@ -131,13 +154,15 @@ def _problem(args: argparse.Namespace, controllers: UserControllers) -> Problem:
             args.delay,
             args.loss,
         )
-        return adversary.problem_of(core, args.file, args.link, limits, args.measure)
+        measure = args.measure or "excess"
+        return adversary.problem_of(core, args.file, args.link, limits, measure)
 
 
 def _show(problem: Problem, found: Counterexample) -> None:
-    unit, factor = UNITS[problem.measure]
+    measure = cast(Measure, found.measure)
+    unit, factor = UNITS[measure]
     print(
-        f"{problem.measure}: {found.damage * factor:.4g} {unit} with "
+        f"{measure}: {found.damage * factor:.4g} {unit} with "
         f"{len(found.world.times_s)} changes; {found.simple_damage * factor:.4g} {unit} with "
         f"{len(found.simple_world.times_s)}:"
     )

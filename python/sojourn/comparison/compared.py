@@ -1,24 +1,35 @@
 """Comparison of two runs: their common time on one grid, and figures over it.
 
-Controllers, flows and links are matched by name. Seeds are pooled: percentiles are over the peaks
-of the steps of all seeds, goodput and counts are means over the seeds, and a trajectory is the
-median over the seeds at each time. Figures of whole runs come from the summaries.
+Controllers, flows and links are matched by name, and a controller's flows by their position if
+both runs have the same number of them and no name in common. Seeds are pooled: percentiles are
+over the peaks of the steps of all seeds, goodput and counts are means over the seeds, and a
+trajectory is the median over the seeds at each time. Figures of whole runs come from the summaries.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 import polars as pl
 
 from sojourn import _core, side_by_side
-from sojourn.comparison import align, measure
-from sojourn.comparison.matching import LATEST_S, Matched, Pair, Side, controls, match
+from sojourn.comparison import align, measure, renaming
+from sojourn.comparison.matching import (
+    LATEST_S,
+    Matched,
+    Pair,
+    Side,
+    by_position,
+    controls,
+    match,
+)
 from sojourn.comparison.summary import (
     ComparedRun,
     ComparisonSummary,
     Named,
     NotCompared,
     OnlyIn,
+    Renamed,
 )
 from sojourn.errors import UsageError
 from sojourn.run_directory import What
@@ -48,6 +59,13 @@ class ComparedRuns:
             raise UsageError(
                 f"the shift of B is {b.shift_s:g}; it is in seconds, below {LATEST_S:g}"
             )
+        names = by_position(a.run, b.run)
+        positions: list[Renamed] = [
+            {"control": control, "name": name, "name_b": own}
+            for (control, own), name in names.items()
+        ]
+        if names:
+            b = replace(b, run=renaming.renamed(b.run, names))
         matched = match(a, b)
         compared: dict[What, list[tuple[Pair, align.Grid, pl.DataFrame]]] = {
             "flows": [],
@@ -65,16 +83,17 @@ class ComparedRuns:
                 compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
-        names = side_by_side.names_of([a.label, b.label])
-        runs = dict(zip(names, (a.run, b.run), strict=True))
+        labels = side_by_side.names_of([a.label, b.label])
+        runs = dict(zip(labels, (a.run, b.run), strict=True))
         own_names = side_by_side.labels_of(runs)
         both = side_by_side.summarise(runs, own_names)
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,
-            "a": _about(a, names[0], own_names),
-            "b": _about(b, names[1], own_names),
+            "a": _about(a, labels[0], own_names),
+            "b": _about(b, labels[1], own_names),
             "shift_b_s": b.shift_s,
+            "by_position": positions,
             "only_in_a": _only(matched, a, b),
             "only_in_b": _only(matched, b, a),
             "not_compared": left_out,

@@ -68,6 +68,19 @@ def match(a: Side, b: Side) -> Matched:
     return Matched(pairs, only)
 
 
+def by_position(a: Record, b: Record) -> dict[Name, str]:
+    """Return names of A for the flows of B, for controllers whose flows have no name in common.
+
+    Flows are in the order of the summary, and a controller has the same number of them in both.
+    """
+    found: dict[Name, str] = {}
+    for control in controls(a):
+        in_a, in_b = ([one for one in _names(run, "flows") if one[0] == control] for run in (a, b))
+        if len(in_a) == len(in_b) and not set(in_a) & set(in_b):
+            found |= {own: name for own, (_, name) in zip(in_b, in_a, strict=True)}
+    return found
+
+
 def controls(run: Record) -> list[str]:
     """Return the controllers of a run directory, in its order."""
     return list(dict.fromkeys(one["control"] for one in run.runs))
@@ -79,10 +92,16 @@ def _names(run: Record, what: What) -> list[Name]:
 
 
 def _nothing_in_common(a: Side, b: Side, in_a: list[Name], in_b: list[Name]) -> str:
+    advice = "--rename OLD=NEW gives a flow another name"
+    if not set(controls(a.run)) & set(controls(b.run)):
+        advice = (
+            "to compare controllers, simulate both in one run: "
+            "`sojourn run SCENARIO --control ONE,OTHER` (`sojourn qlog FILE --control NAME` names "
+            "that of a log)"
+        )
     return (
         f"no flow of {a.label} is in {b.label}: flows are matched by their name and their run's "
-        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; to compare "
-        "controllers, simulate both in one run: `sojourn run SCENARIO --control ONE,OTHER`"
+        f"controller; {a.label} has {_listed(in_a)}; {b.label} has {_listed(in_b)}; {advice}"
     )
 
 

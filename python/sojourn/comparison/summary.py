@@ -52,7 +52,7 @@ class PairComparison(TypedDict):
     control: str
     """the controller of its run"""
     name: str
-    """its name in both runs"""
+    """its name"""
     seeds_a: list[int]
     seeds_b: list[int]
     """the seeds of either side"""
@@ -137,6 +137,13 @@ class Named(TypedDict):
     """its name"""
 
 
+class Renamed(Named):
+    """A flow that was matched by its position, because the runs have no name in common."""
+
+    name_b: str
+    """its name in B; `name` is that in A"""
+
+
 class OnlyIn(TypedDict):
     """Items that only one side has."""
 
@@ -168,6 +175,8 @@ class ComparisonSummary(Summary):
     """the two sides"""
     shift_b_s: float
     """time that was added to B's (`--shift-b`)"""
+    by_position: list[Renamed]
+    """flows that were matched by their position; everywhere else they have their name in A"""
     only_in_a: OnlyIn
     only_in_b: OnlyIn
     """items that only one side has"""

@@ -69,6 +69,9 @@ _MAY_LACK = {
     "utilisation": "utilisation",
 }
 
+# More pairs of names do not fit a line.
+_MOST_NAMED = 8
+
 NOTES = (
     "RTT peak, queue peak: percentiles of the greatest value in each step of the time in common, "
     "which depend on the step; goodput, util., drops, marks without run: over the time in common",
@@ -109,10 +112,17 @@ def build_windows(summary: ComparisonSummary) -> TextTable:
 
 
 def about(summary: ComparisonSummary) -> list[str]:
-    """Describe the runs A and B."""
+    """Describe the runs A and B, and flows that were matched by their position."""
     lines = []
     for letter, run in (("A", summary["a"]), ("B", summary["b"])):
         lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
+    if found := summary["by_position"]:
+        each = ", ".join(f"{one['name']} and {one['name_b']}" for one in found[:_MOST_NAMED])
+        more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+        lines.append(
+            "No flow of A has the name of one of B, so they are compared by their position: "
+            f"{each}{more} (--rename OLD=NEW matches others)"
+        )
     return lines
 
 

@@ -13,10 +13,10 @@ from sojourn.sweeps import batch, controllers, dataset, engine
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.batch import Worker
 from sojourn.sweeps.cluster import Dask, description
-from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.engine import Queue, Tally, Watcher
 from sojourn.sweeps.local import Processes
 from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.result import Dataset
 from sojourn.sweeps.store import AnyFolder
 from sojourn.sweeps.tables import Detail
 from sojourn.user_controllers import UserControllers

@@ -1,6 +1,5 @@
 """Pictures of a dataset: heat maps, and lines with bands, as small multiples."""
 
-from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -10,6 +9,7 @@ from sojourn.report.chart import COLOURS
 from sojourn.report.theme import Spec
 from sojourn.sweeps import figures
 from sojourn.sweeps.figures import Metric
+from sojourn.sweeps.looks import Looks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,14 @@ _MOST_ACROSS = 3
 
 
 def heat_map(
-    rows: "pl.DataFrame", metric: Metric, x: str, y: str, facet: str | None, title: str, over: str
+    rows: "pl.DataFrame",
+    metric: Metric,
+    x: str,
+    y: str,
+    facet: str | None,
+    title: str,
+    over: str,
+    looks: Looks,
 ) -> Spec:
     """Draw the medians over two axes, one map for each value of `facet`.
 
@@ -31,9 +38,9 @@ def heat_map(
     factor = metric.unit[1]
     data = [
         {
-            "x": figures.axis_text(x, row[x]),
-            "y": figures.axis_text(y, row[y]),
-            "facet": figures.axis_text(facet, row[facet]) if facet else "",
+            "x": looks.value(figures.axis_text(x, row[x])),
+            "y": looks.value(figures.axis_text(y, row[y])),
+            "facet": looks.value(figures.axis_text(facet, row[facet])) if facet else "",
             "value": row["median"] * factor,
             "text": _plain(row["median"] * factor),
         }
@@ -43,11 +50,11 @@ def heat_map(
     values = [one["value"] for one in data]
     least, most = min(values, default=0.0), max(values, default=0.0)
     table = theme.table(data, "value")
-    columns, lines = _ordered(rows, x), _ordered(rows, y)
-    across = alt.X("x:N", sort=columns, title=figures.words(x), axis=alt.Axis(labelAngle=-45))
+    columns, lines = _named(rows, x, looks), _named(rows, y, looks)
+    across = alt.X("x:N", sort=columns, title=looks.axis(x), axis=alt.Axis(labelAngle=-45))
     # Numbers rise from the bottom, as on any axis; names begin at the top.
     upwards = -1 if rows[y].dtype.is_numeric() else 1
-    down = alt.Y("y:N", sort=lines[::upwards], title=figures.words(y))
+    down = alt.Y("y:N", sort=lines[::upwards], title=looks.axis(y))
     colour = alt.Color("value:Q", scale=alt.Scale(scheme="viridis"), legend=None)
     # Viridis is dark at its lower end.
     dark = {"test": f"datum.value < {least + _DARK * (most - least)}", "value": "white"}
@@ -58,7 +65,8 @@ def heat_map(
         width=_CELL * len(columns),
         height=24 * len(lines),
     )
-    return _document(_faceted(maps, rows, facet), f"{metric.title}: median over {over}", title)
+    about = f"{looks.figure(metric)}: median over {over}"
+    return _document(_faceted(maps, rows, facet, looks), about, title)
 
 
 def lines(
@@ -70,6 +78,7 @@ def lines(
     title: str,
     over: str,
     is_logarithmic: bool,
+    looks: Looks,
 ) -> Spec:
     """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile.
 
@@ -80,37 +89,40 @@ def lines(
     data = [
         {
             "x": row[x] * scale,
-            "by": figures.axis_text(by, row[by]) if by else "",
-            "facet": figures.axis_text(facet, row[facet]) if facet else "",
+            "by": looks.value(figures.axis_text(by, row[by])) if by else "",
+            "facet": looks.value(figures.axis_text(facet, row[facet])) if facet else "",
             **{key: row[key] * factor for key in ("median", "p5", "p95")},
         }
         for row in rows.sort(x).iter_rows(named=True)
         if row["median"] is not None and row[x] is not None
     ]
+    data = looks.drawable(data)
     table = theme.table(data, "x", "median", "p5", "p95")
     positions = [one["x"] for one in data]
     least, most = min(positions, default=0.0), max(positions, default=0.0)
     is_wide = least > 0 and most / least >= _LOGARITHMIC
-    kind: Any = "log" if is_wide or is_logarithmic else "linear"
-    name = f"{figures.words(x)} ({unit})" if unit else figures.words(x)
+    kind: Any = "log" if looks.is_logarithmic("x", is_wide or is_logarithmic) else "linear"
+    name = looks.axis(x, unit)
     across = alt.X("x:Q", title=name, scale=alt.Scale(type=kind, zero=False, nice=False))
-    names = _ordered(rows, by) if by else [""]
+    colours = looks.range(_ordered(rows, by) if by else [""], COLOURS)
     colour = alt.Color(
         "by:N",
-        scale=alt.Scale(domain=names, range=list(islice(cycle(COLOURS), len(names)))),
+        scale=alt.Scale(domain=_named(rows, by, looks) if by else [""], range=colours),
         legend=alt.Legend(symbolOpacity=1) if by else None,
     )
     band = alt.MarkDef("area", opacity=0.2)
     marks: Any = alt.MarkDef("line", point=True)
-    median = alt.Y("median:Q", title=metric.title, scale=alt.Scale(zero=True))
+    figure, is_log = looks.figure(metric), looks.is_logarithmic("y", False)
+    scale_y = alt.Scale(type="log", zero=False) if is_log else alt.Scale(zero=True)
+    median = alt.Y("median:Q", title=figure, scale=scale_y)
     drawn = alt.layer(
-        theme.chart(table, band, across, alt.Y("p5:Q", title=metric.title), alt.Y2("p95"), colour),
+        theme.chart(table, band, across, alt.Y("p5:Q", title=figure), alt.Y2("p95"), colour),
         theme.chart(table, marks, across, median, colour),
         width=_WIDTH,
         height=_HEIGHT,
     )
-    about = f"{metric.title}: median and 5th to 95th percentile over {over}"
-    return _document(_faceted(drawn, rows, facet), about, title)
+    about = f"{figure}: median and 5th to 95th percentile over {over}"
+    return _document(_faceted(drawn, rows, facet, looks), about, title)
 
 
 def _plain(value: float) -> str:
@@ -134,12 +146,16 @@ def _ordered(rows: "pl.DataFrame", axis: str) -> list[str]:
     return [figures.axis_text(axis, value) for value in values.to_list()]
 
 
-def _faceted(chart: Any, rows: "pl.DataFrame", facet: str | None) -> Any:
+def _named(rows: "pl.DataFrame", axis: str, looks: Looks) -> list[str]:
+    return [looks.value(text) for text in _ordered(rows, axis)]
+
+
+def _faceted(chart: Any, rows: "pl.DataFrame", facet: str | None, looks: Looks) -> Any:
     if facet is None:
         return chart
     header = {"labelFontSize": 12, "labelPadding": 4}
-    values = _ordered(rows, facet)
-    own = alt.Facet("facet:N", sort=values, title=figures.words(facet), header=header)
+    values = _named(rows, facet, looks)
+    own = alt.Facet("facet:N", sort=values, title=looks.axis(facet), header=header)
     return chart.facet(facet=own, columns=min(len(values), _MOST_ACROSS))
 
 

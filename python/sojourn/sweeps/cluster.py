@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
@@ -15,6 +16,8 @@ from sojourn.sweeps.batch import Batch, Done, Worker
 from sojourn.sweeps.local import Lost
 
 _CONNECT_S = 10
+_DASHBOARD_S = 2
+_DASHBOARD_BYTES = 1000
 # Jobs wait in the queue of a batch system.
 _QUEUE_S = 24 * 3600
 _BATCH_SYSTEMS = {"slurm": "SLURMCluster", "pbs": "PBSCluster"}
@@ -47,7 +50,8 @@ class Dask:
             from distributed import Client
         except ImportError as error:
             raise UsageError(
-                f"clusters need dask.distributed; install it with: {extras.installation('cluster')}"
+                "clusters need dask.distributed; install it with: "
+                f"{extras.installation_here('cluster')}"
             ) from error
         try:
             self._client = Client(self._cluster or address, timeout=_CONNECT_S)
@@ -115,7 +119,22 @@ class Dask:
                 f"--cluster {address}: its workers have Sojourn {', '.join(sorted(versions))}, and "
                 f"this is {_core.__version__}; install the same version everywhere"
             )
-        terminal.say(f"Dask dashboard: {self._client.dashboard_link}")
+        link = self._client.dashboard_link
+        if link and _is_served(link):
+            terminal.say(f"Dask dashboard: {link}")
+
+
+def _is_served(link: str) -> bool:
+    """Whether a dashboard answers: a scheduler names an address without one too."""
+    # Proxies do not reach a scheduler that this machine reaches itself.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(link, timeout=_DASHBOARD_S) as answer:
+            page = answer.read(_DASHBOARD_BYTES)
+    except (OSError, ValueError):
+        return False
+    # distributed/http/scheduler/missing_bokeh.py
+    return b"Dask needs" not in page
 
 
 def _started(address: str, jobs: int) -> Any:
@@ -132,7 +151,7 @@ def _in_kubernetes(jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             "--cluster kubernetes needs dask-kubernetes; install it with: "
-            f"{extras.installation('kubernetes')}"
+            f"{extras.installation_here('kubernetes')}"
         ) from error
     try:
         return KubeCluster(n_workers=jobs, quiet=True)
@@ -152,7 +171,7 @@ def _submitted(system: str, jobs: int) -> Any:
     except ImportError as error:
         raise UsageError(
             f"--cluster {system} needs dask-jobqueue; install it with: "
-            f"{extras.installation('cluster')}"
+            f"{extras.installation_here('cluster')}"
         ) from error
     try:
         cluster = getattr(dask_jobqueue, _BATCH_SYSTEMS[system])()

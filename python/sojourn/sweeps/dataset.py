@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from sojourn import _core, memory
 from sojourn.errors import UsageError
-from sojourn.sweeps import quantities, tables
+from sojourn.sweeps import fairness, quantities, tables
 from sojourn.sweeps.axes import Range
 from sojourn.sweeps.executions import Executions, remove_interrupted
 from sojourn.sweeps.plan import Plan
@@ -30,6 +30,7 @@ from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
 if TYPE_CHECKING:
     import polars as pl
 
+D = TypeVar("D", bound="StoredDataset")
 FORMAT = 1
 """Version of the dataset's format. It increases only if a reader would misread the files."""
 
@@ -39,14 +40,8 @@ _OWN = ("run", "control", "seed")
 _LOCK_WAIT_S = 2.0
 
 
-class Dataset:
-    """The results of a sweep. Frames of Polars have a row for each entry of each run.
-
-    `points` has a row for each run of the last plan: its identity `run`, its values of the axes,
-    its controller and its seed. `runs`, `flows`, `links` and `spikes` have the results of these
-    runs, with the columns of the points first. Runs of earlier plans stay in the folder, for the
-    next sweep that needs them.
-    """
+class StoredDataset:
+    """The frames of a dataset (`sojourn.sweeps.result.Dataset`)."""
 
     def __init__(self, directory: str | PathLike[str]) -> None:
         self.folder = open_folder(directory)
@@ -64,7 +59,7 @@ class Dataset:
         self._executions = Executions(self.folder)
         self._only: frozenset[str] | None = None
 
-    def only(self, runs: Iterable[str]) -> "Dataset":
+    def only(self: D, runs: Iterable[str]) -> D:
         """Return the dataset with these runs alone."""
         selected = copy.copy(self)
         selected._only = frozenset(runs)
@@ -74,6 +69,11 @@ class Dataset:
     def axes(self) -> list[str]:
         """The columns of the axes and of the derived values."""
         return [name for name in self.points.columns if name not in _OWN]
+
+    @property
+    def derived(self) -> list[str]:
+        """Those of the axes whose values follow from others (`let`)."""
+        return list(self.about.get("derived", []))
 
     @property
     def points(self) -> "pl.DataFrame":
@@ -117,6 +117,8 @@ class Dataset:
             own = tables.frame(name, [])
         if name == "runs":
             return self._joined(own, "control", "seed")
+        if name == "flows":
+            own = fairness.added(own)
         return self._joined(own.rename({"control": "flow_control"}, strict=False))
 
     def _joined(self, own: "pl.DataFrame", *repeated: str) -> "pl.DataFrame":
@@ -191,7 +193,7 @@ def _write_documents(folder: AnyFolder, plan: Plan) -> None:
         folder.write(DOCUMENTS, file.getvalue())
 
 
-def document(dataset: Dataset, run: str) -> str | None:
+def document(dataset: StoredDataset, run: str) -> str | None:
     """Return the scenario of a run whose point has one of its own."""
     import polars as pl
 
@@ -232,7 +234,7 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
 
 
 def _require_version(folder: AnyFolder) -> None:
-    version = Dataset(str(folder)).about["version"]
+    version = StoredDataset(str(folder)).about["version"]
     if version != _core.__version__:
         raise UsageError(
             f"{folder} was written by Sojourn {version}, and this is {_core.__version__}, whose "
@@ -263,6 +265,7 @@ def _about(plan: Plan) -> bytes:
         "axes": [column(plan, name) for name in plan.columns],
         # The columns of a search have no keys.
         "keys": dict(zip((column(plan, one) for one in plan.columns), _keys(plan), strict=False)),
+        "derived": [column(plan, key) for key in _derived(plan)],
         "logarithmic": _logarithmic(plan),
         "design": study.design,
         "points": len(plan.points),
@@ -280,6 +283,11 @@ def _logarithmic(plan: Plan) -> list[str]:
     ]
     names = zip(plan.columns, declared, strict=False)
     return [column(plan, name) for name, is_logarithmic in names if is_logarithmic]
+
+
+def _derived(plan: Plan) -> list[str]:
+    """Return the names of the values that expressions derive from the axes."""
+    return list(plan.columns[len(plan.columns) - len(plan.study.derived) :])
 
 
 def _keys(plan: Plan) -> list[str]:

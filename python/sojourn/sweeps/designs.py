@@ -59,7 +59,7 @@ def _unit_points(design: str, axes: int, points: int, seed: int) -> Sequence[Seq
         from scipy.stats import qmc
     except ImportError as error:
         raise UsageError(
-            f"the design {design} needs scipy; install it with: {extras.installation('sweep')}"
+            f"the design {design} needs scipy; install it with: {extras.installation_here('sweep')}"
         ) from error
     sampler = qmc.LatinHypercube if design == "latin-hypercube" else qmc.Sobol
     if design == "sobol" and points & (points - 1):

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast, get_args
 
-from sojourn import _core, stats
+from sojourn import _core, memory, stats
 from sojourn.errors import UsageError, require_known
-from sojourn.sweeps import expressions, quantities
-from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps import expressions, fairness, quantities
+from sojourn.sweeps.dataset import D, StoredDataset
 from sojourn.sweeps.places import Argument
 from sojourn.sweeps.tables import Table, columns
 
@@ -36,7 +36,12 @@ class Metric:
             return "Mbit/s", 1e-6
         if self.column.endswith("_s"):
             return "ms", 1e3
-        return ("%", 100.0) if self.column == "utilisation" else ("", 1.0)
+        return ("%", 100.0) if self.column in ("utilisation", fairness.SHARE) else ("", 1.0)
+
+    @property
+    def name(self) -> str:
+        """Its name for `parse`."""
+        return f"{self.table}.{self.column}"
 
     @property
     def title(self) -> str:
@@ -72,7 +77,8 @@ def parse(text: str) -> Metric:
 
 def numbers_of(table: Table) -> list[str]:
     """Return the columns of a table that have numbers."""
-    return [name for name, kind in columns(table).items() if kind != "String"]
+    own = [name for name, kind in columns(table).items() if kind != "String"]
+    return [*own, *fairness.COLUMNS] if table == "flows" else own
 
 
 def words(column: str) -> str:
@@ -83,7 +89,7 @@ def words(column: str) -> str:
 
 
 def by(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
 ) -> "pl.DataFrame":
     """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
 
@@ -105,7 +111,7 @@ def by(
 
 
 def medians(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
 ) -> "pl.DataFrame":
     """Return the median at each point of the axes, with its 95 % confidence interval.
 
@@ -128,8 +134,33 @@ def medians(
     return rows.with_columns(**ends).drop("ordered")
 
 
+def table(
+    dataset: StoredDataset, metrics: Sequence[Metric], names: Sequence[str] = ()
+) -> "pl.DataFrame":
+    """Return one row for each point, with the median of each figure and its interval.
+
+    `n` is the number of runs. A figure has the columns `TABLE.COLUMN`, `_low` and `_high`.
+    """
+    memory.require_polars()
+    axes = axes_of(dataset)
+    rows = dataset.points.group_by(axes, maintain_order=True).len("n")
+    for metric in metrics:
+        found = medians(dataset, metric, axes, names)
+        if not found.is_empty():
+            ends = [found[end].alias(label(metric, f"_{end}")) for end in ("low", "high")]
+            own = found.select(*axes, found["median"].alias(label(metric)), *ends)
+            rows = rows.join(own, on=axes, how="left", nulls_equal=True, maintain_order="left")
+    return rows
+
+
+def label(metric: Metric, end: str = "") -> str:
+    """Return the key of a figure; `end` precedes its unit."""
+    unit = next((unit for unit in UNITS if metric.column.endswith(unit)), "")
+    return f"{metric.table}.{metric.column.removesuffix(unit)}{end}{unit}"
+
+
 def _of_runs(
-    dataset: Dataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
+    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str]
 ) -> "pl.DataFrame":
     """Return one value for each run; an empty frame if the table has no such flow or link."""
     import polars as pl
@@ -140,10 +171,18 @@ def _of_runs(
     frame = _selected(dataset.table(metric.table), metric, names)
     if frame.is_empty():
         return pl.DataFrame()
-    value = pl.col(metric.column).cast(pl.Float64)
-    return frame.group_by([*axes, "run"], maintain_order=True).agg(
-        value.sum() if metric.column == "goodput_bps" else value.max()
-    )
+    if metric.column == fairness.JAIN:
+        value = fairness.jain().alias(metric.column)
+    elif _is_summed(metric, names):
+        value = pl.col(metric.column).cast(pl.Float64).sum()
+    else:
+        value = pl.col(metric.column).cast(pl.Float64).max()
+    return frame.group_by([*axes, "run"], maintain_order=True).agg(value)
+
+
+def _is_summed(metric: Metric, names: Sequence[str]) -> bool:
+    """Whether a figure of several flows is their sum; the shares of all flows sum to 1."""
+    return metric.column == "goodput_bps" or (metric.column == fairness.SHARE and bool(names))
 
 
 def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "pl.DataFrame":
@@ -161,12 +200,12 @@ def _selected(frame: "pl.DataFrame", metric: Metric, names: Sequence[str]) -> "p
     return frame.filter(pl.col("name") == focus)
 
 
-def _names(dataset: Dataset, table: Table) -> list[str]:
+def _names(dataset: StoredDataset, table: Table) -> list[str]:
     frame = dataset.table(table)
     return [] if frame.is_empty() else frame[_NAMED[table]].unique(maintain_order=True).to_list()
 
 
-def subject(dataset: Dataset, metric: Metric, names: Sequence[str] = ()) -> str:
+def subject(dataset: StoredDataset, metric: Metric, names: Sequence[str] = ()) -> str:
     """Return the flows or links of a figure in words, and how several are taken together."""
     if metric.table not in ("flows", "links"):
         return ""
@@ -177,7 +216,9 @@ def subject(dataset: Dataset, metric: Metric, names: Sequence[str] = ()) -> str:
     if len(chosen) == 1 or len(every) == 1:
         return (chosen or every)[0]
     which = ", ".join(chosen) or "all flows"
-    return f"{'sum' if metric.column == 'goodput_bps' else 'greatest'} of {which}"
+    if metric.column == fairness.JAIN:
+        return which
+    return f"{'sum' if _is_summed(metric, names) else 'greatest'} of {which}"
 
 
 def axis_text(name: str, value: object) -> str:
@@ -199,7 +240,7 @@ def scenario_text(name: str, value: object) -> str:
     return axis_text(name, value) if is_quantity else str(value)
 
 
-def where(dataset: Dataset, condition: str) -> Dataset:
+def where(dataset: D, condition: str) -> D:
     """Return the dataset with the points that fulfil a condition on its axes."""
     expression = expressions.parse(condition, Argument("--where", condition))
     columns = {name: require_axis(dataset, name) for name in expression.names}
@@ -214,13 +255,13 @@ def where(dataset: Dataset, condition: str) -> Dataset:
     return dataset.only(kept)
 
 
-def axes_of(dataset: Dataset) -> list[str]:
+def axes_of(dataset: StoredDataset) -> list[str]:
     """Return the axes of the dataset, and the controllers if they differ."""
     controls = dataset.points[CONTROL].n_unique()
     return [*dataset.axes, *([CONTROL] if controls > 1 or not dataset.axes else [])]
 
 
-def over(dataset: Dataset, keys: Sequence[str]) -> str:
+def over(dataset: StoredDataset, keys: Sequence[str]) -> str:
     """Name the seeds, and the axes with several values at one point of `keys`."""
     import polars as pl
 
@@ -232,7 +273,7 @@ def over(dataset: Dataset, keys: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def require_axis(dataset: Dataset, name: str) -> str:
+def require_axis(dataset: StoredDataset, name: str) -> str:
     """Return the column of an axis, which may be named without its unit."""
     known = [*dataset.axes, CONTROL]
     near = [one for one in known if one == name or words(one).replace(" ", "_") == name]

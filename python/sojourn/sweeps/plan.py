@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from sojourn import _core, api, experiment
+from sojourn import _core, api, experiment, key_names
 from sojourn.errors import UsageError
-from sojourn.sweeps import axes, designs, expressions, quantities, tables
+from sojourn.sweeps import axes, designs, expressions, fairness, quantities, tables
 from sojourn.sweeps.axes import Axis
 from sojourn.sweeps.expressions import Expression
 from sojourn.sweeps.places import Argument, Entry, Place
@@ -261,6 +261,9 @@ class _Builder:
         help = item["help"] or "change this axis"
         for axis in self.plan.study.axes:
             for key in (key for key in axis.keys if key in values):
+                wrong = key_names.unknown(self.document, key)
+                if wrong and key not in self.variables:
+                    axis.place.fault(wrong.message, wrong.help, key)
                 if item["path"] == key or item["path"].startswith(f"{key}."):
                     others = {name: text for name, text in values.items() if name not in axis.keys}
                     at = f" (at {_described(others)})" if others else ""
@@ -323,7 +326,7 @@ def _names(key: str) -> list[str]:
 def _table_columns() -> set[str]:
     """Return the columns of the tables with and without units, which an axis may also have."""
     found = {name for table in tables.TABLES for name in tables.columns(table)}
-    found |= {"run_control", "flow_control"}
+    found |= {"run_control", "flow_control", *fairness.COLUMNS}
     suffixes = [suffix for suffix in quantities.SUFFIX.values() if suffix]
     return found | {name.removesuffix(suffix) for name in found for suffix in suffixes}
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from sojourn.errors import UsageError
-from sojourn.sweeps.dataset import Dataset
+from sojourn.sweeps import fairness
+from sojourn.sweeps.dataset import StoredDataset
 from sojourn.sweeps.store import Folder
 from sojourn.sweeps.tables import POINTS, SERIES, TABLES, WHOLE, Table, columns
 
@@ -11,7 +12,7 @@ _COUNTED = "counted_executions"
 _TYPES = {"String": "varchar", "Int64": "bigint", "Float64": "double"}
 
 
-def views(dataset: Dataset) -> Iterator[str]:
+def views(dataset: StoredDataset) -> Iterator[str]:
     """Yield the statements that make a view of each table, with the columns of the points first."""
     if not isinstance(dataset.folder, Folder):
         raise UsageError(f"{dataset.folder}: queries need a local folder; copy the dataset first")
@@ -21,14 +22,19 @@ def views(dataset: Dataset) -> Iterator[str]:
     for table in TABLES:
         own = [name for name in columns(table) if name not in ("run", "seed")]
         chosen = ", ".join(_chosen(table, name) for name in own)
+        window = ""
+        if table == "flows":
+            chosen += "".join(f", {sql} as {name}" for name, sql in fairness.SQL.items())
+            window = " window each_run as (partition by own.run)"
         yield (
             f"create view {table} as select points.*, {chosen} from points "
             f"join {_files(dataset, table)} own using (run) "
             f"join {_COUNTED} counted on counted.run = own.run and counted.batch = own.batch"
+            f"{window}"
         )
 
 
-def _counted(dataset: Dataset) -> str:
+def _counted(dataset: StoredDataset) -> str:
     """Select the batch of each run that counts, as `executions` does."""
     whole, series = (
         ", ".join(map(_quoted, dataset.folder.list(table))) or "''"
@@ -48,7 +54,7 @@ def _chosen(table: Table, name: str) -> str:
     return f'own."{name}"'
 
 
-def _files(dataset: Dataset, table: Table) -> str:
+def _files(dataset: StoredDataset, table: Table) -> str:
     """Return the complete batches with their names, or a table without rows."""
     complete = set(dataset.folder.list("runs"))
     names = [name for name in dataset.folder.list(table) if name in complete]

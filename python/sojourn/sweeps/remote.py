@@ -26,7 +26,7 @@ class RemoteFolder:
         except ImportError as error:
             raise UsageError(
                 f"{url}: remote folders need fsspec; install it with: "
-                f"{extras.installation('cluster')}"
+                f"{extras.installation_here('cluster')}"
             ) from error
         self.url = url.rstrip("/")
         self._fs: Any

@@ -1,0 +1,65 @@
+"""The looks of a dataset's picture that a user may choose: words, colours and scales."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
+
+from sojourn.errors import UsageError
+from sojourn.sweeps import figures
+from sojourn.sweeps.figures import Metric
+
+Rows = list[dict[str, Any]]
+"""The values of lines: `x`, `median`, `p5` and `p95` of each point."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Words for axes, values and the figure; colours of values; logarithmic axes."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Words by name: of an axis, of a figure (`links.utilisation`) or of a value."""
+    colours: Mapping[str, str] = field(default_factory=dict)
+    """Colours by value of the axis that has a line for each, such as {"bbr": "#d55e00"}."""
+    log: str | None = None
+    """The logarithmic axes: "", "x", "y" or "xy"; None for the picture's choice."""
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.log not in (None, "", "x", "y", "xy"):
+            raise UsageError(f"log is {self.log!r}; it is one of '', 'x', 'y' and 'xy'")
+
+    def is_logarithmic(self, axis: str, otherwise: bool) -> bool:
+        """Whether `x` or `y` is logarithmic."""
+        return otherwise if self.log is None else axis in self.log
+
+    def drawable(self, rows: Rows) -> Rows:
+        """Return the rows of lines that their scales can show: a logarithmic one has no zero."""
+        if self.is_logarithmic("x", False):
+            rows = [row for row in rows if row["x"] > 0]
+        if self.is_logarithmic("y", False):
+            rows = [row for row in rows if row["median"] > 0]
+            least = min((row["median"] for row in rows), default=0.0)
+            rows = [{**row, "p5": row["p5"] if row["p5"] > 0 else least} for row in rows]
+        return rows
+
+    def axis(self, column: str, unit: str = "") -> str:
+        """Return the words of an axis, with its unit."""
+        plain = figures.words(column)
+        for name in (column, plain, plain.replace(" ", "_")):
+            if name in self.labels:
+                return self.labels[name]
+        return f"{plain} ({unit})" if unit else plain
+
+    def figure(self, metric: Metric) -> str:
+        """Return the words of the figure."""
+        return self.labels.get(metric.name) or self.labels.get(metric.column) or metric.title
+
+    def value(self, text: str) -> str:
+        """Return the words of a value."""
+        return self.labels.get(text, text)
+
+    def range(self, names: Sequence[str], palette: Sequence[str]) -> list[str]:
+        """Return a colour for each value: the chosen one, or the next one of the palette."""
+        own = islice(cycle(palette), len(names))
+        return [self.colours.get(name, colour) for name, colour in zip(names, own, strict=True)]
