@@ -7,8 +7,9 @@ from typing import TypeVar
 from sojourn import memory, stats
 from sojourn.errors import UsageError, require_known
 from sojourn.record import Record
+from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
-from sojourn.run_summary import RunSummary, Summary
+from sojourn.run_summary import Summary
 
 R = TypeVar("R", bound=Record)
 
