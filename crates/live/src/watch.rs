@@ -136,17 +136,18 @@ fn read(link: usize, at: Instant, simulation: &mut Simulation<Off, Port>) -> Lin
     }
 }
 
-/// The first link with a limited rate on the paths of these flows, or their first link, as its place
-/// in the scenario.
+/// The first link with a limited rate on the paths of these flows, or on their ways back, or else their
+/// first link, as its place in the scenario.
 pub(crate) fn bottleneck_of(scenario: &Scenario, flows: &[Flow]) -> usize {
-    let links = || flows.iter().flat_map(|flow| &flow.path);
+    let paths = || flows.iter().flat_map(|flow| &flow.path);
+    let backs = flows.iter().flat_map(|flow| &flow.back);
     let is_limited = |link: &&usize| scenario.links[**link].rate != Capacity::Unlimited;
     // Each path has a link.
-    links().find(is_limited).or(links().next()).copied().unwrap_or_default()
+    paths().chain(backs).find(is_limited).or(paths().next()).copied().unwrap_or_default()
 }
 
 /// Name of the link that a run with [`Options::readings`](crate::Options) reads: the first one with
-/// a limited rate on the flows' paths, or their first link.
+/// a limited rate on the flows' paths or their ways back, or their first link.
 pub fn bottleneck(scenario: &Scenario) -> &str {
     &scenario.links[bottleneck_of(scenario, &scenario.flows)].name
 }

@@ -34,6 +34,8 @@ struct Writing {
     parents: Vec<PathBuf>,
     /// Complete outputs, in order of time.
     complete: Vec<PathBuf>,
+    /// The dataset that keeps the complete runs of the command.
+    dataset: Option<String>,
     /// Whether the interrupt was reported to the user.
     is_reported: bool,
     /// The owner of these outputs. A forked child inherits the list, and must not undo it.
@@ -44,6 +46,7 @@ static WRITING: Mutex<Writing> = Mutex::new(Writing {
     leftovers: Vec::new(),
     parents: Vec::new(),
     complete: Vec::new(),
+    dataset: None,
     is_reported: false,
     owner: 0,
 });
@@ -75,10 +78,17 @@ impl Writing {
         // Output in a temporary folder may have been removed again.
         let complete = self.complete.iter().filter(|path| path.exists());
         let complete: Vec<String> = complete.map(|path| path.display().to_string()).collect();
-        match complete.as_slice() {
-            [] => "interrupted; nothing was written".to_owned(),
-            complete => format!("interrupted; complete: {}", complete.join(", ")),
-        }
+        // A folder that does not exist yet keeps nothing.
+        let is_there = |one: &&String| one.contains("://") || Path::new(one).is_dir();
+        let kept = self.dataset.as_ref().filter(is_there);
+        let kept = kept.map(|one| {
+            format!("{one} keeps the runs of complete batches; the same command continues")
+        });
+        let complete = (!complete.is_empty()).then(|| format!("complete: {}", complete.join(", ")));
+        let parts: Vec<String> = complete.into_iter().chain(kept).collect();
+        let said =
+            if parts.is_empty() { "nothing was written".to_owned() } else { parts.join("; ") };
+        format!("interrupted; {said}")
     }
 }
 
@@ -124,6 +134,12 @@ pub(crate) fn interrupted() -> String {
     let mut writing = writing();
     writing.undo();
     writing.message()
+}
+
+/// Registers the dataset that keeps the complete runs of the command; `None` once it is complete.
+#[pyfunction]
+pub(crate) fn keeps(dataset: Option<String>) {
+    writing().dataset = dataset;
 }
 
 /// Registers folders created for a hidden one, inner ones first.

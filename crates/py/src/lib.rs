@@ -89,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(qlog::qlog_flows, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::guard, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::interrupted, module)?)?;
+    module.add_function(wrap_pyfunction!(interrupt::keeps, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::parents, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::leftover, module)?)?;
     module.add_function(wrap_pyfunction!(interrupt::settled, module)?)?;

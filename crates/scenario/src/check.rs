@@ -187,6 +187,8 @@ impl Checker {
             ),
             Ok((name, name_at)) => {
                 let all = self.variants(one);
+                let own = one.aliases.iter().find(|(alias, _)| *alias == name);
+                let name = own.map_or(name, |(_, own)| own);
                 match all.iter().find(|variant| variant.name == name) {
                     None => self.unknown_variant(name, one, &name_at),
                     Some(variant) => self.variant(node, one, variant, at),
@@ -209,7 +211,10 @@ impl Checker {
         let message = format!("there is no {noun} `{name}`");
         self.report_unknown(at, message, || match names.is_empty() {
             true => format!("this program knows no {noun}"),
-            false => nearest::help(name, &names),
+            false => match one.foreign.iter().find(|(foreign, _)| *foreign == name) {
+                Some((_, near)) => format!("the nearest {noun} is `{near}`"),
+                None => nearest::help(name, &names),
+            },
         });
         Got::Bad
     }

@@ -193,7 +193,7 @@ fn either(either: &Either, known: &Known) -> Value {
 fn one_of(one: &OneOf, known: &Known) -> Value {
     let variants = (one.variants)(known);
     let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));
-    let names: Vec<_> = plain.map(|variant| variant.name).collect();
+    let names: Vec<_> = plain.flat_map(|variant| one.names(variant.name)).collect();
     let tables = variants.iter().map(|variant| tagged(one, variant, known));
     json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })
 }
@@ -201,7 +201,11 @@ fn one_of(one: &OneOf, known: &Known) -> Value {
 fn tagged(one: &OneOf, variant: &Variant, known: &Known) -> Value {
     let mut table = object(variant.name, &variant.fields, known);
     table["description"] = variant.title.into();
-    table["properties"][one.tag] = json!({ "const": variant.name });
+    let names: Vec<_> = one.names(variant.name).collect();
+    table["properties"][one.tag] = match names[..] {
+        [name] => json!({ "const": name }),
+        _ => json!({ "enum": names }),
+    };
     if let Some(required) = table["required"].as_array_mut() {
         required.push(one.tag.into());
     }

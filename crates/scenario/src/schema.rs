@@ -197,16 +197,52 @@ static FLOW: Form = Form {
     ],
 };
 
-static CONTROLLER: OneOf =
-    OneOf { what: "controller", part: "parameter", tag: "kind", variants: variants::controllers };
+static CONTROLLER: OneOf = OneOf {
+    what: "controller",
+    part: "parameter",
+    tag: "kind",
+    variants: variants::controllers,
+    aliases: &[],
+    foreign: &[
+        ("bbr1", "bbr"),
+        ("bbr2", "bbr3"),
+        ("bbrv1", "bbr"),
+        ("bbrv2", "bbr3"),
+        ("bbrv3", "bbr3"),
+        ("newreno", "reno"),
+        ("tcp_bbr", "bbr"),
+        ("tcp_cubic", "cubic"),
+        ("tcp_reno", "reno"),
+    ],
+};
 
 static CONTROL: OneOf = OneOf { variants: variants::controls, ..CONTROLLER };
 
 /// A queue, which may contain others: its variants refer to its own shape.
-pub(crate) static QUEUE: OneOf =
-    OneOf { what: "queue", part: "parameter", tag: "kind", variants: variants::queues };
+pub(crate) static QUEUE: OneOf = OneOf {
+    what: "queue",
+    part: "parameter",
+    tag: "kind",
+    variants: variants::queues,
+    // The names of `tc`.
+    aliases: &[("bfifo", "droptail"), ("pfifo", "droptail")],
+    foreign: &[
+        ("fifo", "droptail"),
+        ("fq", "drr"),
+        ("fq_pie", "fq_codel"),
+        ("pfifo_fast", "prio"),
+        ("sfq", "drr"),
+        ("tbf", "htb"),
+    ],
+};
 
-static SOURCE: OneOf =
-    OneOf { what: "source", part: "key", tag: "kind", variants: variants::sources };
+static SOURCE: OneOf = OneOf {
+    what: "source",
+    part: "key",
+    tag: "kind",
+    variants: variants::sources,
+    aliases: &[],
+    foreign: &[],
+};
 
-static STACK: OneOf = OneOf { what: "stack", part: "key", tag: "kind", variants: variants::stacks };
+static STACK: OneOf = OneOf { what: "stack", variants: variants::stacks, ..SOURCE };

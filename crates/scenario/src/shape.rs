@@ -98,6 +98,18 @@ pub(crate) struct OneOf {
     pub(crate) tag: &'static str,
     /// The variants, for scenarios that may use these names.
     pub(crate) variants: fn(&Known) -> Vec<Variant>,
+    /// Other names of variants.
+    pub(crate) aliases: &'static [(&'static str, &'static str)],
+    /// Names that other programs have, and the variant that comes nearest.
+    pub(crate) foreign: &'static [(&'static str, &'static str)],
+}
+
+impl OneOf {
+    /// The name of a variant, and its other names.
+    pub(crate) fn names(&self, name: &'static str) -> impl Iterator<Item = &'static str> {
+        let aliases = self.aliases.iter().filter(move |(_, own)| *own == name);
+        std::iter::once(name).chain(aliases.map(|(alias, _)| *alias))
+    }
 }
 
 /// One variant, with its own keys.

@@ -43,7 +43,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
         if argv is None:
             interrupts.settle()
-        return _say(interrupts.message(interrupted()), interrupts.status(interrupt))
+        return _say(interrupted(), interrupts.status(interrupt))
 
 
 def _status(argv: Sequence[str] | None) -> int:

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
@@ -21,10 +20,7 @@ _GRACE_S = 0.5
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _RACE = "ignored due to race condition"
-_NOTHING = "nothing was written"
 _received: list[int] = []
-# The dataset of the interrupted command.
-_kept: list[str] = []
 # The signals that were blocked when this thread forked.
 _forking = threading.local()
 
@@ -66,26 +62,12 @@ def settle() -> None:
 @contextmanager
 def keeping(dataset: str | None) -> Iterator[None]:
     """Report on an interrupt that a dataset keeps its complete runs; None is no dataset."""
-    try:
-        yield
-    except BaseException as error:
-        is_interrupted = _received or isinstance(error, KeyboardInterrupt)
-        # A folder that does not exist yet keeps nothing.
-        is_there = dataset is not None and ("://" in dataset or Path(dataset).is_dir())
-        if dataset is not None and is_interrupted and is_there:
-            _kept.append(dataset)
-        raise
+    from sojourn import _core
 
-
-def message(outputs: str) -> str:
-    """Return the sentence for the user; `outputs` is the core's, about complete outputs."""
-    if not _kept:
-        return outputs
-    others = "" if outputs.endswith(_NOTHING) else f"{outputs.removeprefix('interrupted; ')}; "
-    return (
-        f"interrupted; {others}{_kept.pop()} keeps the runs of complete batches; "
-        "the same command continues"
-    )
+    _core.keeps(dataset)
+    yield
+    # After an exception, the report follows.
+    _core.keeps(None)
 
 
 class Request:

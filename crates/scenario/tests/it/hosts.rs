@@ -23,6 +23,35 @@ fn config(name: &str) -> Transport {
     Host::named(name).expect("it ships").config()
 }
 
+/// A table of results names a host with what differs from the host of that name.
+#[test]
+fn a_changed_host_is_named_with_its_exceptions() {
+    let systems = |top, own| flow(top, own).systems().expect("it is carried");
+    assert_eq!(systems("", "host = { tso = \"0B\" }"), "linux-6.18 with tso=0B");
+    assert_eq!(systems("noise = \"idle\"", ""), "linux-6.18");
+    assert_eq!(systems("noise = \"busy\"", "host = \"rfc\""), "rfc with noise=busy");
+    let both = "host = { like = \"rfc\", mss = \"1kB\" }";
+    assert_eq!(systems(both, "host = { mss = \"500B\" }"), "rfc with mss=500B");
+    let ends = systems("", "receiver = { ack_every = 1 }");
+    assert_eq!(ends, "linux-6.18 to linux-6.18 with ack_every=1");
+}
+
+/// `tc` calls drop-tail by its unit.
+#[test]
+fn a_queue_of_tc_is_that_of_another_name() {
+    let queue = |name: &str| {
+        let text = format!(
+            "duration = \"1s\"\ncontrols = [\"cubic\"]\n[link.a]\nrate = \"1Mbit\"\n\
+             queue = {name}\n[flow.f]\npath = [\"a\"]\n"
+        );
+        let document = Document::from_toml("queue.toml", &text).expect("it is TOML");
+        let scenario = document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into()));
+        scenario.unwrap_or_else(|e| panic!("{e}")).links.remove(0).queue
+    };
+    assert_eq!(queue("\"pfifo\""), queue("\"droptail\""));
+    assert_eq!(queue("{ kind = \"bfifo\" }"), queue("\"droptail\""));
+}
+
 #[test]
 fn a_flow_has_the_host_of_the_scenario_or_its_own() {
     assert_eq!(flow("", "").host.name, Host::DEFAULT);
