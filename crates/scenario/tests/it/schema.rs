@@ -11,7 +11,11 @@ fn variants(property: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn assert_lists(property: &Value, name: &str, params: &[Param], more: usize) {
-    let variant = variants(property).find(|v| v["properties"]["kind"]["const"] == name);
+    let is_named = |v: &&Value| {
+        let kind = &v["properties"]["kind"];
+        kind["const"] == name || kind["enum"][0] == name
+    };
+    let variant = variants(property).find(is_named);
     let variant = variant.unwrap_or_else(|| panic!("the schema does not list {name}"));
     for param in params {
         let listed = &variant["properties"][param.name];
