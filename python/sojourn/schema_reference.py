@@ -156,7 +156,8 @@ def _listing(node: Node, listed: Sequence[Listed]) -> Listed | None:
     """Return the command that lists the parameters of this table, if there is one."""
     if "kind" not in node.get("properties", {}):
         return None
-    name = node["properties"]["kind"].get("const")
+    kind = node["properties"]["kind"]
+    name = kind.get("const") or kind["enum"][0]
     return next((one for one in listed if name in one.names), None)
 
 

@@ -48,14 +48,39 @@ impl Entry {
 pub(crate) struct Flow {
     pub(crate) name: String,
     #[serde(default)]
+    control: Option<String>,
+    #[serde(default)]
     pub(crate) base_rtt_s: Option<Figure>,
     #[serde(default)]
+    pub(crate) rtt_p50_s: Option<Figure>,
+    #[serde(default)]
+    pub(crate) response_p50_s: Option<Figure>,
+    #[serde(default)]
+    pub(crate) media: Option<Media>,
+    #[serde(default)]
     rwnd_limited_s: Option<Figure>,
+}
+
+impl Flow {
+    /// Whether it sends echo requests: it measures round trips without a controller.
+    pub(crate) fn is_ping(&self) -> bool {
+        self.control.as_deref() == Some("none") && self.media.is_none()
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Media {
+    #[serde(default)]
+    pub(crate) frame_delay_p50_s: Option<Figure>,
+    #[serde(default)]
+    pub(crate) least_frame_delay_mean_s: Option<Figure>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Link {
     pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) queue_delay_p50_s: Option<Figure>,
     #[serde(default)]
     pub(crate) utilisation: Option<Figure>,
     #[serde(default)]

@@ -1,5 +1,6 @@
 //! The verdict on each change of capacity: the decisions as data, and one text from them.
 
+mod delays;
 mod tables;
 mod traces;
 mod words;
@@ -49,8 +50,12 @@ pub fn verdicts(summary: &Summary) -> Vec<Verdict> {
 }
 
 /// One sentence for each of the changes of capacity; of many, for those with the greatest spikes.
+/// Without any, one for the delay that users met.
 pub fn sentences(summary: &Summary) -> Vec<String> {
     let every = verdicts(summary);
+    if every.is_empty() {
+        return delays::sentence(summary).into_iter().collect();
+    }
     if every.len() <= MOST_CHANGES {
         return every.into_iter().map(|one| one.text).collect();
     }

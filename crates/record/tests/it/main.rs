@@ -2,4 +2,5 @@
 
 mod bounds;
 mod format;
+mod sentences;
 mod stats;
