@@ -73,7 +73,9 @@ FRAME_P99 = Metric(
 )
 MEDIA_RATE = Metric("media", "media_bps", "rate", "rate", "rate of the encoder")
 PLAYED = Metric("media", "played_frames", "played", "count", "frames that were played")
-LATE = Metric("media", "late_frames", "late", "count", "frames after their playout time")
+PLAYOUT = Metric(
+    "media", "playout_delay_p95_s", "playout p95", "ms", "95th percentile of the playout delays"
+)
 FROZEN = Metric("media", "frozen_s", "frozen", "ms", "time without a new frame")
 AVOIDABLE = Metric(
     "media", "avoidable_share", "avoidable", "percent", "share of the frames' delay above the least"
@@ -92,7 +94,8 @@ COMPLETION = Metric(
 RTT_P50 = Metric("flow", "rtt_p50_s", "RTT p50", "ms", "median round-trip time")
 RTT_P99 = Metric("flow", "rtt_p99_s", "RTT p99", "ms", "99th percentile of round-trip times")
 
-AT_REST = [GOODPUT, UTILISATION, BASE_RTT, P50, P99, DROPS, MARKS, RESENT]
+# In the order of their weight: a narrow terminal drops the last ones.
+AT_REST = [GOODPUT, P50, P99, UTILISATION, BASE_RTT, DROPS, RESENT, MARKS]
 SPIKES = [SPIKE, BOUND, EXCESS, RECOVERY]
 RESPONSES = [RESPONSE_P50, RESPONSE_P99]
 RTTS = [RTT_P50, RTT_P99]
@@ -101,7 +104,7 @@ COMPLETIONS = [
     *(COMPLETION_P50, COMPLETION_P95, COMPLETION_P99, COMPLETION_MEAN),
     *(SLOWDOWN_P50, SLOWDOWN_P99, SLOWDOWN_MEAN),
 ]
-MEDIA = [MEDIA_RATE, FRAME_P50, FRAME_P99, AVOIDABLE, PLAYED, LATE, FROZEN, QUALITY]
+MEDIA = [FRAME_P50, FRAME_P99, AVOIDABLE, PLAYOUT, QUALITY, FROZEN, MEDIA_RATE, PLAYED]
 FEWEST_TRANSFERS = 20
 """Fewest transfers of which 5 % are one or more."""
 FEWEST_OF = {
@@ -110,12 +113,8 @@ FEWEST_OF = {
     if one.key.startswith(("completion_p", "slowdown_p"))
 }
 """The fewest transfers for each percentile: with fewer, a 95th or 99th one is the greatest."""
-LINKS = [UTILISATION, P50, P99, MAX, LINK_DROPS, LINK_MARKS]
-CHANGING = [
-    *(GOODPUT, BEFORE, AFTER, BASE_RTT, P50, P99),
-    *SPIKES,
-    *(DROPS, MARKS, RESENT),
-]
+LINKS = [P50, P99, MAX, UTILISATION, LINK_DROPS, LINK_MARKS]
+CHANGING = [*SPIKES, GOODPUT, P50, P99, AFTER, BEFORE, BASE_RTT, DROPS, RESENT, MARKS]
 
 # Explanations that are too long for a heading; related columns share a line. The time over which
 # the figures were taken replaces `{measured}`, and its begin after a warm-up `{in_life}`.
@@ -170,11 +169,15 @@ NOTES: list[list[tuple[Metric, str]]] = [
         (AVOIDABLE, "avoidable: its share above the least delay over the path alone"),
     ],
     [
-        (LATE, "late: frames that were complete after their playout time"),
+        (
+            PLAYOUT,
+            "playout p95: from the capture of a frame until it was played",
+        ),
         (FROZEN, "frozen: intervals between frames of three mean ones and 150 ms more (W3C)"),
         (
             QUALITY,
-            "MOS: estimated quality from 1 to 5, whatever the delay (sojourn columns quality_mos)",
+            "MOS: estimated quality from 1 to 5; that of voice counts the delay (G.107), that of "
+            "video does not (P.1203)",
         ),
     ],
     [

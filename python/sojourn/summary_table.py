@@ -25,6 +25,7 @@ from sojourn.summary_metrics import (
     COMPLETION,
     COMPLETIONS,
     FEWEST_OF,
+    GOODPUT,
     LINKS,
     MEDIA,
     NOTES,
@@ -165,6 +166,7 @@ def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[M
     metrics = CHANGING if any(row.get("spike") for row in rows) else AT_REST
     if several:
         metrics = [one for one in AT_REST if one.subject == "flow"]
+    own: list[Metric] = []
     flows = [row["flow"] for row in rows if "flow" in row]
     has_links = any(entry["links"] for entry in entries(summary))
     if not has_links:
@@ -173,12 +175,14 @@ def _metrics(summary: Summary, rows: Sequence[Row], several: bool) -> Sequence[M
     # Flows without a controller measure no round trips, except for pings.
     pings = (flow for flow in flows if flow["control"] == legend.UNCONTROLLED)
     if not has_links or any(flow[RTT_P50.key] is not None for flow in pings):
-        metrics = [*metrics, *RTTS]
+        own += RTTS
     if any(flow[RESPONSE_P50.key] is not None for flow in flows):
-        metrics = [*metrics, *RESPONSES]
+        own += RESPONSES
     if several and any(flow.get(COMPLETION.key) is not None for flow in flows):
-        metrics = [*metrics, COMPLETION]
-    return metrics
+        own.append(COMPLETION)
+    # Delays come after the goodput, and counts last.
+    place = metrics.index(GOODPUT) + 1 if GOODPUT in metrics else 0
+    return [*metrics[:place], *own, *metrics[place:]]
 
 
 def _has_several_flows(summary: Summary) -> bool:
@@ -269,7 +273,9 @@ def build_media(summary: Summary) -> Table | None:
     for entry in entries(summary):
         for flow in entry["flows"]:
             if flow.get("media"):
-                control = "" if flow["control"] == legend.UNCONTROLLED else flow["control"]
+                # Runs that differ in a queue have the same controllers.
+                own = entry["control"] if key.by == "run" else flow["control"]
+                control = "" if own == legend.UNCONTROLLED else own
                 colour = key.colours.get(key.label(entry["control"], flow["name"]), "")
                 names.append(Name(control, flow["name"] if several or not control else "", colour))
                 rows.append({"media": flow["media"]})

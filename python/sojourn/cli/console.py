@@ -1,4 +1,4 @@
-"""The summary table in a terminal, split by columns if it is too wide."""
+"""The summary table in a terminal, without its last columns if it is too wide."""
 
 import os
 import sys
@@ -55,31 +55,36 @@ def name(text: str, style: str = "") -> Text:
     return Text(terminal.one_line(text), style=style)
 
 
-def show(run: Run, last: str | None) -> None:
-    """Print the tables, and a last line."""
+def show(run: Run, last: str | None, explains: bool = False) -> None:
+    """Print the tables, on request what their columns are, and a last line."""
     out = console()
     out.print(name(run.title, "bold"))
-    show_tables(run.summary, out)
+    show_tables(run.summary, out, explains)
     if last is not None:
         out.print(name(last), soft_wrap=True)
 
 
-def show_tables(summary: Summary, out: Console) -> None:
-    """Print the verdicts and every table, with explanations of the columns."""
+def show_tables(summary: Summary, out: Console, explains: bool) -> None:
+    """Print the verdicts and every table, on request with explanations of the columns."""
     for sentence in verdicts.sentences(summary):
         out.print(name(sentence))
     tables = summary_table.build_all(summary)
     for one in tables:
         out.print(name(one.caption, "dim"))
-        for part in _parts(_first_rows(one), out):
-            out.print(part)
+        fitting, dropped = _fitting(_first_rows(one), out)
+        out.print(fitting)
+        if dropped:
+            heads = ", ".join(column.metric.head for column in dropped)
+            rest = f"not shown at {out.width} columns: {heads}"
+            out.print(Text(rest, style="dim"))
         if len(one.names) > _MOST_ROWS:
             rest = f"{_MOST_ROWS} of {len(one.names):,} rows; the others are in summary.json"
             out.print(Text(rest, style="dim"))
         for remark in one.remarks:
             out.print(name(remark))
-    for note in summary_table.notes(tables, summary):
-        out.print(Text(note, style="dim"))
+    if explains:
+        for note in summary_table.notes(tables, summary):
+            out.print(Text(note, style="dim"))
 
 
 def _first_rows(data: summary_table.Table) -> summary_table.Table:
@@ -88,16 +93,12 @@ def _first_rows(data: summary_table.Table) -> summary_table.Table:
     return replace(data, names=data.names[:_MOST_ROWS], columns=columns)
 
 
-def _parts(data: summary_table.Table, out: Console) -> Iterator[Table]:
-    """Split a table into parts that each fit the width."""
-    columns: list[summary_table.Column] = []
-    for column in data.columns:
-        wider = _table(data, [*columns, column])
-        if columns and _width(wider, out) > out.width:
-            yield _table(data, columns)
-            columns = []
-        columns.append(column)
-    yield _table(data, columns)
+def _fitting(data: summary_table.Table, out: Console) -> tuple[Table, list[summary_table.Column]]:
+    """Return the table of the first columns that fit the width, and the columns that do not."""
+    count = len(data.columns)
+    while count > 1 and _width(_table(data, data.columns[:count]), out) > out.width:
+        count -= 1
+    return _table(data, data.columns[:count]), data.columns[count:]
 
 
 def _width(part: Table, out: Console) -> int:

@@ -173,5 +173,5 @@ def _shown(args: argparse.Namespace, figures: Figures, run: Run, last: str | Non
         return figures.status()
     from sojourn.cli import console
 
-    console.show(run, last)
+    console.show(run, last, args.explain)
     return figures.status()

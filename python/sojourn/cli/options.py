@@ -149,6 +149,13 @@ def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
     return tuple(name for name in ("svg", "png") if getattr(args, name))
 
 
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    """Add `--explain`."""
+    parser.add_argument(
+        "--explain", action="store_true", help="say below the table what its columns are"
+    )
+
+
 def add_report_options(parser: argparse.ArgumentParser) -> None:
     """Add `--no-report`, and the options of `add_picture_options`."""
     parser.add_argument("--no-report", action="store_true", help="do not draw report.html")
@@ -211,6 +218,7 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
         help="delay every change of a link by one random time up to this (--set spread=DURATION)",
     )
     add("--out", metavar="DIR", help="run directory (default: runs/NAME, -2, -3, ... if taken)")
+    add_explain(parser)
     add_report_options(parser)
     add_live_option(parser)
     add("--csv", action="store_true", help="write the data as CSV as well")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import output, qlog, results, terminal
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_report_options, file_name, is_dark, pictures_of
+from sojourn.cli.options import add_explain, add_report_options, file_name, is_dark, pictures_of
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
 
@@ -35,6 +35,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
     )
     add("--json", action="store_true", help="print the JSON object of `sojourn run --json`")
+    add_explain(parser)
     add_report_options(parser)
     parser.set_defaults(execute=execute)
 
@@ -61,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     else:
         from sojourn.cli import console
 
-        console.show(run, output.announced(*written) if written else None)
+        console.show(run, output.announced(*written) if written else None, args.explain)
     for damage in damages:
         terminal.say(f"sojourn: {damage}")
     return figures.status(1 if damages else 0)

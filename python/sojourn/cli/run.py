@@ -88,7 +88,8 @@ def execute(args: argparse.Namespace) -> int:
         return figures.status()
     from sojourn.cli import console
 
-    console.show(shown, output.announced("Run directory", opened.target, drawn.hint))
+    last = output.announced("Run directory", opened.target, drawn.hint)
+    console.show(shown, last, args.explain)
     return figures.status()
 
 
