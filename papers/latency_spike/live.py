@@ -6,6 +6,7 @@ from itertools import product
 from statistics import median
 from typing import Literal
 
+from sojourn import real_time
 from sojourn.real_time import Stack
 from sojourn.record_types import SpikeSummary
 from sojourn.report import chart
@@ -40,6 +41,7 @@ class Cell:
         """Return the changes of the testbed's scenario: a run of a few seconds."""
         return {
             "duration": lab.pick("6s", "3s"),
+            "host": {**(real_time.host(STACKS[self.control]) or {}), "ecn": True},
             "noise": _NOISE[STACKS[self.control]],
             "link.netem.delay": f"{self.delay_ms}ms",
             "link.bottleneck.rate.steps.0.at": lab.pick("2s", "1500ms"),

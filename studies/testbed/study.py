@@ -289,7 +289,7 @@ PAUSES_UNTIL_MS, DURATION_S = 40_000, 47
 
 def linux(**keys: str) -> Change:
     """Change keys of the testbed's host."""
-    return lambda scenario: scenario.update(host={"like": "linux-5.10", **keys})
+    return lambda scenario: scenario.update(host={"like": "linux-5.10", "ecn": True, **keys})
 
 
 def standard(tso: str) -> Change:

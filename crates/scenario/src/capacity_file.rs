@@ -1,4 +1,5 @@
-//! Files of capacity over time: mahimahi traces, and CSV of times and rates.
+//! Files of capacity over time: mahimahi traces, and tables of times and rates, as CSV with units or as
+//! the seconds and Mbit/s of public data sets.
 
 use std::str::FromStr;
 
@@ -21,18 +22,6 @@ pub struct CapacityFile {
 /// A file that cannot be read. Gives the line, its fault and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapacityFileError {
-    /// Columns without a comma between them.
-    #[error(
-        "`{name}` has no comma: it is not a table, whose rows are like `0,60Mbit` (a time and the \
-         rate from then on), nor a mahimahi trace, which has one number a line; one of its lines \
-         is `{line}`"
-    )]
-    NoComma {
-        /// The file.
-        name: String,
-        /// A line, or its beginning.
-        line: String,
-    },
     /// Not a mahimahi trace.
     #[error("{0}")]
     Trace(String),
@@ -72,7 +61,7 @@ pub enum CapacityFileError {
     /// A table of less than two rows.
     #[error(
         "the table `{0}` has less than two rows: each is a time and the rate from then on, such \
-         as `0,60Mbit`, and the last time is the end"
+         as `0,60Mbit`, and the last time is the end; a mahimahi trace has one number a line"
     )]
     TooShort(String),
 }
@@ -80,9 +69,15 @@ pub enum CapacityFileError {
 /// The fault of a row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// One column.
-    #[error("it has no comma")]
-    NoComma,
+    /// Another number of columns than two.
+    #[error("it has {0} columns; keep the time and the rate from then on")]
+    Columns(usize),
+    /// A number whose unit nothing gives.
+    #[error(
+        "`{0}` has no unit: write it with the rate, such as `60Mbit`, or in a heading, such as \
+         `time_s,rate_mbps`"
+    )]
+    Unit(String),
     /// A malformed time or rate.
     #[error(transparent)]
     Quantity(#[from] UnitError),
@@ -102,10 +97,16 @@ pub enum RowError {
 /// Greatest number of intervals of a mahimahi trace: with the queue of each, 0.5 GB.
 const MOST_STRETCHES: u64 = 5_000_000;
 
-/// Reads a mahimahi trace, as its mean over each `stretch`, or a table of two columns separated by
-/// a comma. The columns are a time (default unit: seconds) and the rate from then on (default unit:
-/// bit/s). A table's times begin at 0 and increase, and its last time is the end. The first line
-/// may be a heading; lines that begin with `#` are comments.
+/// What a file of capacity has.
+pub(crate) enum Content {
+    /// The milliseconds of a mahimahi trace's opportunities.
+    Trace(Vec<u64>),
+    /// The start of each rate, the first at zero.
+    Table(Vec<(Instant, Rate)>),
+}
+
+/// Reads a mahimahi trace, as its mean over each `stretch`, or a table ([`content`]), whose last time
+/// is the end.
 ///
 /// # Errors
 /// Names the line.
@@ -114,19 +115,62 @@ pub fn capacity_file(
     text: &str,
     stretch: Duration,
 ) -> Result<CapacityFile, CapacityFileError> {
-    if text.contains(',') {
-        return table(name, text);
-    }
-    if let Some(line) = text.lines().find(|line| has_columns(line)) {
-        return Err(CapacityFileError::NoComma { name: name.to_owned(), line: beginning(line) });
-    }
-    let opportunities_ms = trace::parse(name, text).map_err(|malformed| told(&malformed))?;
+    let opportunities_ms = match content(name, text).map_err(|fault| fault.into_error(name))? {
+        Content::Trace(opportunities_ms) => opportunities_ms,
+        Content::Table(steps) => return whole_table(name, steps),
+    };
     let trace = Trace { file: name.to_owned(), opportunities_ms, spacing: Spacing::Even };
     check_stretches(name, trace.period(), stretch)?;
     let until = Instant::ZERO + trace.period();
     // Two periods, so that the capacity suffices for the last arrivals to leave.
     let steps = trace.means(stretch, trace.period() + trace.period());
     Ok(CapacityFile { steps, until })
+}
+
+/// Reads a mahimahi trace, which has one number a line, or a table, which has two columns: a time
+/// (default unit: seconds) and the rate from then on. Columns are separated by commas, semicolons or
+/// blanks. A bare rate has the unit of the heading; without one, columns separated by blanks are
+/// seconds and Mbit/s, as public data sets have them. Times begin at 0 and increase. The first line may
+/// be a heading; lines that begin with `#` are comments.
+pub(crate) fn content(name: &str, text: &str) -> Result<Content, Fault> {
+    let is_table = text.lines().any(|line| separator(line.trim()).is_some());
+    if is_table {
+        return table(text).map(Content::Table).map_err(Fault::Row);
+    }
+    trace::parse(name, text).map(Content::Trace).map_err(Fault::Trace)
+}
+
+/// The fault of a file.
+pub(crate) enum Fault {
+    /// Of a mahimahi trace.
+    Trace(Malformed),
+    /// Of a row of a table: its number, the line and its fault.
+    Row((usize, String, RowError)),
+}
+
+impl Fault {
+    fn into_error(self, name: &str) -> CapacityFileError {
+        match self {
+            Fault::Trace(malformed) => told(&malformed),
+            Fault::Row((number, line, fault)) => CapacityFileError::Row {
+                name: name.to_owned(),
+                number,
+                line: beginning(&line),
+                fault,
+            },
+        }
+    }
+
+    /// The fault as that of a scenario's file.
+    pub(crate) fn into_malformed(self, name: &str) -> Malformed {
+        match self {
+            Fault::Trace(malformed) => malformed,
+            Fault::Row((line, text, fault)) => Malformed {
+                message: format!("the table `{name}` is malformed in line {line}: {fault}"),
+                evidence: Some(Evidence { file: name.to_owned(), line, text: beginning(&text) }),
+            },
+        }
+    }
 }
 
 /// Refuses a trace with more steps than the theory accepts.
@@ -147,10 +191,10 @@ fn beginning(line: &str) -> String {
     line.chars().take(40).collect()
 }
 
-/// Whether a line has columns with a separator other than a comma.
-fn has_columns(line: &str) -> bool {
-    let line = line.trim();
-    line.contains(|c: char| c.is_whitespace() || c == ';')
+/// The separator of a line's columns.
+fn separator(line: &str) -> Option<char> {
+    let blank = |c: &char| c.is_whitespace();
+    [',', ';'].into_iter().find(|c| line.contains(*c)).or_else(|| line.chars().find(blank))
 }
 
 fn told(malformed: &Malformed) -> CapacityFileError {
@@ -159,19 +203,7 @@ fn told(malformed: &Malformed) -> CapacityFileError {
     CapacityFileError::Trace(format!("{}{line}", malformed.message))
 }
 
-fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
-    let mut steps: Vec<(Instant, Rate)> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        let heading = index == 0 && line.starts_with(|c: char| !c.is_ascii_digit());
-        if line.is_empty() || line.starts_with('#') || heading {
-            continue;
-        }
-        steps.push(row(line, steps.last()).map_err(|fault| {
-            let (name, line) = (name.to_owned(), beginning(line));
-            CapacityFileError::Row { name, number: index + 1, line, fault }
-        })?);
-    }
+fn whole_table(name: &str, steps: Vec<(Instant, Rate)>) -> Result<CapacityFile, CapacityFileError> {
     match steps.last() {
         Some((until, last)) if steps.len() > 1 && *last > Rate::ZERO => {
             Ok(CapacityFile { until: *until, steps })
@@ -181,10 +213,77 @@ fn table(name: &str, text: &str) -> Result<CapacityFile, CapacityFileError> {
     }
 }
 
-fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), RowError> {
-    let (time, rate) = line.split_once(',').ok_or(RowError::NoComma)?;
-    let time: Duration = quantity(time, "s")?;
-    let rate: Rate = quantity(rate, "bit")?;
+/// The units of a table's bare numbers.
+struct Units {
+    time: &'static str,
+    rate: Option<&'static str>,
+}
+
+impl Units {
+    /// Those that a heading names.
+    fn of(heading: &str) -> Units {
+        let columns: Vec<String> = columns(heading).map(str::to_lowercase).collect();
+        let of = |place: usize, known: &[(&str, &'static str)]| {
+            let column = columns.get(place)?;
+            known.iter().find(|(part, _)| column.contains(part)).map(|(_, unit)| *unit)
+        };
+        let rates = [
+            ("gbit", "Gbit"),
+            ("gbps", "Gbit"),
+            ("mbit", "Mbit"),
+            ("mbps", "Mbit"),
+            ("kbit", "kbit"),
+            ("kbps", "kbit"),
+            ("bps", "bit"),
+            ("bit", "bit"),
+        ];
+        let times = [("ms", "ms"), ("milli", "ms"), ("us", "us"), ("micro", "us")];
+        Units { time: of(0, &times).unwrap_or("s"), rate: of(1, &rates) }
+    }
+}
+
+fn columns(line: &str) -> impl Iterator<Item = &str> {
+    let by = separator(line);
+    let is_separator =
+        move |c: char| by.is_some_and(|by| c == by || by.is_whitespace() && c.is_whitespace());
+    // Several blanks are one separator; two commas have an empty column between them.
+    line.split(is_separator)
+        .map(str::trim)
+        .filter(move |one| !one.is_empty() || by.is_some_and(|by| !by.is_whitespace()))
+}
+
+fn table(text: &str) -> Result<Vec<(Instant, Rate)>, (usize, String, RowError)> {
+    let mut steps: Vec<(Instant, Rate)> = Vec::new();
+    let mut units = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let is_heading =
+            units.is_none() && line.starts_with(|c: char| c.is_alphabetic() || c == '"');
+        let known = units.get_or_insert_with(|| match separator(line) {
+            _ if is_heading => Units::of(line),
+            Some(by) if by.is_whitespace() => Units { time: "s", rate: Some("Mbit") },
+            _ => Units { time: "s", rate: None },
+        });
+        if !is_heading {
+            let row = row(line, known, steps.last());
+            steps.push(row.map_err(|fault| (index + 1, line.to_owned(), fault))?);
+        }
+    }
+    Ok(steps)
+}
+
+fn row(
+    line: &str,
+    units: &Units,
+    before: Option<&(Instant, Rate)>,
+) -> Result<(Instant, Rate), RowError> {
+    let columns: Vec<&str> = columns(line).collect();
+    let [time, rate] = columns[..] else { return Err(RowError::Columns(columns.len())) };
+    let time: Duration = quantity(time, Some(units.time))?;
+    let rate: Rate = quantity(rate, units.rate)?;
     let at = Instant::ZERO + time;
     match before {
         None if time > Duration::ZERO => Err(RowError::First(time)),
@@ -195,10 +294,13 @@ fn row(line: &str, before: Option<&(Instant, Rate)>) -> Result<(Instant, Rate), 
     }
 }
 
-/// A value with a unit, or a bare number of `unit`.
-fn quantity<T: FromStr<Err = UnitError>>(text: &str, unit: &str) -> Result<T, UnitError> {
-    let text = text.trim();
-    let bare = text.ends_with(|c: char| c.is_ascii_digit());
-    let full = if bare { format!("{text}{unit}") } else { text.to_owned() };
-    full.parse()
+/// A value with a unit, or a bare number of `unit`. Zero needs none.
+fn quantity<T: FromStr<Err = UnitError>>(text: &str, unit: Option<&str>) -> Result<T, RowError> {
+    let is_bare = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    match unit {
+        _ if !is_bare => Ok(text.parse()?),
+        Some(unit) => Ok(format!("{text}{unit}").parse()?),
+        None if text.parse() == Ok(0.0) => Ok("0".parse()?),
+        None => Err(RowError::Unit(text.chars().take(40).collect())),
+    }
 }

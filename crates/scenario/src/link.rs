@@ -3,19 +3,19 @@
 use std::io;
 
 use sojourn_params::{Ordered, Param, Params, Value as Scalar};
-use sojourn_units::{Duration, Rate};
+use sojourn_units::{Duration, Instant, Rate};
 
+use crate::capacity_file::{self, Content};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::damage;
 use crate::error::{At, Problem};
 use crate::model::{
-    Buffer, Capacity, Chance, Distribution, Jitter, Link, Loss, Reorder, Ring, Schedule, Spacing,
-    Trace,
+    Buffer, Capacity, Chance, Change, Distribution, Jitter, Link, Loss, Reorder, Ring, Schedule,
+    Spacing, Trace,
 };
 use crate::queue;
 use crate::schedule::{self, End};
-use crate::trace;
 
 /// Reads a file that the scenario names.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
@@ -112,7 +112,10 @@ fn capacity(
     let Some(rate) = fields.get("rate") else { return Some(Capacity::Unlimited) };
     let schedule = match &rate.value {
         Got::Table(table) => match table.get("trace") {
-            Some(file) => return trace(checker, table, file, read_file).map(Capacity::Trace),
+            Some(file) => match trace(checker, table, file, end, read_file)? {
+                Capacity::Rate(schedule) => schedule,
+                trace => return Some(trace),
+            },
             None => schedule::read(checker, table, "rate", Checked::rate, end)?,
         },
         _ => Schedule::constant(rate.rate()?),
@@ -125,12 +128,14 @@ fn capacity(
     Some(Capacity::Rate(schedule))
 }
 
+/// A file of capacity: a mahimahi trace, or a table of rates, which is a schedule.
 fn trace(
     checker: &mut Checker,
     table: &Fields,
     file: &Checked,
+    end: Option<End>,
     read_file: ReadFile<'_>,
-) -> Option<Trace> {
+) -> Option<Capacity> {
     let name = file.text()?;
     let spacing = Spacing::named(table.choice("spacing")?)?;
     let text = match read_file(name) {
@@ -141,17 +146,45 @@ fn trace(
             return None;
         }
     };
-    match trace::parse(name, &text) {
-        Ok(opportunities_ms) => Some(Trace { file: name.to_owned(), opportunities_ms, spacing }),
-        Err(malformed) => {
-            let help = "each line of a mahimahi trace is a time at which a packet may leave, in \
-                        whole milliseconds that never decrease";
+    match capacity_file::content(name, &text) {
+        Ok(Content::Trace(opportunities_ms)) => {
+            Some(Capacity::Trace(Trace { file: name.to_owned(), opportunities_ms, spacing }))
+        }
+        Ok(Content::Table(steps)) => {
+            if let Some(given) = table.get("spacing").filter(|given| given.given) {
+                let message = "`spacing` has no effect: the file is a table of rates";
+                checker.report(&given.at, message, "remove `spacing`");
+            }
+            schedule_of(checker, file, &steps, end).map(Capacity::Rate)
+        }
+        Err(fault) => {
+            let malformed = fault.into_malformed(name);
+            let help = "a mahimahi trace has in each line the time at which a packet may leave, in \
+                        whole milliseconds that never decrease; a table has rows such as `0,60Mbit`";
             let problem = Problem::new(&file.at, malformed.message, help);
             let evidence = malformed.evidence.map(Box::new);
             checker.problems.add(|| Problem { evidence, ..problem });
             None
         }
     }
+}
+
+/// The rates of a table up to the end of the run. The last one stays.
+fn schedule_of(
+    checker: &mut Checker,
+    file: &Checked,
+    steps: &[(Instant, Rate)],
+    end: Option<End>,
+) -> Option<Schedule<Rate>> {
+    let [(_, start), rest @ ..] = steps else {
+        checker.report(&file.at, "the table is empty", "write rows such as `0,60Mbit`");
+        return None;
+    };
+    let latest =
+        end.map_or(Instant::MAX, |end| (Instant::ZERO + end.duration).saturating_sub(end.spread));
+    let within = rest.iter().take_while(|(at, _)| *at < latest);
+    let changes = within.map(|&(at, value)| Change { from: at, to: at, value });
+    Some(Schedule { start: *start, changes: changes.collect() })
 }
 
 fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Schedule<Duration>> {

@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         nargs="?",
-        help="a mahimahi trace, or a table of times and rates: 0,60Mbit",
+        help="a mahimahi trace, or a table of times and rates: 0,60Mbit, or seconds and Mbit/s",
     )
     add(
         "--process",

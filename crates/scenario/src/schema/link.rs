@@ -146,8 +146,9 @@ static CAPACITY: Either = Either {
                 Field::required(
                     "trace",
                     Shape::Text,
-                    "a mahimahi trace, with the millisecond of a delivery of 1504 bytes in each line; its \
-                     path is relative to the scenario's folder",
+                    "a mahimahi trace, with the millisecond of a delivery of 1504 bytes in each line, or \
+                     a table of times and rates from then on, such as `0,60Mbit`; its path is relative \
+                     to the scenario's folder",
                 ),
                 Field::new(
                     "spacing",

@@ -1,6 +1,6 @@
 //! Files of capacity over time, and the errors of malformed ones.
 
-use sojourn_scenario::capacity_file;
+use sojourn_scenario::{Capacity, Change, Document, Schedule, capacity_file};
 use sojourn_units::{Duration, Instant, Rate};
 
 const STRETCH: Duration = Duration::from_millis(10);
@@ -16,6 +16,10 @@ fn a_table_with_and_without_units() {
     for text in [
         "t_s,rate_bps\n0,60000000\n1.5,0\n2,20000000\n",
         "# measured\n\n0, 60Mbit\n1500ms, 0bit\n2s, 20Mbit",
+        "time,mbps\n0,60\n1.5,0\n2,20\n",
+        "\"Time (ms)\";\"Throughput (kbit/s)\"\n0;60000\n1500;0.0\n2000;20000\n",
+        // The seconds and Mbit/s of public data sets.
+        "0 60.0\n1.5\t0\n2  20\n",
     ] {
         let file = capacity_file("rates.csv", text, STRETCH).unwrap();
         assert_eq!(file.steps, expected);
@@ -43,16 +47,16 @@ fn what_is_malformed_is_told_with_its_line() {
         ("0,60Mbit\n1,\n", "line 2: `` is not a rate"),
         ("0,60Mbit\n0,20Mbit\n", "line 2: 0s is not after 0s"),
         ("1,60Mbit\n2,20Mbit\n", "line 1: the first time is 1s, not 0"),
-        ("0,60Mbit\n1s\n", "line 2: it has no comma"),
+        ("0,60Mbit\n1s\n", "line 2: it has 1 columns"),
+        ("0,60Mbit,1\n", "line 1: it has 3 columns; keep the time and the rate"),
+        ("0,60000000\n1,20000000\n", "line 1: `60000000` has no unit: write it with the rate"),
+        ("t,rate\n0,60\n1,20\n", "or in a heading, such as `time_s,rate_mbps`"),
         ("0,60Mbit\n-1,20Mbit\n", "line 2"),
         ("0,60Mbit\n", "less than two rows"),
         ("0,60Mbit\n1,0\n", "ends without capacity"),
         ("t,rate\n", "less than two rows"),
         ("3\nx\n", "line 2: `x` is not a whole number of milliseconds"),
         ("", "is empty"),
-        ("0 60Mbit\n1 20Mbit\n", "has no comma: it is not a table, whose rows are like `0,60Mbit`"),
-        ("t;rate\n0;60000000\n", "one of its lines is `t;rate`"),
-        ("t\trate\n0\t60Mbit\n", "has no comma"),
     ] {
         let said = told(text);
         assert!(said.contains(expected), "{text:?}: {said}");
@@ -68,4 +72,19 @@ fn a_stretch_too_short_for_its_trace_is_refused_with_one_that_will_do() {
     assert!(said.contains("`f` lasts 60s, which is more than 5000000 stretches of 1us"), "{said}");
     assert!(said.contains("a stretch of 12us or more is possible"), "{said}");
     assert!(told(Duration::from_millis(10)).is_ok());
+}
+
+/// A link reads the same tables as the theory: its rate is a schedule, up to the end of the run.
+#[test]
+fn a_table_is_the_schedule_of_a_link() {
+    let text = "duration = \"3s\"\ncontrols = [\"cubic\"]\n[link.a]\n\
+                rate = { trace = \"rates\" }\n[flow.f]\npath = [\"a\"]\n";
+    for table in ["0,60Mbit\n2,20Mbit\n3,5Mbit\n", "0 60.0\n2 20.0\n3 5\n"] {
+        let document = Document::from_toml("table.toml", text).expect("it is TOML");
+        let scenario = document.resolve(&|_| Ok(table.to_owned()));
+        let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+        let change = Change { from: at(2000), to: at(2000), value: Rate::from_mbit(20) };
+        let expected = Schedule { start: Rate::from_mbit(60), changes: vec![change] };
+        assert_eq!(scenario.links[0].rate, Capacity::Rate(expected));
+    }
 }

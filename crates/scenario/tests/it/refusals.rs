@@ -32,6 +32,8 @@ fn resolve(text: &str) -> Result<(), Errors> {
         "gap.trace" => Ok("1\n\n2\n".to_owned()),
         "zero.trace" => Ok("0\n0\n".to_owned()),
         "negative.trace" => Ok("-1\n".to_owned()),
+        "bare.csv" => Ok("0,60000000\n1,20000000\n".to_owned()),
+        "rates.csv" => Ok("0,60Mbit\n1,20Mbit\n".to_owned()),
         "half.sizes" => Ok("0 0\n1000 0.5\n".to_owned()),
         "word.sizes" => Ok("0 0\n1kB 1\n".to_owned()),
         _ => Err(std::io::Error::other("no such file")),
@@ -115,7 +117,7 @@ error: the trace `word.trace` is malformed in line 3: `three` is not a whole num
 3 | three
   | ^^^^^
   |
-  = help: each line of a mahimahi trace is a time at which a packet may leave, in whole milliseconds that never decrease"#;
+  = help: a mahimahi trace has in each line the time at which a packet may leave, in whole milliseconds that never decrease; a table has rows such as `0,60Mbit`"#;
     assert_eq!(errors.to_string(), right.trim_start());
     assert!(errors.to_ansi().contains("\u{1b}["), "the coloured form has colours");
 }
