@@ -83,6 +83,7 @@ ROWS: tuple[tuple[str, type], ...] = (
     ("comparison.json: a figure of flows[] or links[]", comparison.Compared),
     ("comparison.json: a figure over steps", comparison.ComparedSteps),
     ("comparison.json: a and b", comparison.ComparedRun),
+    ("comparison.json: differences[]", comparison.Difference),
     ("comparison.json: by_position[]", comparison.Renamed),
     ("comparison.json: only_in_a and only_in_b", comparison.OnlyIn),
     ("comparison.json: their flows[] and links[]", comparison.Named),

@@ -444,3 +444,14 @@ def test_percentiles_over_all_packets_come_from_the_summaries(tmp_path: Path) ->
     assert link["queue_delay_max_s"] == compared(None, 0.5, None, None)
     # The series are the same.
     assert flow["rtt_peak_p50_s"]["difference"] == 0
+
+
+def test_what_differs_is_named_first() -> None:
+    given = 'queue = { kind = "codel", ecn = true }'
+    texts = [SMALL.replace(given, one) for one in ('queue = "codel"', 'queue = "red"')]
+    runs = [sojourn.run(text) for text in texts]
+    summary = sojourn.compare(*runs).summary
+    key = "link.bottleneck.queue"
+    assert summary["differences"] == [{"key": key, "a": "codel", "b": "red"}]
+    controls = [run["control"] for run in summary["runs"]]
+    assert "cubic queue=codel" in controls and "dctcp queue=red" in controls

@@ -14,7 +14,17 @@ from support import Sojourn
 from test_compare import FLOW_A, FLOW_B, LINK_A, LINK_B
 
 TOP = {
-    *("version", "a", "b", "shift_b_s", "by_position", "only_in_a", "only_in_b", "not_compared"),
+    *(
+        "version",
+        "a",
+        "b",
+        "differences",
+        "shift_b_s",
+        "by_position",
+        "only_in_a",
+        "only_in_b",
+        "not_compared",
+    ),
     *("flows", "links", "format", "scenario", "runs"),
 }
 PAIR = {"control", "name", "seeds_a", "seeds_b", "from_s", "until_s", "interval_s", "cells"}
@@ -85,7 +95,7 @@ def test_json_has_its_keys_and_nothing_is_written(place: Path, capsys: Captured)
 
 
 def test_the_table_shows_both_and_their_difference(place: Path, capsys: Captured) -> None:
-    assert main(["compare", "one", "two"]) == 0
+    assert main(["compare", "one", "two", "--explain"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "A: one (by hand; hand 1)"
     assert any("Compared from 0 s to 4 s, in steps of 1 s" in line for line in lines)
@@ -189,7 +199,7 @@ def test_a_simulated_run_beside_one_that_was_measured(
     assert flow["rtt_p50_s"]["a"] > 0.02
     assert flow["rtt_p50_s"]["b"] is None
     assert summary["only_in_a"]["controls"] == ["dctcp"]
-    shown = without_report("compare", "sim", "lab").stdout
+    shown = without_report("compare", "sim", "lab", "--explain").stdout
     assert " srtt peak p95 " in shown
     assert "run: RTT p50" not in shown
 

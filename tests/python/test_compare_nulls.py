@@ -110,7 +110,7 @@ def test_a_stall_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     stalled = {**FLOW_A, "delivered_bytes": [0, 1000, None, 3000, 5000]}
     both(tmp_path, {**stalled, "rtt_s": [0.1, 0.1, None, 0.1, 0.1]}, LINK_A)
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
-    assert main(["compare", a, b, "--plot", str(tmp_path / "x.svg")]) == 0
+    assert main(["compare", a, b, "--explain", "--plot", str(tmp_path / "x.svg")]) == 0
     assert "flow up of c: of 4 steps B has no goodput in 2, RTT in 1" in capsys.readouterr().out
 
 

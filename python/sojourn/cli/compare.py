@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection, side_by_side
+from sojourn import api, combined, output, results, selection, side_by_side, verdicts
 from sojourn.cli.console import console, name, show, show_tables
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
@@ -23,7 +23,7 @@ from sojourn.cli.options import (
     pictures_of,
     settings_of,
 )
-from sojourn.comparison import renaming, result, text_tables
+from sojourn.comparison import renaming, result, scenarios, text_tables
 from sojourn.comparison.result import Comparison
 from sojourn.errors import UsageError
 from sojourn.report import require_free_figure
@@ -86,6 +86,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
         '"b", "shift_b_s", "by_position", "only_in_a", "only_in_b", "not_compared", "flows" and '
         '"links", and nothing else on standard output; write files only with --out or --plot',
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show each run's table, peaks of steps and windows too, and say what the columns are",
+    )
     add_report_options(parser)
     parser.set_defaults(execute=execute)
 
@@ -109,7 +114,8 @@ def execute(args: argparse.Namespace) -> int:
         for one, run in zip(directories, named, strict=True)
     ]
     if args.more:
-        labels = side_by_side.names_of(directories)
+        own = scenarios.names([loaded[one].scenario for one in directories])
+        labels = own or side_by_side.names_of(directories)
         each = {own: run for own, (_, run) in zip(labels, runs, strict=True)}
         return _end(combined.combine(each), args, out)
     a, b = runs
@@ -123,9 +129,9 @@ def _end(compared: Comparison | Run, args: argparse.Namespace, out: output.Choic
     if args.json:
         sys.stdout.write(results.summary_text(compared.summary))
     elif isinstance(compared, Comparison):
-        _show(compared, written)
+        _show(compared, written, args.explain)
     else:
-        show(compared, written)
+        show(compared, written, args.explain)
     return figures.status()
 
 
@@ -148,25 +154,29 @@ def _write(
     return output.announced("Comparison", opened.target, drawn.hint)
 
 
-def _show(comparison: Comparison, written: str | None) -> None:
+def _show(comparison: Comparison, written: str | None, explains: bool) -> None:
     out = console()
     summary = comparison.summary
     for line in text_tables.about(summary):
         out.print(name(line, "bold"), soft_wrap=True)
-    show_tables(summary, out)
-    _show_differences(comparison, out)
+    if explains:
+        show_tables(summary, out, explains)
+    else:
+        for sentence in verdicts.sentences(summary):
+            out.print(name(sentence))
+    _show_differences(comparison, out, explains)
     if written:
         out.print(name(written), soft_wrap=True)
 
 
-def _show_differences(comparison: Comparison, out: Console) -> None:
+def _show_differences(comparison: Comparison, out: Console, explains: bool) -> None:
     summary = comparison.summary
-    for one in text_tables.build_all(summary):
+    for one in text_tables.build_all(summary, whole=explains):
         out.print(name(one.caption, "dim"))
         out.print(_table(one))
-    for line in text_tables.gaps(summary):
+    for line in text_tables.gaps(summary, whole=explains):
         out.print(name(line))
-    for line in text_tables.NOTES:
+    for line in text_tables.NOTES if explains else ():
         out.print(Text(line, style="dim"))
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import polars as pl
 
 from sojourn import _core, side_by_side
-from sojourn.comparison import align, measure, renaming
+from sojourn.comparison import align, measure, renaming, scenarios
 from sojourn.comparison.matching import (
     LATEST_S,
     Matched,
@@ -83,15 +83,20 @@ class ComparedRuns:
                 compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
-        labels = side_by_side.names_of([a.label, b.label])
+        own = scenarios.names([a.run.scenario, b.run.scenario])
+        labels = own or side_by_side.names_of([a.label, b.label])
         runs = dict(zip(labels, (a.run, b.run), strict=True))
         own_names = side_by_side.labels_of(runs)
         both = side_by_side.summarise(runs, own_names)
+        differ = scenarios.differences([a.run.scenario, b.run.scenario])
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,
             "a": _about(a, labels[0], own_names),
             "b": _about(b, labels[1], own_names),
+            "differences": [
+                {"key": key, "a": of_a, "b": of_b} for key, (of_a, of_b) in differ.items()
+            ],
             "shift_b_s": b.shift_s,
             "by_position": positions,
             "only_in_a": _only(matched, a, b),

@@ -128,6 +128,16 @@ class ComparedRun(TypedDict):
     """those of its summary"""
 
 
+class Difference(TypedDict):
+    """A key in which the scenarios differ."""
+
+    key: str
+    """its path, such as `link.bottleneck.queue`"""
+    a: str
+    b: str
+    """its values; `–` if a scenario does not give it"""
+
+
 class Named(TypedDict):
     """A flow or a link."""
 
@@ -173,6 +183,8 @@ class ComparisonSummary(Summary):
     a: ComparedRun
     b: ComparedRun
     """the two sides"""
+    differences: list[Difference]
+    """keys in which their scenarios differ"""
     shift_b_s: float
     """time that was added to B's (`--shift-b`)"""
     by_position: list[Renamed]

@@ -72,6 +72,9 @@ _MAY_LACK = {
 # More pairs of names do not fit a line.
 _MOST_NAMED = 8
 
+# The peaks of steps depend on the step: whole runs come first, if both have figures of them.
+_PEAKS = ("rtt_peak", "queue_delay_peak")
+
 NOTES = (
     "RTT peak, queue peak: percentiles of the greatest value in each step of the time in common, "
     "which depend on the step; goodput, util., drops, marks without run: over the time in common",
@@ -82,18 +85,21 @@ NOTES = (
 )
 
 
-def build_all(summary: ComparisonSummary) -> list[TextTable]:
-    """Build the table of figures, and that of windows if both runs have one."""
-    tables = (build(summary), build_windows(summary))
+def build_all(summary: ComparisonSummary, whole: bool = True) -> list[TextTable]:
+    """Build the table of figures, and if it is `whole` the peaks of steps and the windows."""
+    tables = [build(summary, whole), *([build_windows(summary)] if whole else [])]
     return [one for one in tables if one.rows]
 
 
-def build(summary: ComparisonSummary) -> TextTable:
-    """Build one row per figure of each flow and each link."""
+def build(summary: ComparisonSummary, whole: bool = True) -> TextTable:
+    """Build one row per figure of each flow and each link, with peaks of steps if it is `whole`."""
     rows: list[list[str]] = []
     starts: list[int] = []
     for kind, metrics, item in _items(summary):
-        own = list(_rows(item, metrics)) if _has_figures(item, metrics) else []
+        has_runs = _are_known(item["rtt_p50_s" if kind == "flow" else "queue_delay_p50_s"])
+        hides = has_runs and not whole
+        shown = [one for one in metrics if not (hides and one[0].startswith(_PEAKS))]
+        own = list(_rows(item, shown)) if _has_figures(item, metrics) else []
         if not own:
             continue
         starts.append(len(rows))
@@ -116,6 +122,11 @@ def about(summary: ComparisonSummary) -> list[str]:
     lines = []
     for letter, run in (("A", summary["a"]), ("B", summary["b"])):
         lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
+    if differ := summary["differences"]:
+        named = (f"{one['key']}: {one['a']} in A, {one['b']} in B" for one in differ[:_MOST_NAMED])
+        each = "; ".join(named)
+        more = f"; and {len(differ) - _MOST_NAMED:,} more" if len(differ) > _MOST_NAMED else ""
+        lines.append(f"They differ in {each}{more}")
     if found := summary["by_position"]:
         each = ", ".join(f"{one['name']} and {one['name_b']}" for one in found[:_MOST_NAMED])
         more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
@@ -126,13 +137,13 @@ def about(summary: ComparisonSummary) -> list[str]:
     return lines
 
 
-def gaps(summary: ComparisonSummary) -> list[str]:
-    """List items that could not be compared, steps without values, and unmatched items."""
+def gaps(summary: ComparisonSummary, whole: bool = True) -> list[str]:
+    """List what could not be compared, unmatched items and, if `whole`, steps without values."""
     lines = [
         f"not compared: {one['what']} {one['name']} of {one['control']}: {one['why']}"
         for one in summary["not_compared"]
     ]
-    for kind, _, item in _items(summary):
+    for kind, _, item in _items(summary) if whole else ():
         lines += [f"{kind} {item['name']} of {item['control']}: {one}" for one in _lacking(item)]
     for letter, only in (("A", summary["only_in_a"]), ("B", summary["only_in_b"])):
         if named := _only(only):
