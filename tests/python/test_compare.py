@@ -449,9 +449,10 @@ def test_percentiles_over_all_packets_come_from_the_summaries(tmp_path: Path) ->
 def test_what_differs_is_named_first() -> None:
     given = 'queue = { kind = "codel", ecn = true }'
     texts = [SMALL.replace(given, one) for one in ('queue = "codel"', 'queue = "red"')]
-    runs = [sojourn.run(text) for text in texts]
-    summary = sojourn.compare(*runs).summary
+    a, b = (sojourn.run(text) for text in texts)
+    summary = sojourn.compare(a, b).summary
     key = "link.bottleneck.queue"
     assert summary["differences"] == [{"key": key, "a": "codel", "b": "red"}]
     controls = [run["control"] for run in summary["runs"]]
-    assert "cubic queue=codel" in controls and "dctcp queue=red" in controls
+    assert "cubic queue=codel" in controls
+    assert "dctcp queue=red" in controls
