@@ -48,10 +48,12 @@ impl Remote for Observer {
         if let Some(transfers) = application.transfers() {
             self.transfers.set(transfers);
         }
+        let info = self.last.get();
         RemoteState {
-            received_bytes: application.received(),
+            // The application reads in order, and nothing while a gap is open: the sender knows more.
+            received_bytes: application.received().max(delivered_bytes(&info)),
             transfers: self.transfers.get(),
-            ..state(&self.last.get())
+            ..state(&info)
         }
     }
 
@@ -62,6 +64,14 @@ impl Remote for Observer {
 
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
 pub(crate) const INFINITE: u32 = 0x7fff_ffff;
+
+/// Payload that the sender knows to be delivered, also beyond gaps. Packets may be smaller than the
+/// greatest segment, so it is at most what was sent.
+fn delivered_bytes(info: &TcpInfo) -> u64 {
+    let packets = u64::from(info.delivered.saturating_sub(1));
+    let sent = info.bytes_sent.saturating_sub(info.bytes_retransmitted);
+    (packets * u64::from(info.snd_mss)).min(sent)
+}
 
 fn state(info: &TcpInfo) -> RemoteState {
     let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));

@@ -25,7 +25,12 @@ pub(crate) struct TcpInfo {
     pub(crate) min_rtt_us: u32,
     /// Bytes a second.
     pub(crate) delivery_rate: u64,
+    /// Packets delivered, also selectively, with the SYN.
+    pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
+    /// Payload sent, retransmissions included.
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_retransmitted: u64,
 }
 
 impl TcpInfo {
@@ -68,7 +73,10 @@ impl TcpInfo {
             pacing_rate: long(104),
             min_rtt_us: word(148),
             delivery_rate: long(160),
+            delivered: word(192),
             delivered_ce: word(196),
+            bytes_sent: long(200),
+            bytes_retransmitted: long(208),
         }
     }
 }
