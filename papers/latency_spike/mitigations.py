@@ -295,7 +295,7 @@ def _switch_panel(one: Switch, spikes: Spikes) -> chart.Panel:
             chart.line(control, points, COLOURS[control], width=1),
             chart.dots(control, points, COLOURS[control]),
         ]
-    named = {"values": [0, 1], "labelExpr": "datum.value ? 'with it' : 'without'"}
+    named = chart.Ticks(values=[0, 1], labels=["without", "with it"])
     return replace(
         _panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2], "nice": False}
     )

@@ -94,10 +94,10 @@ class Run(Record):
         return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
 
     def _repr_html_(self) -> str:
-        from sojourn.report import notebook
+        from sojourn.report import notebook, page
         from sojourn.report.table_html import to_html
 
-        return notebook.of_run(to_html(self.summary), lambda: self.plot().svg)
+        return notebook.of_run(to_html(self.summary), lambda: page.html(self.plot().document, heading=False))
 
 
 def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:

@@ -10,11 +10,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import extras, memory, stats
+from sojourn import extras, memory, output, stats, terminal
 from sojourn.cli.console import console, name
+from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
-from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.errors import UsageError
+from sojourn.report import Chart, require_free_figure
 from sojourn.sweeps import figures, queries
 from sojourn.sweeps.dataset import Dataset
 from sojourn.sweeps.figures import Metric
@@ -54,7 +55,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
     add("--facet", metavar="AXIS", help="one small picture for each value")
-    add("--plot", metavar="FILE", help="write the picture as FILE.svg and FILE.png")
+    add("--plot", metavar="FILE", help="draw a figure, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the rows of the table as JSON")
     parser.set_defaults(execute=show)
 
@@ -173,7 +174,7 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
     facet = named.get("facet")
     subject = figures.subject(dataset, metric, args.name)
     title = ": ".join(filter(None, [str(dataset.about["title"]), subject]))
-    free_picture(args.plot)
+    require_free_figure(args.plot)
     is_number = dataset.points[x].dtype.is_numeric()
     if "y" in named or not is_number:
         left = [axis for axis in axes if axis not in (x, facet)]
@@ -182,7 +183,7 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
         keys = dict.fromkeys(filter(None, [x, y, facet]))
         rows = figures.by(dataset, metric, list(keys), args.name)
         over = figures.over(dataset, list(keys))
-        spec = charts.heat_map(rows, metric, x, y, facet, title, over)
+        drawn = charts.heat_map(rows, metric, x, y, facet, title, over)
     else:
         by = named.get("by") or ("control" if x != "control" else None)
         facet = _with_controls(axes, [x, by], facet)
@@ -190,8 +191,11 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
         rows = figures.by(dataset, metric, list(keys), args.name)
         over = figures.over(dataset, list(keys))
         is_logarithmic = x in dataset.about.get("logarithmic", [])
-        spec = charts.lines(rows, metric, x, by, facet, title, over, is_logarithmic)
-    return write_picture(spec, args.plot)
+        drawn = charts.lines(rows, metric, x, by, facet, title, over, is_logarithmic)
+    own = Figures()
+    if own.plot(Chart(drawn), args.plot):
+        terminal.say(output.announced("Picture", args.plot))
+    return own.status()
 
 
 def _with_controls(

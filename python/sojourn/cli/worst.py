@@ -9,8 +9,8 @@ from sojourn.adversary import api as adversary
 from sojourn.adversary.api import Counterexample
 from sojourn.adversary.damage import UNITS
 from sojourn.adversary.evaluation import Problem
+from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
-from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.cli.scenarios import (
     folder_of,
     load_controllers,
@@ -18,6 +18,7 @@ from sojourn.cli.scenarios import (
     prints_aside,
     read,
 )
+from sojourn.report import Chart, require_free_figure
 from sojourn.sweeps import api as sweeps
 from sojourn.user_controllers import UserControllers
 
@@ -63,7 +64,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="a Dask scheduler, slurm, pbs or kubernetes, as for sweep",
     )
     add("--out", metavar="DIR", help="folder of the results (default: runs/NAME-worst)")
-    add("--plot", metavar="FILE", help="draw the search as FILE.svg and FILE.png")
+    add("--plot", metavar="FILE", help="draw the search, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the counter-example as JSON")
     parser.set_defaults(execute=execute)
 
@@ -80,7 +81,7 @@ def execute(args: argparse.Namespace) -> int:
         cluster=args.cluster,
     )
     if args.plot is not None:
-        free_picture(args.plot)
+        require_free_figure(args.plot)
     problem = _problem(args, controllers)
     from sojourn.progress import Bar
 
@@ -106,8 +107,9 @@ def execute(args: argparse.Namespace) -> int:
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
     from sojourn.adversary import picture
 
-    spec = picture.course(found, problem.measure, problem.base.title())
-    return write_picture(spec, target)
+    own = Figures()
+    own.plot(Chart(picture.course(found, problem.measure, problem.base.title())), target)
+    return own.status()
 
 
 def _problem(args: argparse.Namespace, controllers: UserControllers) -> Problem:

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sojourn.report.render import carried
+from sojourn.report.chart import carried
 
 FOLDER = Path(__file__).parent
 
@@ -28,15 +28,7 @@ def _environment(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # The colour of a name in a table that a reader sees on a dark ground.
-    environment.filters["dark"] = _dark
     return environment
-
-
-def _dark(colour: str) -> str:
-    from sojourn.report import dark
-
-    return dark.dark(colour)
 
 
 def _finalize(value: Any) -> Any:

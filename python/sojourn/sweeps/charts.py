@@ -1,13 +1,11 @@
 """Pictures of a dataset: heat maps, and lines with bands, as small multiples."""
 
+from collections.abc import Iterator
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from sojourn.report import theme
-from sojourn.report.chart import COLOURS
-from sojourn.report.theme import Spec
+from sojourn.report import heat
+from sojourn.report.chart import COLOURS, Document, Layer, Panel, Scale
 from sojourn.sweeps import figures
 from sojourn.sweeps.figures import Metric
 
@@ -16,49 +14,32 @@ if TYPE_CHECKING:
 
 # Ratios of the greatest to the least value from which an axis is logarithmic.
 _LOGARITHMIC = 20
-_CELL, _DARK = 46, 0.6
 _WIDTH, _HEIGHT = 300, 200
 _MOST_ACROSS = 3
 
 
 def heat_map(
     rows: "pl.DataFrame", metric: Metric, x: str, y: str, facet: str | None, title: str, over: str
-) -> Spec:
+) -> Document:
     """Draw the medians over two axes, one map for each value of `facet`.
 
     The subtitle names `over`, the seeds and axes of which a cell is the median.
     """
     factor = metric.unit[1]
-    data = [
-        {
-            "x": figures.axis_text(x, row[x]),
-            "y": figures.axis_text(y, row[y]),
-            "facet": figures.axis_text(facet, row[facet]) if facet else "",
-            "value": row["median"] * factor,
-            "text": _plain(row["median"] * factor),
-        }
-        for row in rows.iter_rows(named=True)
-        if row["median"] is not None
-    ]
-    values = [one["value"] for one in data]
-    least, most = min(values, default=0.0), max(values, default=0.0)
-    table = theme.table(data, "value")
-    columns, lines = _ordered(rows, x), _ordered(rows, y)
-    across = alt.X("x:N", sort=columns, title=figures.words(x), axis=alt.Axis(labelAngle=-45))
+    known = rows.drop_nulls("median")
+    scheme = heat.Scheme.of([value * factor for value in known["median"]])
     # Numbers rise from the bottom, as on any axis; names begin at the top.
-    upwards = -1 if rows[y].dtype.is_numeric() else 1
-    down = alt.Y("y:N", sort=lines[::upwards], title=figures.words(y))
-    colour = alt.Color("value:Q", scale=alt.Scale(scheme="viridis"), legend=None)
-    # Viridis is dark at its lower end.
-    dark = {"test": f"datum.value < {least + _DARK * (most - least)}", "value": "white"}
-    text = alt.Text("text:N"), alt.ColorValue("#222", condition=dark)
-    maps = alt.layer(
-        theme.chart(table, alt.MarkDef("rect"), across, down, colour),
-        theme.chart(table, alt.MarkDef("text", fontSize=10), across, down, *text),
-        width=_CELL * len(columns),
-        height=24 * len(lines),
-    )
-    return _document(_faceted(maps, rows, facet), f"{metric.title}: median over {over}", title)
+    lines = _ordered(rows, y)[:: -1 if rows[y].dtype.is_numeric() else 1]
+    columns = _ordered(rows, x)
+    panels = []
+    for name, part in _facets(known, facet):
+        cells = {
+            (figures.axis_text(x, row[x]), figures.axis_text(y, row[y])): row["median"] * factor
+            for row in part.iter_rows(named=True)
+        }
+        names = figures.words(x), figures.words(y)
+        panels.append(heat.panel(name, names, columns, lines, cells, scheme))
+    return Document(title, f"{metric.title}: median over {over}", _across(panels))
 
 
 def lines(
@@ -70,52 +51,56 @@ def lines(
     title: str,
     over: str,
     is_logarithmic: bool,
-) -> Spec:
+) -> Document:
     """Draw the medians over an axis of numbers, with a band from the 5th to the 95th percentile.
 
     The subtitle names `over`, the seeds and axes of which a point is the median.
     """
-    factor = metric.unit[1]
     unit, scale = _x_unit(x)
-    data = [
-        {
-            "x": row[x] * scale,
-            "by": figures.axis_text(by, row[by]) if by else "",
-            "facet": figures.axis_text(facet, row[facet]) if facet else "",
-            **{key: row[key] * factor for key in ("median", "p5", "p95")},
-        }
-        for row in rows.sort(x).iter_rows(named=True)
-        if row["median"] is not None and row[x] is not None
-    ]
-    table = theme.table(data, "x", "median", "p5", "p95")
-    positions = [one["x"] for one in data]
+    known = rows.drop_nulls(["median", x]).sort(x)
+    positions = [value * scale for value in known[x]]
     least, most = min(positions, default=0.0), max(positions, default=0.0)
     is_wide = least > 0 and most / least >= _LOGARITHMIC
-    kind: Any = "log" if is_wide or is_logarithmic else "linear"
-    name = f"{figures.words(x)} ({unit})" if unit else figures.words(x)
-    across = alt.X("x:Q", title=name, scale=alt.Scale(type=kind, zero=False, nice=False))
-    names = _ordered(rows, by) if by else [""]
-    colour = alt.Color(
-        "by:N",
-        scale=alt.Scale(domain=names, range=list(islice(cycle(COLOURS), len(names)))),
-        legend=alt.Legend(symbolOpacity=1) if by else None,
-    )
-    band = alt.MarkDef("area", opacity=0.2)
-    marks: Any = alt.MarkDef("line", point=True)
-    median = alt.Y("median:Q", title=metric.title, scale=alt.Scale(zero=True))
-    drawn = alt.layer(
-        theme.chart(table, band, across, alt.Y("p5:Q", title=metric.title), alt.Y2("p95"), colour),
-        theme.chart(table, marks, across, median, colour),
-        width=_WIDTH,
-        height=_HEIGHT,
-    )
+    across: Scale = {"type": "log" if is_wide or is_logarithmic else "linear", "nice": False}
+    names = _ordered(rows, by) if by else [metric.title]
+    colours = dict(zip(names, islice(cycle(COLOURS), len(names)), strict=True))
+    panels = [
+        Panel(
+            name,
+            f"{figures.words(x)} ({unit})" if unit else figures.words(x),
+            metric.title,
+            list(_layers(part, x, scale, by, metric, colours)),
+            width=_WIDTH,
+            height=_HEIGHT,
+            x_scale=across,
+            y_scale={"zero": True},
+            legend=False,
+        )
+        for name, part in _facets(known, facet)
+    ]
+    keys = [Layer(name, "line", (), colour) for name, colour in colours.items()] if by else []
     about = f"{metric.title}: median and 5th to 95th percentile over {over}"
-    return _document(_faceted(drawn, rows, facet), about, title)
+    return Document(title, about, _across(panels), keys)
 
 
-def _plain(value: float) -> str:
-    """Format a figure with three digits, never with an exponent."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{float(f'{value:.3g}'):.10g}"
+def _layers(
+    part: "pl.DataFrame",
+    x: str,
+    scale: float,
+    by: str | None,
+    metric: Metric,
+    colours: dict[str, str],
+) -> Iterator[Layer]:
+    """Yield band, line and dots of each value of `by`."""
+    factor = metric.unit[1]
+    for name, own in _facets(part, by):
+        line = name or metric.title
+        at = [value * scale for value in own[x]]
+        low, median, high = ([value * factor for value in own[key]] for key in ("p5", "median", "p95"))
+        band, points = list(zip(at, low, high, strict=True)), list(zip(at, median, strict=True))
+        yield Layer(line, "area", band, colours[line], opacity=0.2)
+        yield Layer(line, "line", points, colours[line])
+        yield Layer(line, "dots", points, colours[line], size=20)
 
 
 def _x_unit(axis: str) -> tuple[str, float]:
@@ -126,22 +111,24 @@ def _x_unit(axis: str) -> tuple[str, float]:
     return ("ms", 1e3) if axis.endswith("_s") else ("", 1.0)
 
 
-def _ordered(rows: "pl.DataFrame", axis: str) -> list[str]:
-    """Return the texts of an axis: numbers in their order, names in that of the sweep."""
+def _values(rows: "pl.DataFrame", axis: str) -> list[Any]:
+    """Return the values of an axis: numbers in their order, names in that of the sweep."""
     values = rows[axis].unique(maintain_order=True)
-    if values.dtype.is_numeric():
-        values = values.sort()
-    return [figures.axis_text(axis, value) for value in values.to_list()]
+    return (values.sort() if values.dtype.is_numeric() else values).to_list()
 
 
-def _faceted(chart: Any, rows: "pl.DataFrame", facet: str | None) -> Any:
-    if facet is None:
-        return chart
-    header = {"labelFontSize": 12, "labelPadding": 4}
-    values = _ordered(rows, facet)
-    own = alt.Facet("facet:N", sort=values, title=figures.words(facet), header=header)
-    return chart.facet(facet=own, columns=min(len(values), _MOST_ACROSS))
+def _ordered(rows: "pl.DataFrame", axis: str) -> list[str]:
+    return [figures.axis_text(axis, value) for value in _values(rows, axis)]
 
 
-def _document(view: Any, about: str, title: str) -> Spec:
-    return theme.document(title, about, title_offset=12, vconcat=[view])
+def _facets(rows: "pl.DataFrame", axis: str | None) -> Iterator[tuple[str, "pl.DataFrame"]]:
+    """Yield the name and the rows of each value of an axis; without one, all rows."""
+    if axis is None:
+        yield "", rows
+        return
+    for value in _values(rows, axis):
+        yield figures.axis_text(axis, value), rows.filter(rows[axis].eq_missing(value))
+
+
+def _across(panels: list[Panel]) -> list[list[Panel]]:
+    return [panels[at : at + _MOST_ACROSS] for at in range(0, len(panels), _MOST_ACROSS)]
