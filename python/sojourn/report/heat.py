@@ -12,7 +12,7 @@ Rgb = tuple[float, float, float]
 ORANGES = ("#fff5eb", "#fdd0a2", "#fd8d3c", "#d94801", "#7f2704")
 GREENS = ("#f7fcf5", "#c7e9c0", "#74c476", "#238b45", "#00441b")
 EVEN = ("#542788", "#b2abd2", "#f7f7f7", "#fdb863", "#b35806")
-_CELL, _LINE = 46, 24
+_CELL, _LINE, _LETTER = 46, 24, 7
 # Below this luminance (WCAG 2.2), a text is white.
 _DARK = 0.3
 
@@ -71,7 +71,7 @@ def panel(
             Layer("", "rects", corners, fills=[_hex(one) for one in colours]),
             Layer("", "text", [(x, y) for x, y, _ in places], texts=values, fills=inks),
         ],
-        width=_CELL * len(columns),
+        width=max(_CELL * len(columns), _LETTER * len(title)),
         height=_LINE * len(lines),
         x_axis={"values": range(len(columns)), "labels": columns, "tilted": True},
         x_scale={"domain": (-0.5, len(columns) - 0.5)},

@@ -1,7 +1,7 @@
 """The rows of a figure over time: lines or bands of every flow or link, from top to bottom."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -40,7 +40,7 @@ class Rows:
     """Times of changes of capacity."""
     widths: Sequence[float] = ()
     """Line width of each series, if they differ."""
-    panels: list[Panel] = field(default_factory=list)
+    made: list[Panel] = field(default_factory=list)
     is_banded: bool = False
     """Whether a row has too many lines to distinguish, and shows percentiles instead."""
 
@@ -73,10 +73,10 @@ class Rows:
         marks: list[Row] = [(at, None, at, None) for at in self.changes]
         changes = Layer("", "rules", marks, _GUIDE, width=1, dash=(2, 2), listed=False)
         time: Scale = {"domain": (self.begin_s, self.end_s)}
-        self.panels.append(
+        self.made.append(
             Panel(
                 f"{title} ({unit})",
-                "time (s)",
+                "",
                 unit,
                 [changes, *layers],
                 width=WIDTH,
@@ -94,12 +94,12 @@ class Rows:
 
         If the data have a column `seed` with several seeds, the lines are medians over the seeds.
         """
-        scaled = data.with_columns(pl.col("v") / scale)
+        span_s = self.end_s - self.begin_s
+        scaled = series.with_gaps(data.with_columns(pl.col("v") / scale), span_s)
         count = scaled.select("series", "flow").n_unique() if data.height else 0
         is_crowded = count > MOST_LINES
         seeded = "seed" in data.columns and data["seed"].n_unique() > 1
         shades: Shades = ()
-        span_s = self.end_s - self.begin_s
         if is_crowded or seeded:
             points = series.bands(scaled, span_s, self.windows, by_flow=not is_crowded)
             shades = flow_shades(self.legend) if is_crowded else _SEED_SHADES
@@ -147,6 +147,11 @@ class Rows:
         if not is_shared or not 1 < len(key.flows) <= len(_DASHES):
             return {}
         return dict(zip(key.flows, _DASHES, strict=False))
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The rows; the last names the axis."""
+        return [*self.made[:-1], *(replace(one, x="time (s)") for one in self.made[-1:])]
 
     def keys(self) -> list[Layer]:
         """Return the legend: the series, then the flows of one colour."""

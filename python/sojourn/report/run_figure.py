@@ -26,8 +26,8 @@ _MOST_LINKS = 24
 # Bounds that differ by less are one line.
 _SAME_BOUND = 0.05
 _UNAVOIDABLE = "unavoidable"
-# A smoothed RTT stands beside RTTs of which more samples than these are missing.
-_FEW_SAMPLES = 0.1
+# A smoothed RTT stands beside RTTs with gaps in more of the time.
+_FEW_GAPS = 0.1
 # The rows of flows below the first two, from the top: title, column, unit, scale, from zero.
 _OF_FLOWS = (
     ("Congestion window", "cwnd_bytes", "kB", 1e3, True),
@@ -119,8 +119,10 @@ class _Figure:
         if not data["v"].count():
             return
         beside: Sequence[Layer] = ()
-        if column == "rtt_s" and _is_sparse(data):
-            smoothed = series.flow_series(self.run, self.rows.legend, "srtt_s")
+        sparse = _sparse(data, self.rows.end_s) if column == "rtt_s" else []
+        if sparse:
+            every = series.flow_series(self.run, self.rows.legend, "srtt_s")
+            smoothed = every.filter(pl.struct("series", "flow").is_in(sparse))
             if smoothed["v"].count():
                 beside = [_faint(one) for one in self.rows.lines(smoothed, scale)[0]]
                 title += ", with the smoothed one pale"
@@ -141,11 +143,14 @@ def _faint(layer: Layer) -> Layer:
     return replace(layer, opacity=0.4 * layer.opacity, part=f"{layer.part} smoothed".strip())
 
 
-def _is_sparse(data: pl.DataFrame) -> bool:
-    """Whether many samples are missing between the first and the last."""
-    known = data.drop_nulls("v")
-    inside = data.filter(pl.col("t").is_between(known["t"].min(), known["t"].max()))
-    return inside["v"].null_count() > _FEW_SAMPLES * inside.height
+def _sparse(data: pl.DataFrame, span_s: float) -> list[dict[str, str]]:
+    """Return the lines with gaps in much of the time between their first and last sample."""
+    v = pl.col("v")
+    known = pl.col("t").filter(v.is_not_null())
+    inside = pl.col("t").is_between(known.min(), known.max())
+    share = v.filter(inside).is_null().mean()
+    lines = series.with_gaps(data, span_s).group_by("series", "flow", maintain_order=True)
+    return lines.agg(share=share).filter(pl.col("share") > _FEW_GAPS)[["series", "flow"]].to_dicts()
 
 
 def _response(run: "Record") -> str:
@@ -268,20 +273,33 @@ def complete_s(spike: SpikeSummary) -> float:
 def _level(bounds: Sequence[tuple[float, float, float]], link: str) -> Layer:
     """Draw the bound after each change: begin, end, delay in ms."""
     points: list[Row] = [(begin, ms, end, ms) for begin, end, ms in bounds]
-    texts = [f"bound {ms:.3g} ms" for _, _, ms in bounds]
+    texts = [_level_text(bounds, one) for one in bounds]
     return Layer(
         "bound", "rules", points, rows.BOUND, texts, dash=(6, 3), listed=False, link=link
     )
 
 
+def _level_text(
+    bounds: Sequence[tuple[float, float, float]], one: tuple[float, float, float]
+) -> str:
+    """Name the bounds of a change once, above the greatest."""
+    same = [ms for begin, _, ms in bounds if begin == one[0]]
+    if one[2] < max(same):
+        return ""
+    least, most = f"{min(same):.3g}", f"{max(same):.3g}"
+    return f"bound {most} ms" if least == most else f"bounds {least} to {most} ms"
+
+
 def _bounds(run: "Record", link: str) -> list[tuple[float, float, float]]:
-    """Return the bounds after each change; runs of several scenarios have several."""
+    """Return the bounds after each drop: begin, end, delay in ms. A run's is that of its load."""
     changes = _changes(run, link)
     end = run.runs[0]["duration_s"]
     found = []
     for place, spike in enumerate(changes):
         following = changes[place + 1]["at_s"] if place + 1 < len(changes) else end
         begin = spike["at_s"]
+        if spike["to_bps"] >= spike["from_bps"]:
+            continue
         until = min(following, begin + 0.25 * end)
         found += [(begin, until, 1e3 * bound) for bound in _distinct_bounds(run, link, place)]
     return found

@@ -19,6 +19,8 @@ _DETAIL_STRETCHES = 250
 _MEAN_S = 0.1
 # A capacity that changes in a larger share of the samples comes from a trace or a ramp.
 _OFTEN = 0.1
+# Samples further apart than this, or than an interval of the whole run, are not joined.
+_JOINED_S = 0.05
 # Larger windows mean "no window": controllers that set only a rate report them.
 _NO_WINDOW_BYTES = 1e15
 # Never occurs in the name of a run or a flow (TOML 1.0 allows no bare control characters).
@@ -104,7 +106,7 @@ def thin(
 ) -> pl.DataFrame:
     """Keep at most two points per interval: its minimum and its maximum.
 
-    An interval without a sample, about a pixel wide, is a gap: one null.
+    A gap is one null (`with_gaps`).
     """
     keys = ["series", "flow", "stretch"]
     v = pl.col("v")
@@ -121,6 +123,14 @@ def thin(
     least, greatest = (ends.select(*keys, t=f"t{end}", v=f"v{end}") for end in (0, 1))
     points = pl.concat([least, greatest]).unique(["series", "flow", "t"])
     return _one_gap(points.select("t", "v", "series", "flow").sort("series", "flow", "t"))
+
+
+def with_gaps(series: pl.DataFrame, duration_s: float) -> pl.DataFrame:
+    """Drop missing samples, but for those of gaps: intervals of the run without a sample."""
+    width = max(duration_s / _WHOLE_STRETCHES, min(_JOINED_S, duration_s / 50))
+    interval = (pl.col("t") / width).floor().alias("interval")
+    keys = ["series", "flow", *(["seed"] if "seed" in series.columns else []), interval]
+    return series.filter(pl.col("v").is_not_null() | pl.col("v").is_null().all().over(keys))
 
 
 def _one_gap(points: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """Figures as pictures for papers, drawn by matplotlib (`sojourn[pictures]`)."""
 
 import io
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ _INCH, _POINT = 1 / 96, 0.75
 _WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of a figure in one and two columns of the IEEE's journals."""
 # Pixels: margins of a panel, and heights of lines of text.
-_TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 34, 14, 18, 15, 6.0
+_TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 20, 10, 18, 15, 6.0
 _LEAST = 40
 # A guide this much above the data extends the axis; one further out would flatten them.
 _REACH = 1.3
@@ -144,6 +145,7 @@ class _Picture:
         natural = max(
             (sum(one.width + _margin(one) + _RIGHT for one in row) for row in rows), default=640
         )
+        natural = max(natural, 1.6 * _LETTER * len(short(drawn.title)) + 20)
         width = (width_in or _WIDTHS.get(columns or 0, natural * _INCH)) / _INCH
         self.rows = [_fitted(row, width) for row in rows]
         head = _heading(drawn, width)
@@ -273,7 +275,8 @@ def _margin(view: _View) -> float:
 def _bottom(view: _View) -> float:
     ticks = view.panel.x_axis
     longest = max((len(text) for text in ticks.get("labels", ())), default=0)
-    return _BOTTOM + (0.65 * _LETTER * longest if ticks.get("tilted") else 0)
+    title = _LINE if view.panel.x else 0
+    return _BOTTOM + title + (0.65 * _LETTER * longest if ticks.get("tilted") else 0)
 
 
 def _lines_of(view: _View) -> int:
@@ -372,10 +375,12 @@ def _ends(
 def _values(layer: Layer, axis: str, part: tuple[float, float] | None) -> Iterator[float]:
     if layer.kind == "rules":
         return
-    is_over_time = layer.kind in ("line", "area")
-    for row in layer.points:
-        if part and is_over_time and not part[0] <= (row[0] or 0.0) <= part[1]:
-            continue
+    rows = layer.points
+    if part and layer.kind in ("line", "area"):
+        # With the points beside the part, to which its lines lead.
+        times = [row[0] or 0.0 for row in rows]
+        rows = rows[max(0, bisect_right(times, part[0]) - 1) : bisect_left(times, part[1]) + 1]
+    for row in rows:
         if layer.kind == "boxes":
             found = row[:1] if (axis == "x") is not layer.horizontal else row[1:]
         elif axis == "x":
@@ -503,7 +508,7 @@ def _rules(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
         begin, end = (ends[0] if x0 is None else x0), (ends[1] if x1 is None else x1)
         axes.plot((begin, end), (y0, y1), **style)
         right = min(end, ends[1])
-        if layer.texts and ends[0] < right and begin < ends[1] and y1 <= axes.get_ylim()[1]:
+        if layer.texts and layer.texts[place] and ends[0] < right and begin < ends[1] and y1 <= axes.get_ylim()[1]:
             axes.annotate(
                 layer.texts[place],
                 (right, y1),

@@ -150,18 +150,12 @@ function rules(layer: Layer, place: Place): string {
     to: [or(x1[row], x, left + width), or(y1[row], y, top + height)] as const,
   }));
   const path = ends.map(({ from, to }) => `M${from.join(" ")}L${to.join(" ")}`).join("");
-  const taken: { x: number; y: number }[] = [];
   const texts = (layer.texts ?? []).map((one, row) => {
-    const [from, to] = [ends[row]?.from ?? [0, 0], ends[row]?.to ?? [0, 0]];
+    const { from, to } = ends[row] ?? { from: [0, 0], to: [0, 0] };
     const right = Math.min(to[0], left + width) - 4;
+    if (!one || right < left + 20 || from[0] > left + width || to[1] > top + height) return "";
     const isAbove = to[1] < top;
-    if (right < left + 20 || from[0] > left + width || to[1] > top + height) return "";
-    // Below the line if the name of another guide is there.
-    const lines = [isAbove ? top + 12 : to[1] - 4, to[1] + 13, to[1] - 18, to[1] + 27];
-    const isFree = (up: number) => up > top + 9 && !taken.some((other) => Math.abs(other.x - right) < 90 && Math.abs(other.y - up) < 12);
-    const up = lines.find(isFree);
-    if (up === undefined) return "";
-    taken.push({ x: right, y: up });
+    const up = Math.max(to[1] - 4, top + 12);
     return `<text class="label rim" text-anchor="end" x="${round(right)}" y="${round(up)}" fill="${ink(layer.colour)}">${escaped(one)}${isAbove ? " ↑" : ""}</text>`;
   });
   return `<path d="${path}" ${stroke(layer)}/>${texts.join("")}`;

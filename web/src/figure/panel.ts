@@ -48,7 +48,7 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   const y = axisOf(lowY, highY, Math.max(2, height / 34), panel.y_scale, panel.y_axis);
   const lines = y.ticks.map(({ label }) => wrapped(label));
   const letters = Math.max(3, ...lines.flat().map((line) => line.length));
-  const left = panel.bare ? 4 : Math.max(38, letters * LETTER + 12) + (panel.y && named(panel) ? 16 : 0);
+  const left = panel.bare ? 4 : Math.max(panel.zoom ? 48 : 38, letters * LETTER + 12) + (panel.y && named(panel) ? 16 : 0);
   const width = Math.max(view.width - left - RIGHT, 60);
   const x = xAxis(panel, layers, view, width);
   const longest = Math.max(0, ...x.ticks.map(({ label }) => label.length));
