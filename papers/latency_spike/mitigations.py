@@ -296,11 +296,9 @@ def _switch_panel(one: Switch, spikes: Spikes) -> chart.Panel:
             chart.dots(control, points, COLOURS[control]),
         ]
     named = chart.Ticks(values=[0, 1], labels=["without", "with it"])
-    return replace(
-        _panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2], "nice": False}
-    )
+    return replace(_panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2]})
 
 
 def _panel(title: str, axis: str, layers: Sequence[chart.Layer]) -> chart.Panel:
-    zero = {"zero": True}
+    zero: chart.Scale = {"zero": True}
     return chart.Panel(title, axis, "ms", layers, width=230, height=170, y_scale=zero, columns=2)

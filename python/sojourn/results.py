@@ -97,7 +97,9 @@ class Run(Record):
         from sojourn.report import notebook, page
         from sojourn.report.table_html import to_html
 
-        return notebook.of_run(to_html(self.summary), lambda: page.html(self.plot().document, heading=False))
+        return notebook.of_run(
+            to_html(self.summary), lambda: page.html(self.plot().document, heading=False)
+        )
 
 
 def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:

@@ -84,7 +84,9 @@ def add_picture_options(parser: argparse.ArgumentParser) -> None:
     """Add `--svg`, `--png`, `--pdf` and `--dark`."""
     for name in PICTURES:
         parser.add_argument(
-            f"--{name}", action="store_true", help=f"draw the report as report.{name} as well (sojourn[pictures])"
+            f"--{name}",
+            action="store_true",
+            help=f"draw the report as report.{name} as well (sojourn[pictures])",
         )
     parser.add_argument(
         "--dark",

@@ -43,7 +43,7 @@ class Drawing(ABC):
     def picture(
         self, columns: int | None = None, width_in: float | None = None, dark: bool = False
     ) -> "Picture":
-        """Return the figure as one of matplotlib's, whose labels, sizes, colours and axes are yours.
+        """Return the figure as one of matplotlib's, to change labels, sizes, colours and axes.
 
         `columns` is 1 or 2, for the width of a paper's columns, and `width_in` another width in
         inches. Matplotlib's settings and styles apply. Raise `PictureError` without matplotlib.

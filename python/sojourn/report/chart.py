@@ -120,7 +120,7 @@ class Panel:
     legend: bool = True
     """False if a panel beside it, or the figure, shows the same names."""
     zoom: tuple[float, float] | None = None
-    """The part of the x axis that a second panel beside this one shows, or whose reader changes it."""
+    """The part of the x axis that a second panel beside this one shows at first."""
     key: str = ""
     """Explains the guides, above the second panel."""
 

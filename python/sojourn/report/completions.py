@@ -49,9 +49,7 @@ def _panel(
         y = names.index(row["name"]) + lane * (place - (len(series) - 1) / 2)
         colour = legend.colours.get(row["series"], NEUTRAL)
         box = (y, *(scale * value for value in row[column]))
-        layers.append(
-            Layer(row["series"], "boxes", [box], colour, size=_BAR - 5, horizontal=True)
-        )
+        layers.append(Layer(row["series"], "boxes", [box], colour, size=_BAR - 5, horizontal=True))
     return Panel(
         title,
         "",

@@ -10,7 +10,7 @@ from sojourn.comparison.text_tables import step_text, time_text
 from sojourn.formatting import rate_unit
 from sojourn.legend import SIDES, Legend
 from sojourn.report import rows, run_figure, series
-from sojourn.report.chart import Document, Layer
+from sojourn.report.chart import Document
 from sojourn.report.rows import Rows
 from sojourn.run_directory import What
 from sojourn.run_summary import focus_link
@@ -230,7 +230,8 @@ class _Blocks:
             for side in (self.comparison.a, self.comparison.b)
             for run in side.run.runs
             for spike in run["spikes"]
-            if run["control"] in self.controls and abs(spike["at_s"] + side.shift_s - change_s) < _NEAR_S
+            if run["control"] in self.controls
+            and abs(spike["at_s"] + side.shift_s - change_s) < _NEAR_S
         ]
         return max(found, default=change_s)
 
@@ -268,7 +269,10 @@ def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> se
 
 def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
     """Return the detailed windows in addition to the initial one."""
-    spans = ((at - run_figure.BEFORE_S, at + run_figure.AFTER_S) for at in changes[: run_figure.MOST_WINDOWS])
+    spans = (
+        (at - run_figure.BEFORE_S, at + run_figure.AFTER_S)
+        for at in changes[: run_figure.MOST_WINDOWS]
+    )
     return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
 
 

@@ -28,7 +28,7 @@ def of_run(
         about=[_about(run)],
         tables=table_html.to_html(run.summary),
         scenario=run.scenario,
-        live=simulator and live_report.of(run, simulator, report_missing),
+        live=live_report.of(run, simulator, report_missing) if simulator else None,
     )
 
 

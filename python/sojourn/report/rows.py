@@ -113,7 +113,7 @@ class Rows:
             for shade in shades
             for (name, _), part in parts.items()
         ]
-        lines = [self._line(*names, part, link) for names, part in parts.items()]
+        lines = [self._line(name, flow, part, link) for (name, flow), part in parts.items()]
         return [*bands, *lines], is_crowded
 
     def _band(
@@ -122,9 +122,7 @@ class Rows:
         low, high, opacity = shade
         points = part.select("t", low, high).rows()
         colour = self.legend.colours.get(str(name), NEUTRAL)
-        return Layer(
-            str(name), "area", points, colour, opacity=opacity, listed=False, link=link
-        )
+        return Layer(str(name), "area", points, colour, opacity=opacity, listed=False, link=link)
 
     def _line(self, name: object, flow: object, part: pl.DataFrame, link: str) -> Layer:
         names = list(self.legend.colours)

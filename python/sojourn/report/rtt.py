@@ -38,6 +38,4 @@ def _panel(flow: "Flow") -> Panel:
         name = f"{direction['from']} to {direction['to']}, {how}"
         points = [(t, 1e3 * rtt) for t, rtt, _ in direction["series"]]
         layers.append(chart.dots(name, points, colour, size=14))
-    return Panel(
-        "RTT (ms)", "s", "ms", layers, height=180, columns=1, y_scale={"zero": True}
-    )
+    return Panel("RTT (ms)", "s", "ms", layers, height=180, columns=1, y_scale={"zero": True})

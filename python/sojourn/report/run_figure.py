@@ -243,7 +243,7 @@ def largest(frame: pl.DataFrame) -> float:
     return float(found or 0.0)
 
 
-def scaled(frame: pl.DataFrame, scale: float) -> list[Row]:
+def scaled(frame: pl.DataFrame, scale: float) -> Sequence[Row]:
     """Return the points of a line in a unit."""
     return series.rounded(frame.with_columns(pl.col("v") / scale)).select("t", "v").rows()
 
@@ -274,9 +274,7 @@ def _level(bounds: Sequence[tuple[float, float, float]], link: str) -> Layer:
     """Draw the bound after each change: begin, end, delay in ms."""
     points: list[Row] = [(begin, ms, end, ms) for begin, end, ms in bounds]
     texts = [_level_text(bounds, one) for one in bounds]
-    return Layer(
-        "bound", "rules", points, rows.BOUND, texts, dash=(6, 3), listed=False, link=link
-    )
+    return Layer("bound", "rules", points, rows.BOUND, texts, dash=(6, 3), listed=False, link=link)
 
 
 def _level_text(

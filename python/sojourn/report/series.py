@@ -28,10 +28,10 @@ _BETWEEN = "\0"
 
 
 def flow_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
-    """Return columns `t`, `v`, `series`, `flow`, `seed`: one figure of every flow; a missing sample is null.
+    """Return columns `t`, `v`, `series`, `flow`, `seed`: one figure of every flow.
 
-    If the changes of the links come at other times in other runs (`spread`), their times are those
-    of the first run.
+    A missing sample is null. If the changes of the links come at other times in other runs
+    (`spread`), their times are those of the first run.
     """
     return (
         _aligned(run, run.flows)

@@ -61,7 +61,10 @@ _STYLE: dict[str, Any] = {
 
 
 def figure(
-    drawn: Document, columns: int | None = None, width_in: float | None = None, is_dark: bool = False
+    drawn: Document,
+    columns: int | None = None,
+    width_in: float | None = None,
+    is_dark: bool = False,
 ) -> "Figure":
     """Draw a figure with matplotlib, whose settings (`rcParams`) apply.
 
@@ -108,7 +111,9 @@ def _settings(is_dark: bool) -> Any:
     else:
         line = "#eeeeee"
     ours |= {"grid.color": line, "axes.edgecolor": "#777777" if is_dark else "#bbbbbb"}
-    kept = {key: value for key, value in ours.items() if mpl.rcParams[key] == mpl.rcParamsDefault[key]}
+    kept = {
+        key: value for key, value in ours.items() if mpl.rcParams[key] == mpl.rcParamsDefault[key]
+    }
     return mpl.rc_context(kept)
 
 
@@ -269,7 +274,9 @@ def _margin(view: _View) -> float:
     if panel.bare:
         return 4
     longest = max((len(text) for text in panel.y_axis.get("labels", ())), default=0)
-    return max(_LEAST, _LETTER * longest + 12) + (16 if panel.y and panel.y not in panel.title else 0)
+    return max(_LEAST, _LETTER * longest + 12) + (
+        16 if panel.y and panel.y not in panel.title else 0
+    )
 
 
 def _bottom(view: _View) -> float:
@@ -294,7 +301,9 @@ def _names_across(names: Sequence[Layer], width: float) -> int:
 
 def _heading(drawn: Document, width: float) -> float:
     """Return the height above the first row."""
-    lines = len(drawn.lines) + (ceil(len(drawn.keys) / _names_across(drawn.keys, width)) if drawn.keys else 0)
+    lines = len(drawn.lines) + (
+        ceil(len(drawn.keys) / _names_across(drawn.keys, width)) if drawn.keys else 0
+    )
     return (24 if drawn.title.strip() else 4) + _LINE * lines + 6
 
 
@@ -303,10 +312,17 @@ def _scale(
 ) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    size = axes.get_window_extent().size * 0.72
+    box = axes.get_window_extent()
+    width, height = 0.72 * box.width, 0.72 * box.height
     for axis, name, scale, ticks, pixels in (
-        (axes.xaxis, panel.x, panel.x_scale, panel.x_axis, size[0] / 62),
-        (axes.yaxis, panel.y if panel.y not in panel.title else "", panel.y_scale, panel.y_axis, size[1] / 26),
+        (axes.xaxis, panel.x, panel.x_scale, panel.x_axis, width / 62),
+        (
+            axes.yaxis,
+            panel.y if panel.y not in panel.title else "",
+            panel.y_scale,
+            panel.y_axis,
+            height / 26,
+        ),
     ):
         kind = scale.get("type", "linear")
         set_scale = axes.set_xscale if axis is axes.xaxis else axes.set_yscale
@@ -323,14 +339,22 @@ def _scale(
             axis.set_major_locator(MaxNLocator(max(2, int(pixels)), steps=[1, 2, 5, 10]))
         if "labels" in ticks:
             texts = [_wrapped(text) for text in ticks["labels"]]
-            axis.set_major_formatter(FuncFormatter(lambda _, at, texts=texts: texts[at] if at is not None and at < len(texts) else ""))
+            axis.set_major_formatter(
+                FuncFormatter(
+                    lambda _, at, texts=texts: (
+                        texts[at] if at is not None and at < len(texts) else ""
+                    )
+                )
+            )
         else:
             factor, sign = (100, "%") if ticks.get("percent") else (1, "")
-            axis.set_major_formatter(FuncFormatter(lambda value, _, by=factor, sign=sign: f"{number(by * value)}{sign}"))
+            axis.set_major_formatter(
+                FuncFormatter(lambda value, _, by=factor, sign=sign: f"{number(by * value)}{sign}")
+            )
         if ticks.get("tilted"):
             axis.set_tick_params(rotation=45)
             for text in axis.get_ticklabels():
-                text.set_ha("right")
+                text.set_horizontalalignment("right")
         axis.set_label_text(_plain(name))
     axes.set_xlim(_ends(layers, panel, "x", None) if part is None else part)
     axes.set_ylim(_ends(layers, panel, "y", part))
@@ -402,7 +426,10 @@ def _square(values: Any) -> Any:
 
 def _columns(points: Sequence[Row]) -> list[list[float]]:
     """Return the columns; a gap is not a number."""
-    return [[nan if value is None else value for value in column] for column in zip(*points, strict=True)]
+    return [
+        [nan if value is None else value for value in column]
+        for column in zip(*points, strict=True)
+    ]
 
 
 def _dashes(layer: Layer) -> Any:
@@ -499,16 +526,27 @@ def _rects(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
 
 
 def _rules(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    style: dict[str, Any] = {"color": ink, "lw": layer.width * _POINT, "ls": _dashes(layer), "zorder": order}
+    style: dict[str, Any] = {
+        "color": ink,
+        "lw": layer.width * _POINT,
+        "ls": _dashes(layer),
+        "zorder": order,
+    }
     ends = axes.get_xlim()
     for place, (x0, y0, x1, y1) in enumerate(layer.points):
         if y0 is None or y1 is None:
-            axes.axvline(x0, **style)
+            axes.axvline(x0 or 0.0, **style)
             continue
         begin, end = (ends[0] if x0 is None else x0), (ends[1] if x1 is None else x1)
         axes.plot((begin, end), (y0, y1), **style)
         right = min(end, ends[1])
-        if layer.texts and layer.texts[place] and ends[0] < right and begin < ends[1] and y1 <= axes.get_ylim()[1]:
+        if (
+            layer.texts
+            and layer.texts[place]
+            and ends[0] < right
+            and begin < ends[1]
+            and y1 <= axes.get_ylim()[1]
+        ):
             axes.annotate(
                 layer.texts[place],
                 (right, y1),

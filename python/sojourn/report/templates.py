@@ -19,7 +19,7 @@ def fill(template: str, folder: Path = FOLDER, **values: Any) -> str:
 
 @cache
 def _environment(folder: Path) -> Environment:
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
@@ -28,7 +28,6 @@ def _environment(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment
 
 
 def _finalize(value: Any) -> Any:

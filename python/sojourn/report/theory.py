@@ -50,7 +50,11 @@ def trace(found: "TraceTheory", name: str) -> Document:
     )
     rows: list[Any] = found["series"]
     capacity = Layer(
-        "capacity", "line", [(row[0], 1e-6 * row[1]) for row in rows], "#777777", steps="step-before"
+        "capacity",
+        "line",
+        [(row[0], 1e-6 * row[1]) for row in rows],
+        "#777777",
+        steps="step-before",
     )
     delays = [
         Layer(

@@ -96,7 +96,9 @@ def _layers(
     for name, own in _facets(part, by):
         line = name or metric.title
         at = [value * scale for value in own[x]]
-        low, median, high = ([value * factor for value in own[key]] for key in ("p5", "median", "p95"))
+        low, median, high = (
+            [value * factor for value in own[key]] for key in ("p5", "median", "p95")
+        )
         band, points = list(zip(at, low, high, strict=True)), list(zip(at, median, strict=True))
         yield Layer(line, "area", band, colours[line], opacity=0.2)
         yield Layer(line, "line", points, colours[line])
