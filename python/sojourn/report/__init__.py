@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,14 +100,10 @@ class Drawing(ABC):
         return output.write_file(file, self.html)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return {"text/html": framed(self.html, self._FRAME_PX), "text/plain": repr(self)}
+        from sojourn.report import templates
 
-
-def framed(page: str, height: int) -> str:
-    """Return a page as a part of another one, such as a notebook."""
-    style = f"width: 100%; height: {height}px; border: 0"
-    source = escape(page, quote=True)
-    return f'<iframe title="Sojourn report" style="{style}" srcdoc="{source}"></iframe>'
+        framed = templates.framed(self.html, self._FRAME_PX)
+        return {"text/html": framed, "text/plain": repr(self)}
 
 
 class Figure(Drawing):

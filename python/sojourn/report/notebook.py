@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sojourn.errors import NotEnoughMemoryError, PictureError
-from sojourn.report import framed, templates
+from sojourn.report import templates
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ def of_run(tables: str, draw: Callable[[], str]) -> str:
 
 def _figure(draw: Callable[[], str]) -> Markup:
     try:
-        return Markup(framed(draw(), _FRAME_PX))
+        return Markup(templates.framed(draw(), _FRAME_PX))
     except (PictureError, NotEnoughMemoryError) as error:
         return Markup('<p class="notes">No figure: {}</p>').format(str(error))
 

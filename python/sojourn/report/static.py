@@ -37,7 +37,8 @@ _MARKERS = {
 }
 # Values that a user changed in matplotlib's own settings stand.
 _STYLE: dict[str, Any] = {
-    "font.family": ["sans-serif"],
+    # The second has the signs that the first lacks.
+    "font.family": ["sans-serif", "DejaVu Sans"],
     "font.sans-serif": ["Liberation Sans", "Helvetica", "Arial", "DejaVu Sans"],
     "font.size": 8.25,
     "axes.titlesize": 9.75,
@@ -81,7 +82,9 @@ def saved(drawn: "Figure", suffix: str) -> bytes:
     when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
     with _settings(False):
         drawn.savefig(file, format=suffix[1:], dpi=192, metadata=when[suffix])
-    return file.getvalue()
+    data = file.getvalue()
+    # Without the prologue, the text can be part of a page.
+    return data[data.index(b"<svg") :] if suffix == ".svg" else data
 
 
 def is_available() -> bool:
