@@ -100,10 +100,15 @@ class Drawing(ABC):
         return output.write_file(file, self.html)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from sojourn.report import templates
+        from base64 import b64encode
+
+        from sojourn.report import static, templates
 
         framed = templates.framed(self.html, self._FRAME_PX)
-        return {"text/html": framed, "text/plain": repr(self)}
+        bundle = {"text/html": framed, "text/plain": repr(self)}
+        # For readers that show no pages, such as those of notebooks on the web.
+        picture = {"image/png": b64encode(self.png).decode()} if static.is_available() else {}
+        return {**bundle, **picture}
 
 
 class Figure(Drawing):
