@@ -69,7 +69,7 @@ export class CaptureView {
     const table = tableOf(directions, sample);
     fill(this.element, el("p", {}, size), fault, drawn.length > 0 && figure, table);
     this.plot?.destroy();
-    this.plot = drawn.length > 0 ? new uPlot(options(drawn, colours, dashes), dataOf(drawn), this.host) : undefined;
+    this.plot = drawn.length > 0 ? new uPlot(options(drawn, colours), dataOf(drawn), this.host) : undefined;
     this.resize();
     this.element.dataset["drawnMs"] = "0";
   }
@@ -91,14 +91,13 @@ function dataOf(drawn: Direction[]): uPlot.AlignedData {
   return uPlot.join(tables);
 }
 
-function options(drawn: Direction[], colours: string[], dashes: number[][]): uPlot.Options {
+function options(drawn: Direction[], colours: string[]): uPlot.Options {
   const line = (one: Direction, place: number): uPlot.Series => ({
     label: nameOf(one),
     stroke: colours[place] ?? "",
-    dash: dashes[place] ?? [],
-    width: 1.25,
-    spanGaps: true,
-    points: { show: false },
+    // Samples have no values between them.
+    paths: () => null,
+    points: { show: true, size: 3.5, fill: colours[place] ?? "" },
   });
   return {
     width: 640,

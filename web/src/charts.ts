@@ -1,13 +1,14 @@
 // The charts of an experiment: panels with a shared time axis, zoom and cursor.
 
 import uPlot from "uplot";
-import { axes } from "./axes.ts";
+import { axes, single } from "./axes.ts";
 import { drawBounds, drawUnavoidable } from "./bounds.ts";
 import { dataOf, unitOf } from "./chart-data.ts";
 import { coloursOf, dashesOf, ink, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
 import { type Bound, PANELS, type Panel, boundsOf, curvesOf, isBeside, labelsOf, timesOf } from "./panels.ts";
+import { REACH } from "./figure/panel.ts";
 import { zoom } from "./zoom.ts";
 
 const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
@@ -144,7 +145,7 @@ export class Charts {
       stroke: () => this.colours.get(label) ?? "",
       width: isBeside(label) ? 1 : 1.25,
       dash: this.dashes.get(label) ?? [],
-      points: { show: false },
+      points: single(),
       show: !this.hidden.has(label),
     });
     const capacity: uPlot.Series = {
@@ -179,9 +180,10 @@ export class Charts {
     };
   }
 
-  /** The top of a panel: its greatest value, and the bounds within the queueing delay. */
+  /** The top of a panel: its greatest value, and bounds of the queueing delay that are near. */
   private top(panel: Panel, max: number | null): number {
-    const bounds = panel.key === "delay" ? this.bounds().map(({ bound }) => bound / 1e-3) : [];
+    const every = panel.key === "delay" ? this.bounds().map(({ bound }) => bound / 1e-3) : [];
+    const bounds = every.filter((bound) => bound < REACH * (max ?? 0));
     const least = panel.key === "delay" ? 1 : 0;
     return 1.06 * Math.max(max ?? 0, least, ...bounds) || 1;
   }

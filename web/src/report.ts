@@ -1,6 +1,5 @@
 // The script of a report: draws its figure, and opens the simulator within it.
 
-import { el } from "./dom.ts";
 import type { Figure } from "./figure/model.ts";
 import { FigureView } from "./figure/view.ts";
 
@@ -20,12 +19,11 @@ function unpacked(packed: string): Promise<string> {
 }
 
 /** Opens the page with the recorded runs, once a reader asks for it. */
-async function openPage(live: HTMLElement): Promise<void> {
+async function openPage(frame: HTMLIFrameElement): Promise<void> {
   const empty = '<script type="text/plain" id="sojourn-record">';
   const page = (await unpacked(part("live-page"))).replace(empty, empty + part("live-record"));
-  const src = URL.createObjectURL(new Blob([page], { type: "text/html" }));
-  live.append(el("iframe", { title: "Sojourn's page with this run", src }));
+  frame.src = URL.createObjectURL(new Blob([page], { type: "text/html" }));
 }
 
-const live = document.getElementById("live");
-live?.addEventListener("toggle", () => void openPage(live), { once: true });
+const frame = document.querySelector("iframe");
+if (frame) frame.parentElement?.addEventListener("toggle", () => void openPage(frame), { once: true });

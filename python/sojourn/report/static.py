@@ -72,7 +72,7 @@ def figure(
     `columns` is 1 or 2 for the width of a paper's columns; a figure in one column shows, of a row
     over time, the selected part alone. `width_in` is another width in inches.
     """
-    with _settings(is_dark):
+    with settings(is_dark):
         return _Picture(drawn, columns, width_in, is_dark).figure
 
 
@@ -80,7 +80,7 @@ def saved(drawn: "Figure", suffix: str) -> bytes:
     """Return the bytes of a picture: .svg, .png or .pdf; equal figures have equal bytes."""
     file = io.BytesIO()
     when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
-    with _settings(False):
+    with settings():
         drawn.savefig(file, format=suffix[1:], dpi=192, metadata=when[suffix])
     data = file.getvalue()
     # Without the prologue, the text can be part of a page.
@@ -102,7 +102,8 @@ def require() -> None:
         ) from error
 
 
-def _settings(is_dark: bool) -> Any:
+def settings(is_dark: bool = False) -> Any:
+    """Return the context of our settings, within which matplotlib draws."""
     require()
     import matplotlib as mpl
 
@@ -177,11 +178,9 @@ class _Picture:
             at += _LINE
         if self.drawn.keys:
             self.figure.legend(
-                handles=[self._handle(key) for key in self.drawn.keys],
+                **self._names(self.drawn.keys, _names_across(self.drawn.keys, self.width)),
                 loc="upper left",
                 bbox_to_anchor=(0.0, 1 - (at - 10) / self.height),
-                ncols=_names_across(self.drawn.keys, self.width),
-                columnspacing=1.2,
                 borderaxespad=0.2,
                 handlelength=1.8,
             )
@@ -209,8 +208,10 @@ class _Picture:
         layers = [one for one in panel.layers if not one.link or one.link in links]
         title = view.title.replace("{link}", next(iter(links), ""))
         weight: dict[str, Any] = {} if view.is_first else {"fontweight": "normal", "alpha": 0.75}
-        pad = (_LINE * _lines_of(view) + 4) * _POINT
-        axes.set_title(title, pad=pad, parse_math=False, **weight)
+        pad = (_LINE * _lines_of(view) + 5) * _POINT
+        # From the left end of the labels, so that a long title has room.
+        left = -max(_margin(view) - 10, 0) / view.width
+        axes.set_title(title, pad=pad, x=left, parse_math=False, **weight)
         _scale(axes, panel, layers, view.part)
         for shade in panel.behind:
             for begin, end in shade.spans:
@@ -220,12 +221,10 @@ class _Picture:
         names = legend(panel.layers)
         if panel.legend and len(names) > 1:
             axes.legend(
-                handles=[self._handle(one) for one in names],
+                **self._names(names, panel.columns or _names_across(names, view.width)),
                 loc="lower left",
                 bbox_to_anchor=(0, 1),
-                ncols=panel.columns or _names_across(names, view.width),
                 borderaxespad=0.1,
-                columnspacing=1.2,
                 handlelength=1.4,
             )
         if panel.bare:
@@ -234,6 +233,12 @@ class _Picture:
     def _ink(self, colour: str | None) -> str:
         shown = colour or "#444444"
         return dark.dark(shown) if self.is_dark else shown
+
+    def _names(self, keys: Sequence[Layer], across: int) -> dict[str, Any]:
+        """Return the entries of a legend in rows; matplotlib fills columns."""
+        handles = [self._handle(key) for key in keys]
+        ordered = [one for column in range(across) for one in handles[column::across]]
+        return {"handles": ordered, "ncols": across, "columnspacing": 1.2, "labelspacing": 0.25}
 
     def _handle(self, key: Layer) -> Any:
         from matplotlib.lines import Line2D
@@ -299,7 +304,7 @@ def _lines_of(view: _View) -> int:
 
 def _names_across(names: Sequence[Layer], width: float) -> int:
     longest = max(len(one.name) for one in names)
-    return max(1, min(len(names), int(width / (_LETTER * longest + 44))))
+    return max(1, min(len(names), int(width / (_LETTER * longest + 36))))
 
 
 def _heading(drawn: Document, width: float) -> float:

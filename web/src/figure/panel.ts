@@ -26,6 +26,8 @@ export interface Drawn {
   top: number;
   width: number;
   height: number;
+  /** The height with the axis below. */
+  whole: number;
   layers: Layer[];
 }
 
@@ -37,7 +39,7 @@ const LINE = 13;
 /** Letters of a name on the y axis. */
 const MOST_LETTERS = 24;
 /** A guide this much above the data extends the axis; one further out would flatten them. */
-const REACH = 1.3;
+export const REACH = 1.3;
 
 let count = 0;
 
@@ -55,7 +57,7 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   const tilt = panel.x_axis?.tilted ? longest * LETTER * 0.72 + 8 : 16;
   const bottom = panel.bare ? 4 : tilt + (panel.x ? 17 : 4);
   const whole = TOP + height + bottom;
-  const drawn = { x, y, left, top: TOP, width, height, layers };
+  const drawn = { x, y, left, top: TOP, width, height, whole, layers };
   const id = `clip${count++}`;
   const clip = `<clipPath id="${id}"><rect x="${left}" y="${TOP}" width="${width}" height="${height}"/></clipPath>`;
   const parts = [
