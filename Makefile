@@ -145,11 +145,13 @@ outputs: $(VENV)/.installed  ## write the outputs below the commands of the docu
 	$(BIN)/python docs/outputs.py
 
 pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
+	$(BIN)/python $(PIP) install 'matplotlib>=3.8'
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/paper_pictures.py
 	$(BIN)/python docs/diagrams.py
 
 study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
+	$(BIN)/python $(PIP) install 'matplotlib>=3.8'
 	$(BIN)/python studies/measure.py $(NAME)
 
 bpf:  ## compile the programs for the kernel anew, with clang-19
