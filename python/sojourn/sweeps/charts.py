@@ -62,6 +62,8 @@ def lines(
     least, most = min(positions, default=0.0), max(positions, default=0.0)
     is_wide = least > 0 and most / least >= _LOGARITHMIC
     across: Scale = {"type": "log" if is_wide or is_logarithmic else "linear", "nice": False}
+    # Panels side by side share their scale.
+    most_y = max(known["p95"], default=1.0) * metric.unit[1]
     names = _ordered(rows, by) if by else [metric.title]
     colours = dict(zip(names, islice(cycle(COLOURS), len(names)), strict=True))
     panels = [
@@ -73,7 +75,7 @@ def lines(
             width=_WIDTH,
             height=_HEIGHT,
             x_scale=across,
-            y_scale={"zero": True},
+            y_scale={"domain": (0.0, 1.05 * most_y)},
             legend=False,
         )
         for name, part in _facets(known, facet)
