@@ -1,13 +1,11 @@
 // The data and the charts of an experiment as files.
 
-import { dataOf, unitOf } from "./chart-data.ts";
+import { figureOf } from "./chart-data.ts";
 import { coloursOf, dashesOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Line, Run, Values } from "./experiment.ts";
-import type { Layer, Panel as FigurePanel } from "./figure/model.ts";
 import { drawPanel, escaped } from "./figure/panel.ts";
-import { brief } from "./formatting.ts";
-import { PANELS, type Panel, boundsOf, curvesOf, labelsOf } from "./panels.ts";
+import { PANELS, labelsOf } from "./panels.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -63,7 +61,7 @@ export function csvOf(experiment: Experiment): string {
   return `${rows.join("\n")}\n`;
 }
 
-const [WIDTH, HEIGHT, TITLE] = [760, 170, 20];
+const [WIDTH, TITLE] = [760, 20];
 const STYLE = "text{font:11px sans-serif;fill:#444}.grid{stroke:#eee}.frame{fill:none;stroke:#bbb}";
 
 /** The panels as a drawing. */
@@ -89,55 +87,24 @@ export function svgOf(experiment: Experiment): string {
     top += drawn.whole + TITLE;
     return title + inner;
   });
-  const width = Math.max(WIDTH, left);
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${top + 2 * TITLE}" style="background:#fff">`;
+  const [width, height] = [Math.max(WIDTH, left), top + 2 * TITLE];
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" style="background:#fff">`;
   const title = `<title>${escaped(experiment.described?.title ?? "")}</title><style>${STYLE}</style>`;
   const parts = [head, title, ...legend, ...panels, "</svg>\n"].join("");
   // Colours as they are: the properties of the page are not those of a file.
   return parts.replace(/var\(--\w+, (#\w+)\)/g, "$1");
 }
 
-type KeyOf = (label: string) => Pick<Layer, "name" | "colour" | "dash">;
-
-/** A panel of the page as a panel of a figure. */
-function figureOf(experiment: Experiment, panel: Panel, keyOf: KeyOf): FigurePanel {
-  const [scale, unit] = unitOf(panel, experiment);
-  const [times, ...values] = dataOf(panel, experiment, scale) as [number[], ...Values[]];
-  const lines = curvesOf(panel, experiment).map(({ label }) => label);
-  const names = panel.key === "rate" ? ["", ...lines] : lines;
-  const layers = values.map((column, place): Layer => {
-    const name = names[place] ?? "";
-    const key = name ? keyOf(name) : { name, colour: "#bbbbbb", width: 3 };
-    return { kind: "line", columns: [times, column], width: 1.25, ...key };
+/** The same as a picture, with two pixels for each of the drawing's. */
+export async function pngOf(experiment: Experiment): Promise<Blob> {
+  const image = new Image();
+  const address = URL.createObjectURL(new Blob([svgOf(experiment)], { type: "image/svg+xml" }));
+  image.src = address;
+  await image.decode();
+  const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(address);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
   });
-  const guides = panel.key === "delay" ? guidesOf(experiment, scale) : [];
-  const domain = [0, experiment.described?.duration_s || 1] as const;
-  return {
-    title: `${panel.title}, ${unit}`,
-    layers: [...guides, ...layers],
-    behind: [],
-    height: HEIGHT,
-    x_scale: { domain },
-    y_scale: { zero: true },
-  };
-}
-
-/** The unavoidable delay as an area, and the bounds. */
-function guidesOf(experiment: Experiment, scale: number): Layer[] {
-  const series = experiment.unavoidable?.series ?? [];
-  const begins = [0, ...series.map(([end]) => end)];
-  const corners = series.flatMap(([end, delay], place) => [begins[place] ?? 0, end].map((at) => [at, (delay ?? 0) / scale]));
-  const column = (place: number) => corners.map((corner) => corner[place] ?? 0);
-  const area: Layer = { name: "", kind: "area", columns: [column(0), corners.map(() => 0), column(1)], colour: "#c9ccd1" };
-  const bounds = boundsOf(experiment);
-  const level = bounds.map(({ bound }) => bound / scale);
-  const rules: Layer = {
-    name: "bound",
-    kind: "rules",
-    columns: [bounds.map(({ from }) => from), level, bounds.map(({ to }) => to), level],
-    texts: bounds.map(({ bound }) => `bound ${brief(bound)}`),
-    colour: "#d0006f",
-    dash: [6, 4],
-  };
-  return [...(corners.length ? [area] : []), rules];
 }

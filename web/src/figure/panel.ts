@@ -174,7 +174,7 @@ function faded({ name }: Layer, { chosen }: View, marks: string): string {
 }
 
 /** A colour that follows the reader's scheme: the page declares one property for each. */
-export const ink = (colour = "#444444") => `var(--${colour.slice(1)}, ${colour})`;
+export const ink = (colour = "#444444") => (colour.startsWith("#") ? `var(--${colour.slice(1)}, ${colour})` : colour);
 
 export const round = (value: number) => Math.round(value * 10) / 10;
 

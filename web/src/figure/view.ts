@@ -3,6 +3,7 @@
 import { button, el, fill } from "../dom.ts";
 import type { Figure, Layer, Panel } from "./model.ts";
 import { type Drawn, before, drawPanel, escaped, ink } from "./panel.ts";
+import { type Part, drags, mark, valueAt } from "./pointer.ts";
 import { figure as number } from "./scale.ts";
 
 /** A narrower place has one panel a row. */
@@ -10,11 +11,7 @@ const NARROW = 760;
 const GAP = 12;
 /** Share of the shown time that one key press moves or zooms. */
 const STEP = 0.2;
-/** A shorter drag is a click. */
-const LEAST_DRAG = 4;
 const MOST_FIGURES = 16;
-
-type Part = readonly [number, number];
 
 interface Shown {
   panel: Panel;
@@ -90,7 +87,7 @@ export class FigureView {
     this.shown.push(shown);
     host.addEventListener("pointermove", (event) => this.onPoint(shown, event));
     host.addEventListener("pointerleave", () => this.point(undefined));
-    if (isWhole) this.brush(shown);
+    if (isWhole) drags(host, () => drawn, (part) => this.show(part));
     const title = isWhole === false ? (panel.key ?? "\u00a0") : panel.title.replaceAll("{link}", this.link ?? "");
     const names = panel.legend === false ? null : legendOf(listed(panel.layers));
     return el("figure", {}, el("figcaption", { class: isWhole === false ? "key" : "" }, title), names, host);
@@ -152,35 +149,19 @@ export class FigureView {
     this.show(part);
   }
 
-  /** Lets the reader drag a part of the x axis. */
-  private brush({ host, drawn }: Shown): void {
-    let begin: number | undefined;
-    host.addEventListener("pointerdown", (event) => {
-      begin = event.offsetX;
-      host.setPointerCapture(event.pointerId);
-      event.preventDefault();
-    });
-    host.addEventListener("pointerup", (event) => {
-      if (begin === undefined || Math.abs(event.offsetX - begin) < LEAST_DRAG) return void (begin = undefined);
-      const ends = [begin, event.offsetX].sort((a, b) => a - b).map((at) => timeAt(drawn, at)) as [number, number];
-      begin = undefined;
-      this.show(ends);
-    });
-  }
-
   private onPoint({ drawn, host }: Shown, event: PointerEvent): void {
     const inside = event.offsetX >= drawn.left && event.offsetX <= drawn.left + drawn.width;
-    this.point(inside ? timeAt(drawn, event.offsetX) : undefined, drawn, host, event);
+    this.point(inside ? valueAt(drawn, event.offsetX) : undefined, drawn, host, event);
   }
 
   /** Marks a time in all panels over time, and shows the figures of one panel there. */
   private point(at: number | undefined, drawn?: Drawn, host?: HTMLElement, event?: PointerEvent): void {
-    for (const one of this.element.querySelectorAll(".pointer")) one.remove();
+    for (const one of this.shown) mark(one.host, one.drawn, undefined);
     const figures = at === undefined || !drawn ? [] : figuresAt(drawn, at);
     this.tip.hidden = figures.length === 0;
     if (at === undefined || !drawn || !host || !event || figures.length === 0) return;
     const isTime = this.shown.some((one) => one.host === host && one.panel.zoom);
-    for (const one of this.shown) if (one.host === host || (isTime && one.panel.zoom)) mark(one, at);
+    for (const one of this.shown) if (one.host === host || (isTime && one.panel.zoom)) mark(one.host, one.drawn, at);
     const rows = figures.map(([name, value, colour]) => el("tr", {}, el("td", {}, swatch(colour)), el("td", {}, name), el("td", {}, number(value))));
     fill(this.tip, el("b", {}, number(at)), el("table", {}, el("tbody", {}, ...rows)));
     const right = event.clientX + 16 + this.tip.offsetWidth > innerWidth;
@@ -191,16 +172,6 @@ export class FigureView {
 
 /** The width of A4 between margins of 12 mm, in pixels. */
 const PAPER = 700;
-
-const timeAt = ({ x, left, width }: Drawn, at: number) => x.value(Math.min(1, Math.max(0, (at - left) / width)));
-
-function mark({ drawn, host }: Shown, at: number): void {
-  const share = drawn.x.at(at);
-  if (share < 0 || share > 1) return;
-  const x = drawn.left + drawn.width * share;
-  const path = `<path class="pointer" d="M${x} ${drawn.top}v${drawn.height}"/>`;
-  host.firstElementChild?.insertAdjacentHTML("beforeend", path);
-}
 
 /** The values of the lines at a place of the x axis, the greatest first. */
 function figuresAt({ layers }: Drawn, at: number): [string, number, string][] {
