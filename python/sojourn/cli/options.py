@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from sojourn.errors import UsageError
 from sojourn.pictures import PAGE, PICTURES, Pictures, ReportMissing
+from sojourn.report import require_pictures
 from sojourn.selection import Chosen
 
 _RUN_JSON = (
@@ -137,7 +138,10 @@ def chosen_of(args: argparse.Namespace, control: Sequence[str] | None = None) ->
 
 def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the formats that `add_picture_options` asks for."""
-    return tuple(name for name in PICTURES if getattr(args, name))
+    formats = tuple(name for name in PICTURES if getattr(args, name))
+    if formats:
+        require_pictures()
+    return formats
 
 
 def add_report_options(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import memory, output
-from sojourn.errors import UsageError
+from sojourn.errors import PictureError, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -246,4 +246,16 @@ def require_free_figure(target: str | PathLike[str]) -> None:
     """Refuse a file name with another suffix, and one that is taken or cannot be created."""
     if Path(target).suffix not in ENDINGS:
         raise UsageError(f"{target}: a figure is saved as {_ENDINGS_TEXT}")
+    if Path(target).suffix in PICTURES:
+        require_pictures()
     output.require_free_file(target)
+
+
+def require_pictures() -> None:
+    """Refuse pictures without matplotlib, before a command works for them."""
+    from sojourn.report import static
+
+    try:
+        static.require()
+    except PictureError as error:
+        raise UsageError(str(error)) from error

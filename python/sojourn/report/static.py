@@ -4,22 +4,20 @@ import io
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from itertools import groupby
-from math import ceil, nan
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from sojourn import extras
 from sojourn.errors import PictureError
-from sojourn.report import dark
-from sojourn.report.chart import Document, Layer, Panel, Row, legend, short
+from sojourn.report import dark, static_marks
+from sojourn.report.chart import Document, Layer, Panel, legend, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Inches and points of a CSS pixel.
-_INCH, _POINT = 1 / 96, 0.75
+# Inches of a CSS pixel.
+_INCH = 1 / 96
 _WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of a figure in one and two columns of the IEEE's journals."""
 # Pixels: margins of a panel, and heights of lines of text.
@@ -27,14 +25,6 @@ _TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 20, 10, 18, 15, 6.0
 _LEAST = 40
 # A guide this much above the data extends the axis; one further out would flatten them.
 _REACH = 1.3
-_MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "cross": "P",
-    "triangle-up": "^",
-    "triangle-down": "v",
-}
 # Values that a user changed in matplotlib's own settings stand.
 _STYLE: dict[str, Any] = {
     # The second has the signs that the first lacks.
@@ -89,7 +79,11 @@ def saved(drawn: "Figure", suffix: str) -> bytes:
 
 def is_available() -> bool:
     """Whether matplotlib is installed."""
-    return find_spec("matplotlib") is not None
+    try:
+        require()
+    except PictureError:
+        return False
+    return True
 
 
 def require() -> None:
@@ -208,7 +202,7 @@ class _Picture:
         layers = [one for one in panel.layers if not one.link or one.link in links]
         title = view.title.replace("{link}", next(iter(links), ""))
         weight: dict[str, Any] = {} if view.is_first else {"fontweight": "normal", "alpha": 0.75}
-        pad = (_LINE * _lines_of(view) + 5) * _POINT
+        pad = (_LINE * _lines_of(view) + 5) * static_marks.POINT
         # From the left end of the labels, so that a long title has room.
         left = -max(_margin(view) - 10, 0) / view.width
         axes.set_title(title, pad=pad, x=left, parse_math=False, **weight)
@@ -217,7 +211,7 @@ class _Picture:
             for begin, end in shade.spans:
                 axes.axvspan(begin, end, color=self._ink(shade.colour), alpha=0.6, lw=0)
         for place, layer in enumerate(layers, start=1):
-            _DRAW[layer.kind](axes, layer, self._ink(layer.colour), place * 0.01 + 2)
+            static_marks.DRAW[layer.kind](axes, layer, self._ink(layer.colour), place * 0.01 + 2)
         names = legend(panel.layers)
         if panel.legend and len(names) > 1:
             axes.legend(
@@ -244,19 +238,17 @@ class _Picture:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        ink = self._ink(key.colour)
+        ink, name = self._ink(key.colour), static_marks.plain(key.name)
         if key.kind in ("boxes", "rects"):
-            return Patch(color=ink, label=_plain(key.name))
+            return Patch(color=ink, label=name)
         if key.kind == "dots":
-            marker = _MARKERS.get(key.shape, "o")
-            return Line2D([], [], color=ink, marker=marker, lw=0, ms=5, label=_plain(key.name))
-        return Line2D([], [], color=ink, lw=2, ls=_dashes(key), label=_plain(key.name))
-
-
-def _plain(name: str) -> str:
-    """Return a name in a legend: matplotlib leaves out names that begin with an underscore."""
-    text = short(name).replace("$", r"\$")
-    return f"\u200b{text}" if text.startswith("_") else text
+            marker = static_marks.MARKERS.get(key.shape, "o")
+            return Line2D(
+                [], [], color=ink, marker=marker, lw=0, ms=5, label=static_marks.plain(key.name)
+            )
+        return Line2D(
+            [], [], color=ink, lw=2, ls=static_marks.dashes(key), label=static_marks.plain(key.name)
+        )
 
 
 def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:
@@ -363,7 +355,7 @@ def _scale(
             axis.set_tick_params(rotation=45)
             for text in axis.get_ticklabels():
                 text.set_horizontalalignment("right")
-        axis.set_label_text(_plain(name))
+        axis.set_label_text(static_marks.plain(name))
     axes.set_xlim(_ends(layers, panel, "x", None) if part is None else part)
     axes.set_ylim(_ends(layers, panel, "y", part))
 
@@ -375,7 +367,7 @@ def number(value: float) -> str:
 
 
 def _wrapped(text: str) -> str:
-    return _plain(text).replace(": ", "\n")
+    return static_marks.plain(text).replace(": ", "\n")
 
 
 def _ends(
@@ -430,149 +422,3 @@ def _root(values: Any) -> Any:
 
 def _square(values: Any) -> Any:
     return values**2
-
-
-def _columns(points: Sequence[Row]) -> list[list[float]]:
-    """Return the columns; a gap is not a number."""
-    return [
-        [nan if value is None else value for value in column]
-        for column in zip(*points, strict=True)
-    ]
-
-
-def _dashes(layer: Layer) -> Any:
-    return (0, [part / layer.width for part in layer.dash]) if layer.dash else "-"
-
-
-def _line(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    if not layer.points:
-        return
-    x, y = _columns(layer.points)
-    style = {"linear": "default", "step-after": "steps-post", "step-before": "steps-pre"}
-    axes.plot(
-        x,
-        y,
-        color=ink,
-        lw=layer.width * _POINT,
-        ls=_dashes(layer),
-        drawstyle=style[layer.steps],
-        solid_joinstyle="round",
-        alpha=layer.opacity,
-        zorder=order,
-    )
-    single = [
-        (row[0], row[1])
-        for is_gap, part in groupby(layer.points, lambda row: row[1] is None)
-        if not is_gap and len(rows := list(part)) == 1
-        for row in rows
-    ]
-    if single:
-        axes.plot(*_columns(single), "o", color=ink, ms=2.4, alpha=layer.opacity, zorder=order)
-
-
-def _area(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    if layer.points:
-        x, low, high = _columns(layer.points)
-        axes.fill_between(x, low, high, color=ink, alpha=layer.opacity, lw=0, zorder=order)
-
-
-def _dots(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    if layer.points:
-        x, y = _columns(layer.points)
-        size = layer.size * _POINT**2
-        marker = _MARKERS.get(layer.shape, "o")
-        axes.scatter(x, y, s=size, c=ink, marker=marker, lw=0, alpha=layer.opacity, zorder=order)
-
-
-def _text(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    inside = bool(layer.fills)
-    for place, (row, text) in enumerate(zip(layer.points, layer.texts, strict=True)):
-        axes.annotate(
-            _plain(text),
-            (row[0], row[1]),
-            xytext=(0, 0 if inside else 3),
-            textcoords="offset points",
-            color=layer.fills[place] if inside else ink,
-            ha=layer.align,
-            va="center" if inside else "bottom",
-            annotation_clip=True,
-            zorder=order,
-        )
-
-
-def _boxes(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    for at, low, q1, middle, q3, high in _columns_rows(layer.points):
-        lines = (((low, high), 1.05), ((q1, q3), layer.size * _POINT))
-        for ends, width in lines:
-            pair = (ends, (at, at)) if layer.horizontal else ((at, at), ends)
-            axes.plot(*pair, color=ink, lw=width, solid_capstyle="butt", zorder=order)
-        mark = (middle, at) if layer.horizontal else (at, middle)
-        axes.plot(
-            *mark,
-            marker="|" if layer.horizontal else "_",
-            color=axes.get_facecolor(),
-            ms=layer.size * _POINT,
-            mew=1.5,
-            zorder=order + 0.005,
-        )
-
-
-def _columns_rows(points: Sequence[Row]) -> list[tuple[float, ...]]:
-    return list(zip(*_columns(points), strict=True))
-
-
-def _rects(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    from matplotlib.collections import PatchCollection
-    from matplotlib.patches import Rectangle
-
-    rows = _columns_rows(layer.points)
-    patches = [Rectangle((a, b), c - a, d - b) for a, b, c, d in rows]
-    colours = list(layer.fills) or ink
-    axes.add_collection(
-        PatchCollection(patches, facecolor=colours, lw=0, alpha=layer.opacity, zorder=order)
-    )
-
-
-def _rules(axes: "Axes", layer: Layer, ink: str, order: float) -> None:
-    style: dict[str, Any] = {
-        "color": ink,
-        "lw": layer.width * _POINT,
-        "ls": _dashes(layer),
-        "zorder": order,
-    }
-    ends = axes.get_xlim()
-    for place, (x0, y0, x1, y1) in enumerate(layer.points):
-        if y0 is None or y1 is None:
-            axes.axvline(x0 or 0.0, **style)
-            continue
-        begin, end = (ends[0] if x0 is None else x0), (ends[1] if x1 is None else x1)
-        axes.plot((begin, end), (y0, y1), **style)
-        right = min(end, ends[1])
-        if (
-            layer.texts
-            and layer.texts[place]
-            and ends[0] < right
-            and begin < ends[1]
-            and y1 <= axes.get_ylim()[1]
-        ):
-            axes.annotate(
-                layer.texts[place],
-                (right, y1),
-                xytext=(-3, 2),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                color=ink,
-                zorder=order,
-            )
-
-
-_DRAW = {
-    "line": _line,
-    "area": _area,
-    "dots": _dots,
-    "text": _text,
-    "boxes": _boxes,
-    "rects": _rects,
-    "rules": _rules,
-}
