@@ -243,12 +243,8 @@ class _Picture:
             return Patch(color=ink, label=name)
         if key.kind == "dots":
             marker = static_marks.MARKERS.get(key.shape, "o")
-            return Line2D(
-                [], [], color=ink, marker=marker, lw=0, ms=5, label=static_marks.plain(key.name)
-            )
-        return Line2D(
-            [], [], color=ink, lw=2, ls=static_marks.dashes(key), label=static_marks.plain(key.name)
-        )
+            return Line2D([], [], color=ink, marker=marker, lw=0, ms=5, label=name)
+        return Line2D([], [], color=ink, lw=2, ls=static_marks.dashes(key), label=name)
 
 
 def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:

@@ -168,8 +168,8 @@ function span_({ x, left, top, width, height }: Omit<Drawn, "svg">, [from, to]: 
 }
 
 /** The marks of a layer, pale if other names are chosen. */
-function faded({ name }: Layer, { chosen }: View, marks: string): string {
-  const isPale = name !== "" && chosen !== undefined && chosen.size > 0 && !chosen.has(name);
+function faded({ name, part = "" }: Layer, { chosen }: View, marks: string): string {
+  const isPale = name !== "" && chosen !== undefined && chosen.size > 0 && !chosen.has(name) && !chosen.has(part);
   return isPale && name !== "capacity" && name !== "bound" ? `<g opacity="0.07">${marks}</g>` : marks;
 }
 
