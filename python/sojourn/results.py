@@ -83,8 +83,8 @@ class Run(Record):
     ) -> Path:
         """Write the run directory, which must not exist yet or be empty.
 
-        `report` has the formats of the report: any of "html", "svg" and "png", or none. `csv` adds
-        each Parquet file as CSV, and the figures as `figures.csv`.
+        `report` has the formats of the report: any of "html", "svg", "png" and "pdf", or none.
+        `csv` adds each Parquet file as CSV, and the figures as `figures.csv`.
         """
         return write(self, Path(directory), pictures.Pictures(pictures.warn, report), csv)
 

@@ -18,7 +18,7 @@ export function unitOf(panel: Panel, experiment: Experiment): [number, string] {
 }
 
 /** The times of a panel and the values of its curves; the goodput has the capacity first. */
-export function dataOf(panel: Panel, experiment: Experiment, scale: number): [number[], ...Values[]] {
+function dataOf(panel: Panel, experiment: Experiment, scale: number): [number[], ...Values[]] {
   const times = timesOf(experiment);
   const all = curvesOf(panel, experiment).map((curve) => curve.values);
   if (panel.key !== "rate") return [times, ...all.map((values) => scaled(times, values, scale))];
@@ -55,7 +55,7 @@ function furthest(experiment: Experiment): Values {
 }
 
 /** The name of a line, with its colour and its dash; nothing if a reader hides it. */
-export type KeyOf = (label: string) => Pick<Layer, "name" | "colour" | "dash"> | undefined;
+type KeyOf = (label: string) => Pick<Layer, "name" | "colour" | "dash"> | undefined;
 
 /** A panel of the page as a panel of a figure. */
 export function figureOf(experiment: Experiment, panel: Panel, keyOf: KeyOf): FigurePanel {

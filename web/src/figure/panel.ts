@@ -39,7 +39,7 @@ const LINE = 13;
 /** Letters of a name on the y axis. */
 const MOST_LETTERS = 24;
 /** A guide this much above the data extends the axis; one further out would flatten them. */
-export const REACH = 1.3;
+const REACH = 1.3;
 
 let count = 0;
 
