@@ -15,6 +15,16 @@ test("a gap breaks the line, and a single sample is a dot", () => {
   assert.equal(dots[2], "round");
 });
 
+test("a line of more points than pixels keeps its extremes and its gaps", () => {
+  const ys = Array.from({ length: 50_000 }, (_, x) => (x === 12_345 ? 9 : x > 30_000 && x < 32_000 ? null : 1));
+  const { svg } = drawn([line(ys)]);
+  assert.ok(svg.length < 60_000);
+  const [, path] = /<path d="(M[^"]*)" fill="none"/.exec(svg);
+  assert.equal(path.match(/M/g).length, 2);
+  const top = drawn([line([1, 9])]);
+  assert.ok(path.includes(` ${top.top + Math.round(10 * top.height * (1 - top.y.at(9))) / 10}`));
+});
+
 test("an axis is scaled to the shown data, and not to a bound outside it", () => {
   const bound = (y) => ({ kind: "rules", name: "bound", columns: [[0], [y], [3], [y]], texts: ["bound"], dash: [6, 3] });
   const top = (layers, view) => drawn(layers, { y_scale: { zero: true } }, view).y.ends[1];

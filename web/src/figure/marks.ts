@@ -24,10 +24,45 @@ const pale = (opacity?: number) => (opacity === undefined ? "" : ` opacity="${op
 
 /** A line with its gaps; a sample between two gaps is a dot. */
 function line(layer: Layer, place: Place): string {
-  const [xs = [], ys = []] = layer.columns;
+  const [xs, ys] = thinned(layer.columns[0] ?? [], layer.columns[1] ?? [], place);
   const { path, single } = pathOf(xs, ys, place, layer.steps);
   const dots = single ? `<path d="${single}" stroke-linecap="round" ${stroke({ ...layer, width: 4, dash: [] })}/>` : "";
   return `<path d="${path}" ${stroke(layer)}/>${dots}`;
+}
+
+/** Points of a rising line for each pixel. */
+const PER_PIXEL = 4;
+
+/** The least and the greatest value of each pixel, and its gaps, if a rising line has more points than show. */
+function thinned(xs: Column, ys: Column, place: Place): [Column, Column] {
+  const x = xOf(place);
+  // Of the points beside the shown part, only the next.
+  const inside = (row: number) => x(xs[row] ?? 0) >= place.left && x(xs[row] ?? 0) <= place.left + place.width;
+  if (xs.length <= PER_PIXEL * place.width || (xs[0] ?? 0) > (xs[xs.length - 1] ?? 0)) return [xs, ys];
+  const [keptX, keptY]: [(number | null)[], (number | null)[]] = [[], []];
+  let [pixel, rows]: [number, number[]] = [NaN, []];
+  const keep = () => {
+    for (const row of [...new Set(rows)].sort((a, b) => a - b)) {
+      keptX.push(xs[row] ?? null);
+      keptY.push(ys[row] ?? null);
+    }
+  };
+  for (let row = 0; row < xs.length; row++) {
+    if (!inside(row) && !inside(row + 1) && !inside(row - 1)) continue;
+    const own = Math.round(x(xs[row] ?? 0));
+    if (own !== pixel) {
+      keep();
+      [pixel, rows] = [own, [row, row, row, row]];
+    }
+    // First, least, greatest and last; the first gap stays.
+    const value = ys[row] ?? null;
+    if (value === null) rows[4] ??= row;
+    else if (value < (ys[rows[1] ?? row] ?? Infinity)) rows[1] = row;
+    else if (value > (ys[rows[2] ?? row] ?? -Infinity)) rows[2] = row;
+    rows[3] = row;
+  }
+  keep();
+  return [keptX, keptY];
 }
 
 function pathOf(xs: Column, ys: Column, place: Place, steps?: string): { path: string; single: string } {
