@@ -37,7 +37,7 @@ FEATURES = $(shell bpf/features 2>/dev/null)
 MACHINE := $(shell uname -m)
 WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/wheels/*$(MACHINE).whl))))
 
-.PHONY: bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates try-wheel page test-page help demo bench \
+.PHONY: report bpf wheel wheel-aarch64 try-wheel-aarch64 sdist docs crates try-wheel page test-page help demo bench \
 	interrupts notebooks test test-all test-vm test-rust test-python pytest fuzz fuzz-build install reference outputs \
 	pictures study lint lint-rust lint-python tshark clean
 
@@ -79,6 +79,10 @@ target/page/.built: $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	rm -rf python/sojourn/page && cp -r target/page python/sojourn/page
 	@touch $@
+
+report:  ## write the script and the style of reports anew, after a change of web/src/figure
+	@web/install
+	cd web && npm run --silent report
 
 test-page: page $(TEST_VENV)/.installed  ## build the page, and test it in node and in Chromium
 	@web/install chromium
@@ -157,11 +161,13 @@ outputs: $(VENV)/.installed  ## write the outputs below the commands of the docu
 	$(BIN)/python docs/outputs.py
 
 pictures: $(VENV)/.installed  ## draw the pictures of the gallery anew
+	$(BIN)/python $(PIP) install 'matplotlib>=3.8'
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/paper_pictures.py
 	$(BIN)/python docs/diagrams.py
 
 study: $(VENV)/.installed  ## measure a study anew, such as NAME=matrix; without NAME, list them
+	$(BIN)/python $(PIP) install 'matplotlib>=3.8'
 	$(BIN)/python studies/measure.py $(NAME)
 
 bpf:  ## compile the programs for the kernel anew, with clang-19

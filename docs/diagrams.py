@@ -5,33 +5,33 @@ The curves are those of `sojourn.theory`. Each file is in docs/pictures, and rea
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import altair as alt
 import pictures
-import polars as pl
 import sojourn
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sojourn.report import static
 
 WIDTH = 330
 BLUE, RED, GREEN, GREY, DARK = "#2166ac", "#c2410c", "#15803d", "#9ca3af", "#374151"
 TRACE = Path(__file__).parent.parent / "scenarios" / "traces" / "cellular.trace"
 
 Point = tuple[float, float]
+# Points of a CSS pixel.
+PIXEL = 0.75
 
 
-def frame(rows: Iterable[tuple[float, ...]], *names: str) -> pl.DataFrame:
-    """Return points as a frame, with their order in `place`."""
-    return pl.DataFrame(list(rows), schema=list(names), orient="row").with_row_index("place")
+@dataclass(frozen=True)
+class Axis:
+    """The ticks of an axis; without a title, they have no labels."""
 
-
-def axis(title: str | None, ticks: Sequence[float], labels: str | None = None) -> alt.Axis:
-    """Return an axis with these ticks; without a title, it has no labels."""
-    made = alt.Axis(title=title, values=list(ticks), tickSize=4, labels=title is not None)
-    if labels:
-        made.labelExpr = labels
-    return made
+    title: str | None
+    ticks: Sequence[float]
+    labels: Sequence[str] = ()
 
 
 class Panel:
@@ -42,59 +42,49 @@ class Panel:
         x: Point,
         y: Point,
         height: int,
-        x_axis: alt.Axis | None = None,
-        y_axis: alt.Axis | None = None,
+        x_axis: Axis | None = None,
+        y_axis: Axis | None = None,
     ) -> None:
+        self.x, self.y = x, y
         self.height = height
-        self.x = alt.X("x:Q", scale=alt.Scale(domain=x, nice=False), axis=x_axis)
-        self.y = alt.Y("y:Q", scale=alt.Scale(domain=y, nice=False), axis=y_axis)
-        self.marks: list[alt.Chart] = []
+        self.axes = (x_axis, y_axis)
+        self.marks: list[Callable[[Axes], object]] = []
 
     def line(
         self,
         points: Iterable[Point],
         colour: str,
         width: float = 2,
-        dash: Sequence[float] = (1, 0),
+        dash: Sequence[float] = (),
     ) -> None:
         """Draw a line through points, in their order."""
-        mark = alt.Chart(frame(points, "x", "y")).mark_line(
-            color=colour, strokeWidth=width, strokeDash=list(dash), strokeJoin="round"
-        )
-        self.marks.append(mark.encode(x=self.x, y=self.y, order="place:Q"))
+        x, y = zip(*points, strict=True)
+        style: Any = (0, tuple(part / width for part in dash)) if dash else "-"
+        self.marks.append(lambda on: on.plot(x, y, color=colour, lw=PIXEL * width, ls=style))
 
     def arrow(self, *points: Point) -> None:
         """Draw an arrow through points; its last part is vertical, or points to a side."""
         self.line(points, DARK, width=1.3)
         (before, low), (end, high) = points[-2:]
-        level = "triangle-right" if end > before else "triangle-left"
-        mark = alt.Chart(frame(points[-1:], "x", "y")).mark_point(
-            shape="triangle-up" if high > low else level,
-            filled=True,
-            color=DARK,
-            size=36,
-            opacity=1,
-        )
-        self.marks.append(mark.encode(x=self.x, y=self.y))
+        level = ">" if end > before else "<"
+        marker = "^" if high > low else level
+        self.marks.append(lambda on: on.plot(end, high, marker, color=DARK, ms=5, clip_on=False))
 
     def area(self, points: Iterable[tuple[float, float, float]], colour: str) -> None:
         """Fill between two lines: x, lower and upper."""
-        mark = alt.Chart(frame(points, "x", "y", "y2")).mark_area(color=colour, opacity=0.22)
-        self.marks.append(mark.encode(x=self.x, y=self.y, y2="y2:Q"))
+        x, low, high = zip(*points, strict=True)
+        self.marks.append(lambda on: on.fill_between(x, low, high, color=colour, alpha=0.22, lw=0))
 
     def box(self, x: Point, y: Point, colour: str, name: str, text: str = "") -> None:
         """Draw a box with its name in bold, and a text below it."""
-        mark = alt.Chart(frame([(x[0], x[1], y[0], y[1])], "x", "x2", "y", "y2")).mark_rect(
-            cornerRadius=4, filled=False, stroke=colour, strokeWidth=1.5
-        )
-        self.marks.append(mark.encode(x=self.x, x2="x2:Q", y=self.y, y2="y2:Q"))
+        corners = [(x[0], y[0]), (x[0], y[1]), (x[1], y[1]), (x[1], y[0]), (x[0], y[0])]
+        self.line(corners, colour, width=1.5)
         middle = (x[0] + x[1]) / 2, (y[0] + y[1]) / 2
         place = (middle[0], y[1] - 14) if text else middle
         self.text(place, name, colour, align="center", bold=True)
-        # Text of several lines begins at its point.
-        lower = (middle[0], middle[1] - 9 + 7.5 * text.count("\n"))
+        # Text of several lines begins below the name.
         if text:
-            self.text(lower, text, align="center", size=11)
+            self.text((middle[0], middle[1] - 9), text, align="center", size=11)
 
     def text(
         self,
@@ -107,52 +97,67 @@ class Panel:
         bold: bool = False,
     ) -> None:
         """Write a text at a point."""
-        mark = alt.Chart(frame([at], "x", "y")).mark_text(
-            text=text.split("\n"),
-            color=colour,
-            align=align,
-            baseline="middle",
-            fontSize=size,
-            lineHeight=size + 3,
-            fontWeight="bold" if bold else "normal",
-        )
-        self.marks.append(mark.encode(x=self.x, y=self.y))
+        style: dict[str, Any] = {"color": colour, "ha": align, "va": "center", "linespacing": 1.15}
+        style |= {"fontsize": PIXEL * size, "fontweight": "bold" if bold else "normal"}
+        self.marks.append(lambda on: on.text(*at, text, **style))
 
     def span(self, begin: float, end: float, y: float, text: str) -> None:
         """Draw a span of time with its name above it."""
         self.line([(begin, y), (end, y)], DARK, width=1)
-        ticks = alt.Chart(frame([(begin, y), (end, y)], "x", "y")).mark_tick(
-            color=DARK, orient="vertical", size=9, thickness=1.3
+        ends, middle = ([begin, end], [y, y]), ((begin + end) / 2, y)
+        self.marks.append(lambda on: on.plot(*ends, "|", color=DARK, ms=7))
+        above: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": DARK}
+        self.marks.append(
+            lambda on: on.annotate(text, middle, (0, 4), fontsize=PIXEL * 12, **above)
         )
-        self.marks.append(ticks.encode(x=self.x, y=self.y))
-        name = alt.Chart(frame([((begin + end) / 2, y)], "x", "y")).mark_text(
-            text=text, color=DARK, fontSize=12, dy=-9
-        )
-        self.marks.append(name.encode(x=self.x, y=self.y))
 
     def upright(self, x: float) -> None:
         """Draw a vertical dashed line."""
-        rule = alt.Chart(frame([(x,)], "x")).mark_rule(color=GREY, strokeDash=[3, 3])
-        self.marks.append(rule.encode(x=self.x))
+        self.marks.append(lambda on: on.axvline(x, color=GREY, lw=PIXEL, ls=(0, (3, 3))))
+
+    def draw(self, on: Axes) -> None:
+        """Draw the panel."""
+        on.set_xlim(self.x)
+        on.set_ylim(self.y)
+        for mark in self.marks:
+            mark(on)
+        for axis, own in zip((on.xaxis, on.yaxis), self.axes, strict=True):
+            labels = [""] * len(own.ticks) if own and own.title is None else None
+            if own and own.title is not None:
+                labels = list(own.labels) or [f"{tick:g}" for tick in own.ticks]
+            axis.set_ticks(list(own.ticks) if own else [], labels=labels if own else [])
+            axis.set_label_text((own.title if own else "") or "")
+        on.spines[["top", "right"]].set_visible(False)
+        for side, own in zip(("bottom", "left"), self.axes, strict=True):
+            on.spines[side].set_visible(own is not None)
+            on.spines[side].set_color(GREY)
 
 
 def write(panels: Sequence[Panel], name: str, width: int = WIDTH) -> None:
     """Write panels below each other."""
-    each = [alt.layer(*one.marks).properties(width=width, height=one.height) for one in panels]
-    chart = (
-        alt.vconcat(*each, spacing=10)
-        .configure(background="white", font="sans-serif", padding=6)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            domainColor=GREY,
-            grid=False,
-        )
-        .configure_axisY(titleAnchor="end", titleAlign="right")
+    labelled = [any(axis and axis.title for axis in one.axes[:1]) for one in panels]
+    longest = max(
+        len(text)
+        for one in panels
+        for text in (one.axes[1].labels if one.axes[1] else [""]) or ["0000"]
     )
-    pictures.write(chart, name)
+    left = 30 + 7 * longest if any(one.axes[1] for one in panels) else 4
+    heights = [
+        one.height + (44 if is_labelled else 10)
+        for one, is_labelled in zip(panels, labelled, strict=True)
+    ]
+    whole = sum(heights) + 6
+    with static.settings():
+        figure = Figure(figsize=((width + left + 10) / 96, whole / 96))
+        top = 6.0
+        for one, height in zip(panels, heights, strict=True):
+            place = left / (width + left + 10), 1 - (top + one.height) / whole
+            size = width / (width + left + 10), one.height / whole
+            on = figure.add_axes((*place, *size))
+            on.grid(False)
+            one.draw(on)
+            top += height
+    pictures.write(figure, name)
 
 
 def spike() -> None:
@@ -161,13 +166,12 @@ def spike() -> None:
     old, new = (rate / 1e6 for rate in found["capacity_bps"])
     d, peak = found["delay_s"] * 1e3, found["spike_s"] * 1e3
     begin, end = -35.0, 125.0
-    named = f"datum.value == {new} ? 'C₁ = {new:.0f}' : 'C₀ = {old:.0f}'"
     rates = Panel(
         (begin, end),
         (0, 78),
         150,
-        axis(None, (0, d)),
-        axis("rate (Mbit/s)", (0, new, old), f"datum.value == 0 ? '0' : {named}"),
+        Axis(None, (0, d)),
+        Axis("rate (Mbit/s)", (0, new, old), ("0", f"C₁ = {new:.0f}", f"C₀ = {old:.0f}")),
     )
     rates.area([(0, new, old), (d, new, old)], RED)
     rates.upright(0)
@@ -183,8 +187,8 @@ def spike() -> None:
         (begin, end),
         (0, 128),
         130,
-        axis("time since the drop (ms)", (0, d)),
-        axis("queueing delay (ms)", (0, peak)),
+        Axis("time since the drop (ms)", (0, d)),
+        Axis("queueing delay (ms)", (0, peak)),
     )
     queue.upright(0)
     queue.upright(d)
@@ -212,7 +216,7 @@ def trace() -> None:
     arrivals = [(at + d, rate) for at, rate in capacity if begin <= at + d <= end]
     capacity = [(at, rate) for at, rate in capacity if at >= begin]
     ticks = (5.2, 5.4, 5.6, 5.8, 6, 6.2, 6.4, 6.6)
-    rates = Panel((begin, end), (0, 5), 120, axis(None, ticks), axis("rate (Mbit/s)", (0, 2, 4)))
+    rates = Panel((begin, end), (0, 5), 120, Axis(None, ticks), Axis("rate (Mbit/s)", (0, 2, 4)))
     rates.area([(at, 0, rate) for at, rate in capacity], BLUE)
     rates.line(capacity, BLUE, width=1.3)
     rates.line(arrivals, RED, width=1.3)
@@ -223,8 +227,8 @@ def trace() -> None:
         (begin, end),
         (0, 1000),
         140,
-        axis("time of arrival (s)", ticks),
-        axis("queueing delay (ms)", (0, 500, 1000)),
+        Axis("time of arrival (s)", ticks),
+        Axis("queueing delay (ms)", (0, 500, 1000)),
     )
     for column, colour in ((2, RED), (3, GREEN)):
         for part in unbroken([(row[0], row[column]) for row in rows if (row[0] or 0.0) >= begin]):
@@ -261,11 +265,11 @@ def rapid() -> None:
         (begin, end),
         (350, 1180),
         160,
-        axis(None, ticks),
-        axis(
+        Axis(None, ticks),
+        Axis(
             "rate (Mbit/s)",
             (full - burst, full),
-            f"datum.value == {full} ? 'C' : 'C − R_on'",
+            ("C − R_on", "C"),
         ),
     )
     left = [
@@ -291,8 +295,8 @@ def rapid() -> None:
         (begin, end),
         (0, 72),
         120,
-        axis("time since the start of a burst (ms)", ticks),
-        axis("queueing delay (ms)", (0, late), "format(datum.value, '.0f')"),
+        Axis("time since the start of a burst (ms)", ticks),
+        Axis("queueing delay (ms)", (0, late), ("0", f"{late:.0f}")),
     )
     points = queued(course, on, full, burst)
     queue.upright(0)

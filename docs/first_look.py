@@ -49,7 +49,7 @@ print(windows)
 # %% [markdown]
 # ## The figure
 #
-# In a notebook, `run.plot()` alone shows it. It can be saved as HTML, PNG and SVG.
+# In a notebook, `run.plot()` alone shows it. It can be saved as HTML, PNG, SVG and PDF.
 
 # %%
 figure = run.plot()

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import altair as alt
 import pictures
-from sojourn.report import chart, views
-from sojourn.report.chart import COLOURS, PUBLISHED, Document, Layer, Panel
+from sojourn.report import chart, static
+from sojourn.report.chart import COLOURS, PUBLISHED, Document, Layer, Panel, Point, Row
 from sojourn_papers import Lab, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,10 +45,18 @@ def panels(lab: Kept, figure: str, drawing: str) -> list[list[Panel]]:
 def small(panel: Panel, title: str, layers: Iterable[Layer], height: int) -> Panel:
     """Return a panel of the size of the pictures."""
     thinned = [
-        replace(one, points=chart.thin(one.points, POINTS)) if one.mark["type"] == "line" else one
+        replace(one, points=chart.thin(map(point, one.points), POINTS))
+        if one.kind == "line"
+        else one
         for one in layers
     ]
     return replace(panel, title=title, layers=thinned, width=WIDTH, height=height, columns=3)
+
+
+def point(row: Row) -> Point:
+    """Return a point of a line without gaps."""
+    x, y = row
+    return x or 0.0, y or 0.0
 
 
 def renamed(layers: Iterable[Layer], names: dict[str, str]) -> list[Layer]:
@@ -89,10 +96,10 @@ def latency_spike(lab: Kept) -> list[Panel]:
         layers += [replace(one, colour=colour) for one in renamed(panel.layers, names)]
         # Beside the simulated points, which they would hide.
         measured += [
-            replace(one, points=[(x + 2.5, y) for x, y in one.points])
+            replace(one, points=[(x + 2.5, y) for x, y in map(point, one.points)])
             for one in renamed(panel.layers, {"published": "measured"})
         ]
-    scale = {"domain": [15, 110], "nice": False}
+    scale: chart.Scale = {"domain": [15, 110]}
     base = replace(row[0], x="loop delay (ms)", y="spike (ms)", x_scale=scale)
     title = "Spikes on the testbed: simulated, measured, and the bound"
     return [replace(small(base, title, layers + measured, 200), columns=5)]
@@ -118,10 +125,7 @@ def lola(lab: Kept) -> list[Panel]:
 def packet_scale(lab: Kept) -> list[Panel]:
     """Draw the first row of figure 9b in one panel: a sender that knows what is available."""
     ((large, ideal), *_) = panels(lab, "9b", "figure-9b")
-    dashed = [
-        replace(one, mark={**one.mark, "strokeDash": [4, 3]}) if one.mark["type"] == "line" else one
-        for one in large.layers
-    ]
+    dashed = [replace(one, dash=(4, 3)) if one.kind == "line" else one for one in large.layers]
     base = replace(ideal, x="mean load of the bursts (share of C)")
     title = "Utilisation beside bursts; tau 1 s, and dashed 50 ms"
     return [small(base, title, [*dashed, *ideal.layers], 190)]
@@ -142,8 +146,7 @@ def draw(name: str) -> None:
         folder = ROOT / "papers" / name.replace("-", "_")
         lab = Kept(folder, Path(out), data=DATA if DATA.is_dir() else None)
         rows = PICTURES[name](lab)
-    spec = views.document(Document("", "", rows))
-    pictures.write(alt.Chart.from_dict(spec), f"paper-{name}")
+    pictures.write(static.figure(Document("", "", rows)), f"paper-{name}")
 
 
 def main() -> None:

@@ -8,10 +8,12 @@ import re
 import sys
 from pathlib import Path
 
-import altair as alt
 import polars as pl
 import sojourn
+from matplotlib.figure import Figure
 from sojourn import legend, shipped
+from sojourn.report import chart, static
+from sojourn.report.chart import Document, Panel
 
 PLACE = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 420, 170
@@ -68,45 +70,40 @@ def colours_of(names: list[str]) -> dict[str, str]:
     return {name: own or next(free) for name, own in colours.items()}
 
 
-def picture(data: pl.DataFrame, title: str, order: list[str]) -> alt.Chart:
+def picture(data: pl.DataFrame, title: str, order: list[str]) -> Document:
     """Return the chart of these lines."""
     colours = colours_of(order)
-    shown = alt.Color(
-        "line:N",
-        scale=alt.Scale(domain=order, range=[colours[one] for one in order]),
-        legend=alt.Legend(title=None, orient="top", columns=6),
-    )
-    chart = alt.Chart(data, title=title, width=WIDTH - 60, height=HEIGHT - 20)
-    axis = alt.Axis(title="queueing delay (ms)", tickCount=4)
-    drawn: alt.Chart = (
-        chart.mark_line(strokeWidth=1.6)
-        .encode(
-            x=alt.X(
-                "t_s:Q", title="time (s)", axis=alt.Axis(tickCount=6), scale=alt.Scale(nice=False)
-            ),
-            y=alt.Y("delay_ms:Q", axis=axis),
-            color=shown,
+    layers = [
+        chart.line(
+            name,
+            data.filter(line=name).select("t_s", "delay_ms").drop_nulls().rows(),
+            colours[name],
         )
-        .configure(background="white", font="sans-serif")
-        .configure_view(stroke=None)
-        .configure_title(anchor="start", fontSize=13)
-        .configure_axis(labelFontSize=12, titleFontSize=12, gridColor="#e6e6e6")
-        .configure_legend(labelFontSize=12, symbolStrokeWidth=3)
+        for name in order
+    ]
+    panel = Panel(
+        title,
+        "time (s)",
+        "queueing delay (ms)",
+        layers,
+        width=WIDTH - 60,
+        height=HEIGHT - 20,
+        x_scale={"nice": False},
+        y_scale={"zero": True},
     )
-    return drawn
+    return Document("", "", [panel])
 
 
-def write(chart: alt.Chart, name: str) -> None:
+def write(picture: Figure, name: str) -> None:
     """Write a picture that follows its reader's dark mode."""
     PLACE.mkdir(exist_ok=True)
     file = PLACE / f"{name.replace('/', '-')}.svg"
-    chart.save(file)
-    text = file.read_text("utf-8")
-    opening = text.index(">", text.index("<svg")) + 1
+    text = static.saved(picture, ".svg").decode()
+    opening = text.index(">") + 1
     text = text[:opening] + DARK + text[opening:]
     # A tenth of a pixel is more than a reader sees, and a document shows the file as one image.
     text = re.sub(r"(\d\.\d)\d+", r"\1", text)
-    file.write_text(re.sub(r' (?:role|aria-\w+|pointer-events)="[^"]*"', "", text), "utf-8")
+    file.write_text(re.sub(r"<metadata>.*?</metadata>|\n *", " ", text, flags=re.DOTALL), "utf-8")
     print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 
 
@@ -115,14 +112,15 @@ def of_scenario(name: str) -> None:
     run = sojourn.run(name)
     data = lines_of(run)
     order = data["line"].unique(maintain_order=True).to_list()
-    write(picture(thinned(data), run.title, order), name)
+    write(static.figure(picture(thinned(data), run.title, order)), name)
 
 
 def of_drop() -> None:
     """Draw the seconds around the drop of `capacity-drop`."""
     run = sojourn.run("capacity-drop", control=list(DROP))
     data = lines_of(run).filter(pl.col("t_s").is_between(29.5, 34.5))
-    write(picture(thinned(data), "A link falls from 60 to 20 Mbit/s at 30 s", list(DROP)), "drop")
+    title = "A link falls from 60 to 20 Mbit/s at 30 s"
+    write(static.figure(picture(thinned(data), title, list(DROP))), "drop")
 
 
 def main() -> None:

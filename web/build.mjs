@@ -86,7 +86,7 @@ async function oneFile() {
 /** Modules that tests in node import. */
 const TESTED = [
   ...["capacity", "completion", "explore-state", "parquet", "permalink", "pool"],
-  ...["shipped", "simulator", "stories"],
+  ...["shipped", "simulator", "stories", "figure/panel", "figure/scale"],
 ];
 
 const shared = {

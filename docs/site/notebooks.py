@@ -21,8 +21,7 @@ ORDER = (
 )
 _TIMEOUT_S = 600
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-# Charts as pictures: their pages load scripts from another host.
-_SET_UP = "import altair; altair.renderers.enable('svg')"
+_SET_UP = "%matplotlib inline\n%config InlineBackend.figure_formats = ['svg']"
 
 
 def files() -> list[Path]:

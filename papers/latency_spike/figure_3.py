@@ -96,8 +96,8 @@ def _picture(simulated: Spikes) -> chart.Document:
         [*_frame(), *_wires()],
         bare=True,
         height=360,
-        x_scale={"domain": [-1, 1], "nice": False},
-        y_scale={"domain": [-0.1, 1.36], "nice": False},
+        x_scale={"domain": [-1, 1]},
+        y_scale={"domain": [-0.1, 1.36]},
         columns=4,
     )
     points = [(float(d), float(r)) for d, r in simulated]
@@ -117,8 +117,8 @@ def _picture(simulated: Spikes) -> chart.Document:
             chart.labels("ours: simulated (ms)", points, values, chart.COLOURS[0]),
         ],
         height=360,
-        x_scale={"domain": [0, 112], "nice": False},
-        y_scale={"domain": [1, 10.6], "nice": False},
+        x_scale={"domain": [0, 112]},
+        y_scale={"domain": [1, 10.6]},
         columns=4,
     )
     subtitle = "loop delay d up to 100 ms; capacity falls to 1 / r; no packet is lost"

@@ -209,7 +209,7 @@ def _panel(control: str, found: Cells, measured: Mapping[tuple[str, int], Row]) 
 def _small(
     control: str, x: str, layers: Sequence[chart.Layer], domain: Sequence[float]
 ) -> chart.Panel:
-    scale = {"domain": list(domain), "nice": False}
+    scale: chart.Scale = {"domain": domain}
     title = f"{control} (ms)"
     return chart.Panel(title, x, "ms", layers, width=230, height=170, x_scale=scale, columns=2)
 

@@ -246,7 +246,7 @@ def _panel(control: str, ones: Sequence[Found]) -> chart.Panel:
         layers.append(chart.line(f"simulated, r = {one.cell.ratio}", span, colour, width=5))
         dots = [(x + 1.5, ms) for ms in one.measured_ms()]
         layers.append(chart.dots(f"live, r = {one.cell.ratio}", dots, colour))
-    scale = {"domain": [0, 115], "nice": False}
+    scale: chart.Scale = {"domain": [0, 115]}
     title = f"{control}, {_HOSTS[STACKS[control]]}"
     axis = "bound (r - 1) d, ms"
     return chart.Panel(

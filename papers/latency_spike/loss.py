@@ -253,6 +253,6 @@ def _panel(
         width=290,
         height=170,
         x_scale={"zero": True},
-        y_scale={"type": "sqrt", "domain": [0, 1.15 * most], "nice": False},
+        y_scale={"type": "sqrt", "domain": [0, 1.15 * most]},
         columns=4,
     )

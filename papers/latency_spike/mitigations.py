@@ -295,12 +295,10 @@ def _switch_panel(one: Switch, spikes: Spikes) -> chart.Panel:
             chart.line(control, points, COLOURS[control], width=1),
             chart.dots(control, points, COLOURS[control]),
         ]
-    named = {"values": [0, 1], "labelExpr": "datum.value ? 'with it' : 'without'"}
-    return replace(
-        _panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2], "nice": False}
-    )
+    named = chart.Ticks(values=[0, 1], labels=["without", "with it"])
+    return replace(_panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2]})
 
 
 def _panel(title: str, axis: str, layers: Sequence[chart.Layer]) -> chart.Panel:
-    zero = {"zero": True}
+    zero: chart.Scale = {"zero": True}
     return chart.Panel(title, axis, "ms", layers, width=230, height=170, y_scale=zero, columns=2)

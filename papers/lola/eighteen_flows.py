@@ -53,7 +53,7 @@ def _picture(run: Run, rate_bps: float, rate: str) -> chart.Document:
         for t in (start, start + EVERY_S if count < len(FLOWS) else FIRST_STOP_S)
     ]
     windows.append(chart.line("published: equal shares", share, chart.PUBLISHED, (5, 3)))
-    top = {"domain": [0, 1.3 * fills_mb]}
+    top: chart.Scale = {"domain": [0, 1.3 * fills_mb]}
     target = [(0.0, RTT_MS + Q_TARGET_MS), (268.0, RTT_MS + Q_TARGET_MS)]
     queue = [
         chart.line("flow 1", rtt(_alive(run, 0)), "#009e73", width=1),

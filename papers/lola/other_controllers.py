@@ -69,9 +69,9 @@ def _panel(title: str, run: Run, flow: str, end_s: float) -> chart.Panel:
         chart.line("flow 1", points, chart.COLOURS[0], width=1),
         chart.line("target", target, chart.PUBLISHED, (5, 3)),
     ]
-    scale = {"domain": [0, 120], "clamp": True}
+    scale: chart.Scale = {"domain": [0, 120]}
     wide, high = 280, 110
-    time = {"domain": [0, end_s], "nice": False}
+    time: chart.Scale = {"domain": [0, end_s]}
     return chart.Panel(
         f"{title} (ms)", "s", "ms", layers, (), wide, high, x_scale=time, y_scale=scale
     )

@@ -24,7 +24,7 @@ _UNEVEN = 1.5
 # Relative to the target. The text's RTT of 26 ms over 21 ms is in whole ms: 0.5 ms of 5 ms.
 _READING = 0.1
 # The axis ends at the end of the run.
-TIME = {"nice": False}
+TIME: chart.Scale = {"nice": False}
 
 
 def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list[Claim]:

@@ -127,7 +127,7 @@ def _panel(
         layers,
         width=sheet.width,
         height=130,
-        x_scale={"nice": False, "padding": 6},
+        x_scale={"nice": False},
         y_scale={"domain": [0.6, 1.01]},
         legend=legend,
     )

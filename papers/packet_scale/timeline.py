@@ -115,7 +115,7 @@ def rates_panel(
 ) -> Panel:
     """Draw rates over time, on top of the cross traffic."""
     layers = [chart.line("cross traffic", cross(setting, periods), CROSS), *lines]
-    scale = {"nice": False}
+    scale: chart.Scale = {"nice": False}
     return Panel(title, "ms after a burst begins", "Mbit/s", layers, x_scale=scale, **kwargs)
 
 

@@ -154,8 +154,7 @@ def _phases(lab: Lab, setting: Setting, worst: float) -> tuple[Panel, float]:
     name = "the paper's worst phase"
     layers.append(chart.line(name, [(0, worst), (setting.period, worst)], "#666666", dash=(2, 4)))
     axis = "RTT modulo T_on + T_off, ms"
-    scale = {"padding": 10}
-    panel = Panel("utilisation by phase", axis, "utilisation", layers, height=160, y_scale=scale)
+    panel = Panel("utilisation by phase", axis, "utilisation", layers, height=160)
     return panel, min(one.used for one in found[:count])
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from sojourn.record import Record
 
 # The page in one file, packed, with an empty place for a record.
 _PACKED = "live.html.gz"
+# The policy is in the first bytes.
+_HEAD = 2000
 _EMPTY = '<script type="text/plain" id="sojourn-record"></script>'
 # Rows of a record in a report: some 2 MB.
 _MOST_ROWS = 300_000
@@ -24,6 +27,13 @@ class Live(NamedTuple):
 
     page: str
     record: str
+    policy: str
+    """The page's Content-Security-Policy."""
+
+    def sources(self, directive: str) -> list[str]:
+        """Return the sources that the page needs, such as those of `script-src`."""
+        found = re.search(rf"{directive} ([^;]*)", self.policy)
+        return found[1].split() if found else []
 
 
 def own_folder() -> Path | None:
@@ -54,10 +64,16 @@ def of(
     try:
         _require_possible(record)
         packed = base64.b64encode((folder / _PACKED).read_bytes()).decode()
-        return Live(packed, _packed(record))
+        return Live(packed, _packed(record), _policy(folder / _PACKED))
     except UsageError as error:
         report_missing(str(error))
         return None
+
+
+def _policy(packed: Path) -> str:
+    with gzip.open(packed) as file:
+        found = re.search(r'Content-Security-Policy" content="([^"]*)', file.read(_HEAD).decode())
+    return found[1] if found else ""
 
 
 def _require_possible(record: Record) -> None:

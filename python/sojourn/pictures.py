@@ -2,25 +2,27 @@
 
 import threading
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn import live_report, memory, output
 from sojourn.errors import NotEnoughMemoryError, PictureError, PictureWarning
 
 if TYPE_CHECKING:
     from sojourn.report import Drawing
+    from sojourn.report.chart import Document
 
 ReportMissing = Callable[[str], None]
 """Receives one or two sentences: the missing pictures, and the reason."""
 
-FORMATS = ("html", "svg", "png")
-"""Formats of a report. The page takes half a second to draw, the two pictures take seconds."""
+FORMATS = ("html", "svg", "png", "pdf")
+"""Formats of a report; the pictures need matplotlib."""
 PAGE = FORMATS[:1]
+PICTURES = FORMATS[1:]
 
 
 def warn(text: str) -> None:
@@ -77,14 +79,9 @@ class Pictures:
 
     def report(self, figure: "Drawing", place: Path) -> None:
         """Draw the files of a report."""
-        faults: dict[str, str | None] = {}
         for one in self._formats:
             file = place / f"report.{one}"
-            # The PNG is converted from the SVG.
-            if one == "png" and (fault := faults.get("svg")):
-                self._missing[fault].append(file.name)
-            else:
-                faults[one] = self._fault(file.name, partial(self._save, figure, file))
+            self._fault(file.name, partial(self._save, figure, file))
 
     def _save(self, figure: "Drawing", file: Path) -> None:
         is_page = file.suffix == f".{PAGE[0]}"
@@ -93,22 +90,18 @@ class Pictures:
         else:
             figure.save(file, self._dark and not is_page)
 
-    def draw(self, spec: Mapping[str, Any], base: Path) -> bool:
-        """Draw a Vega-Lite figure as `base` with .svg and .png; return whether both exist."""
-        from sojourn.report import render
+    def draw(self, figure: "Document", base: Path) -> bool:
+        """Draw a figure as the page `base`.html, and as .svg and .png if matplotlib is installed.
 
-        return self.picture(lambda: render.svg(dict(spec)), base)
+        Return whether all exist.
+        """
+        from sojourn.report import Chart, static
 
-    def picture(self, svg: Callable[[], str], base: Path) -> bool:
-        """Write a picture in SVG, and as PNG; return whether both exist."""
-        from sojourn.report import render
-
-        def save() -> None:
-            drawn = svg()
-            output.write_file(base.with_name(f"{base.name}.svg"), drawn)
-            output.write_file(base.with_name(f"{base.name}.png"), render.png(drawn))
-
-        return self._fault(f"{base.name}.svg and .png", save) is None
+        drawn = Chart(figure)
+        endings = ("html", "svg", "png") if static.is_available() else PAGE
+        files = [base.with_name(f"{base.name}.{ending}") for ending in endings]
+        faults = [self._fault(file.name, partial(drawn.save, file)) for file in files]
+        return not any(faults)
 
     def finish(self, place: Path | str, again: str | None = None) -> None:
         """Report the missing pictures; `again` is a command that draws them, with `{}`."""
@@ -144,7 +137,8 @@ def _load_page() -> None:
     # Drawing meets the same fault, and reports it.
     with suppress(Exception):
         memory.require_polars()
-        import_module("sojourn.report.page")
+        import_module("sojourn.report.report_page")
+        import_module("sojourn.report.run_figure")
 
 
 def write_folder(

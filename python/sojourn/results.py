@@ -83,8 +83,8 @@ class Run(Record):
     ) -> Path:
         """Write the run directory, which must not exist yet or be empty.
 
-        `report` has the formats of the report: any of "html", "svg" and "png", or none. `csv` adds
-        each Parquet file as CSV, and the figures as `figures.csv`.
+        `report` has the formats of the report: any of "html", "svg", "png" and "pdf", or none.
+        `csv` adds each Parquet file as CSV, and the figures as `figures.csv`.
         """
         return write(self, Path(directory), pictures.Pictures(pictures.warn, report), csv)
 
@@ -94,10 +94,12 @@ class Run(Record):
         return f"<sojourn.Run {self.title!r}: {', '.join(controls)}; {count}>"
 
     def _repr_html_(self) -> str:
-        from sojourn.report import notebook
+        from sojourn.report import notebook, page
         from sojourn.report.table_html import to_html
 
-        return notebook.of_run(to_html(self.summary), lambda: self.plot().svg)
+        return notebook.of_run(
+            to_html(self.summary), lambda: page.html(self.plot().document, heading=False)
+        )
 
 
 def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:

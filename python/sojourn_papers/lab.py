@@ -267,15 +267,8 @@ class Lab:
         return self._simulated(jobs, lambda result: take(Cell(result)))
 
     def draw(self, name: str, figure: Document) -> None:
-        """Write a figure as `NAME.svg` and `NAME.png`."""
-        from sojourn.report import views
-
-        if self.drawn.draw(views.document(figure), self.out / name):
-            self.pictures.append(name)
-
-    def picture(self, name: str, svg: str) -> None:
-        """Write an SVG picture, also as PNG."""
-        if self.drawn.picture(lambda: svg, self.out / name):
+        """Write a figure as `NAME.html`, and as SVG and PNG if matplotlib is installed."""
+        if self.drawn.draw(figure, self.out / name):
             self.pictures.append(name)
 
     def table(self, table: Table) -> None:

@@ -78,7 +78,7 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def html(summary: PaperSummary) -> str:
     """Format one page with every figure and table; the pictures are separate files."""
-    from sojourn.report import templates
+    from sojourn.report import static, templates
 
     return templates.fill(
         "page.html",
@@ -86,6 +86,7 @@ def html(summary: PaperSummary) -> str:
         title=f"{summary['paper']}: {summary['title']}",
         about=_about(summary),
         figures=summary["figures"],
+        drawn=static.is_available(),
         heads=HEADS,
         cells=cells,
         table_rows=table_rows,

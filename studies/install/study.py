@@ -23,17 +23,16 @@ NULL_WHEN_SMALL = ("wheel.wheel", "wheel.size_mb", "installations.time_s")
 
 WHEELS = Path(__file__).resolve().parents[2] / "target" / "wheels"
 # The part without extras comes first; the others are those of pyproject.toml for users.
-EXTRAS = ("", "sweep", "cluster", "kubernetes", "gym", "worst")
+EXTRAS = ("", "pictures", "sweep", "cluster", "kubernetes", "gym", "worst")
 # Why a package is needed. Packages without a line are needed by those that name them.
 REASONS = {
     "sojourn": "the simulator, the page, the scenarios and the papers",
-    "altair": "builds the charts as Vega-Lite documents; imported when one is drawn",
     "argcomplete": "completion in shells; imported when a shell asks",
-    "jinja2": "templates of reports and of tables in notebooks; altair needs it too",
+    "jinja2": "templates of reports and of tables in notebooks",
     "msgspec": "reads and checks run directories of any program",
     "polars": "frames of series and figures; imported when a frame is used",
     "rich": "tables and progress on the terminal",
-    "vl-convert-python": "draws charts as SVG, PNG and offline pages, in a process of its own",
+    "matplotlib": "draws figures as SVG, PNG and PDF for papers",
     "duckdb": "SQL over the datasets of sweeps",
     "scipy": "Latin-hypercube and Sobol designs",
     "dask-jobqueue": "jobs of Slurm and PBS",

@@ -66,7 +66,7 @@ def draw(tables: dict[str, list[Row]], folder: Path) -> None:
         sojourn(*line, "--plot", f"{place}/{PICTURE}")
         text = Path(place, PICTURE).read_text("utf-8")
     text = re.sub(r' (aria-[a-z]+|role)="[^"]*"', "", text)
-    (folder / PICTURE).write_text(text.replace("<rect", f"{DARK}<rect", 1), "utf-8")
+    (folder / PICTURE).write_text(text.replace(">", f">{DARK}", 1), "utf-8")
 
 
 def sojourn(*arguments: str) -> str:

@@ -1,6 +1,5 @@
 """Fixtures: a small scenario, the shipped ones, and the command as users run it."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -22,9 +21,6 @@ settings.load_profile("sojourn")
 # with them every command that they start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-# The tests share the bundled script of reports among themselves, not with the user.
-os.environ["XDG_CACHE_HOME"] = str(ROOT / ".pytest_cache")
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_every_plan_has_every_case() -> None:
 
 
 # Libraries for plotting and tables, whose import takes longer than a short simulation.
-HEAVY = {"polars", "altair", "vl_convert", "pyarrow", "numpy", "pandas", "subprocess"}
+HEAVY = {"polars", "matplotlib", "pyarrow", "numpy", "pandas", "subprocess"}
 
 
 def modules_after(code: str) -> set[str]:

@@ -150,7 +150,9 @@ def test_files_are_written_whole(sojourn: Sojourn, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = sorted(file.name for file in (tmp_path / "out").iterdir())
     maps = ["alone", "together-codel", "together-droptail"]
-    assert names == sorted(["matrix.json", *(f"{m}.{end}" for m in maps for end in ("png", "svg"))])
+    assert names == sorted(
+        ["matrix.json", *(f"{m}.{end}" for m in maps for end in ("html", "png", "svg"))]
+    )
     assert sojourn("matrix", *SMALL, "--out", "out").returncode == 2
 
 

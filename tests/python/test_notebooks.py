@@ -1,6 +1,6 @@
 """The tutorials run as notebooks, and objects show themselves in Jupyter."""
 
-import base64
+import html
 import re
 import shutil
 import subprocess
@@ -59,18 +59,17 @@ def test_run_shows_table_tooltips_and_figure(run: sojourn.Run) -> None:
     tags = _Tags(shown)
     assert tags.open == []
     assert "peak queueing delay after the change" in tags.titles
-    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)
-    assert data is not None
-    assert base64.b64decode(data[1]).startswith(b"<svg")
+    (frame,) = re.findall('<iframe[^>]* srcdoc="([^"]+)"', shown)
+    assert 'id="figure-data"' in html.unescape(frame)
 
 
 def test_run_shows_its_table_without_a_figure(
     run: sojourn.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> str:
+    def fail(*_: object, **__: object) -> str:
         raise PictureError("no <renderer>")
 
-    monkeypatch.setattr("sojourn.report.render.svg", fail)
+    monkeypatch.setattr("sojourn.report.page.html", fail)
     shown = run._repr_html_()
     assert "<table" in shown
     assert "No figure: no &lt;renderer&gt;" in shown

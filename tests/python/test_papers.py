@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sojourn as package
 from polars.testing import assert_frame_equal
-from sojourn.report import chart, views
+from sojourn.report import chart
 from sojourn_papers import Ask, Lab
 from support import ROOT, SMALL, Sojourn
 from test_bad_input import refused
@@ -114,7 +114,7 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     assert first["ours"] > 20.0
     assert (first["holds"], second["holds"], second["published"]) == (True, None, None)
     names = sorted(path.name for path in out.iterdir())
-    assert names == ["drop.png", "drop.svg", "index.html", "paper.json", "paper.md"]
+    assert names == ["drop.html", "drop.png", "drop.svg", "index.html", "paper.json", "paper.md"]
     assert (out / "drop.png").read_bytes().startswith(b"\x89PNG")
     assert 'src="drop.svg"' in (out / "index.html").read_text()
     # A vertical bar would end the table cell.
@@ -261,10 +261,8 @@ def test_names_have_one_colour_each_and_keep_their_own() -> None:
         chart.dots("ours", [(1, 1)]),
         chart.line("other", [(0, 0)]),
     ]
-    (view,) = views.document(chart.Document("t", "s", [chart.Panel("p", "x", "y", layers)]))[
-        "vconcat"
-    ]
-    scale = view["layer"][0]["encoding"]["color"]["scale"]
-    assert scale["domain"] == ["ours", "published", "other"]
-    assert scale["range"][1] == chart.PUBLISHED
-    assert len(set(scale["range"])) == 3
+    drawn = chart.coloured(chart.Panel("p", "x", "y", layers)).layers
+    assert [one.name for one in chart.legend(drawn)] == ["ours", "published", "other"]
+    assert drawn[1].colour == chart.PUBLISHED
+    assert drawn[0].colour == drawn[2].colour
+    assert len({one.colour for one in drawn}) == 3

@@ -584,6 +584,7 @@ def test_a_dataset_draws_itself(shared: sojourn.Dataset, tmp_path: Path) -> None
 
 def test_a_logarithmic_axis_shows_no_zero() -> None:
     """The logarithm of zero is no place on an axis, and would hide the whole line."""
-    points = [{"x": x, "median": y, "p5": 0.0, "p95": 2 * y} for x, y in ((0, 3), (1, 0), (2, 4))]
-    assert looks.Looks(log="xy").drawable(points) == [{"x": 2, "median": 4, "p5": 4, "p95": 8}]
-    assert looks.Looks().drawable(points) == points
+    points = pl.DataFrame({"x": [0, 1, 2], "median": [3, 0, 4], "p5": 0, "p95": [6, 0, 8]})
+    shown = looks.Looks(log="xy").drawable(points, "x")
+    assert shown.rows() == [(2, 4, 4, 8)]
+    assert looks.Looks().drawable(points, "x").equals(points)

@@ -49,12 +49,6 @@ def test_means_show_nothing_before_it_happens(falls: int) -> None:
     assert means["v"].to_list()[falls + 9 :] == pytest.approx([1.0] * max(91 - falls, 0))
 
 
-def test_tooltips_have_few_moments() -> None:
-    moments = series.moments(frame([1.0] * 100_000), {("a", ""): "c0"}, [(2, 3)])
-    assert 900 < moments.height <= 1000
-    assert moments["c0"].null_count() == 0
-
-
 @given(st.lists(st.text(min_size=1), max_size=8, unique=True))
 def test_colours_are_fixed_for_the_known_and_differ_for_the_others(names: list[str]) -> None:
     known = legend.colours(["cubic", "bbr"])
@@ -93,16 +87,6 @@ def test_a_band_has_the_percentiles_of_all_flows_at_a_time() -> None:
         assert bands[name].to_list() == pytest.approx([value] * 10)
 
 
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=500), st.floats(0, DURATION_S - 1))
-def test_a_window_keeps_its_samples(values: list[float], begin: float) -> None:
-    whole = frame(values)
-    kept = series.inside(whole, (begin, begin + 1))
-    shown = whole.filter(pl.col("t").is_between(begin, begin + 1))
-    assert shown.join(kept, on=["t", "v"], how="anti").height == 0
-    # In addition to the displayed samples: one on either side. The scale fits the window.
-    assert kept.height <= shown.height + 2
-
-
 def test_a_band_of_each_flow_is_over_the_seeds() -> None:
     seeds = [many([[float(seed)] * 10, [100.0 + seed] * 10]) for seed in range(101)]
     whole = pl.concat(one.with_columns(seed=pl.lit(at)) for at, one in enumerate(seeds))
@@ -111,14 +95,6 @@ def test_a_band_of_each_flow_is_over_the_seeds() -> None:
         own = bands.filter(pl.col("flow") == flow)
         for name, value in (("p5", 5), ("v", 50), ("p95", 95)):
             assert own[name].to_list() == pytest.approx([base + value] * 10)
-
-
-@given(st.lists(st.floats(0, DURATION_S), max_size=3000))
-def test_few_moments_stand_for_many(times: list[float]) -> None:
-    few = series.few(times, DURATION_S, [(2, 3)])
-    assert len(few) <= 755
-    assert set(few) <= set(times)
-    assert bool(few) == bool(times)
 
 
 @pytest.mark.parametrize("control", [None, ["reno", "cubic"]])
@@ -131,7 +107,6 @@ def test_a_figure_of_many_flows_holds_few_points(control: list[str] | None) -> N
         "flow": {"up": flow},
     }
     figure = sojourn.run(document, control=control).plot()
-    for spec in (figure.spec, figure._document(interactive=False)):
-        points = sum(data.count("\n") for data in spec["datasets"].values())
-        assert points < 20_000
-        assert "medians of 40 flows" in str(spec["title"]["subtitle"])
+    panels = [panel for row in figure.document.panels for panel in row]
+    assert sum(len(layer.points) for panel in panels for layer in panel.layers) < 20_000
+    assert any("medians of 40 flows" in line for line in figure.document.lines)

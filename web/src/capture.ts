@@ -1,9 +1,9 @@
 // The round-trip times of a capture: a chart and a table.
 
-import uPlot from "uplot";
-import { axes } from "./axes.ts";
 import { coloursOf, dashesOf, swatch } from "./colours.ts";
 import { el, fill, scrolling } from "./dom.ts";
+import type { Layer } from "./figure/model.ts";
+import { drawPanel } from "./figure/panel.ts";
 import { MISSING, general } from "./formatting.ts";
 
 /** The round-trip times from one end of a flow, as `sojourn rtt --json` has them. */
@@ -30,7 +30,7 @@ export interface Capture {
   flows: { directions: Direction[] }[];
 }
 
-const HEIGHT = 320;
+const HEIGHT = 290;
 const HEADS = ["samples", "min ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "packets", "re\u2011sent"];
 
 const nameOf = ({ from, to }: Direction) => `${from} → ${to}`;
@@ -40,11 +40,11 @@ const ms = (seconds: number | null) => (seconds === null ? MISSING : (1000 * sec
 export class CaptureView {
   readonly element = el("section", { class: "results", "aria-label": "Capture" });
   private readonly host = el("div", { class: "plot" });
-  private plot: uPlot | undefined;
+  private drawn: Direction[] = [];
 
   constructor() {
-    new ResizeObserver(() => this.resize()).observe(this.host);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.plot?.redraw());
+    new ResizeObserver(() => this.draw()).observe(this.host);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
   show(capture: Capture): void {
@@ -68,47 +68,24 @@ export class CaptureView {
     };
     const table = tableOf(directions, sample);
     fill(this.element, el("p", {}, size), fault, drawn.length > 0 && figure, table);
-    this.plot?.destroy();
-    this.plot = drawn.length > 0 ? new uPlot(options(drawn, colours, dashes), dataOf(drawn), this.host) : undefined;
-    this.resize();
+    this.drawn = drawn;
+    this.draw();
     this.element.dataset["drawnMs"] = "0";
   }
 
-  private resize(): void {
+  private draw(): void {
     const width = this.host.clientWidth;
-    if (this.plot && width > 0 && this.plot.width !== width) this.plot.setSize({ width, height: HEIGHT });
+    if (width === 0) return;
+    const colours = coloursOf(this.drawn.map(nameOf));
+    const layers = this.drawn.map((one, place): Layer => {
+      const series = one.series ?? [];
+      const columns = [series.map(([time]) => time), series.map(([, rtt]) => 1000 * rtt)];
+      return { name: nameOf(one), kind: "dots", columns, colour: colours[place] ?? "", size: 12 };
+    });
+    const panel = { title: "Round-trip times", layers, behind: [], height: HEIGHT, x_scale: { nice: false }, y_scale: { zero: true } };
+    // The texts in it are escaped.
+    this.host.innerHTML = drawPanel(panel, { width }).svg;
   }
-}
-
-function dataOf(drawn: Direction[]): uPlot.AlignedData {
-  const tables = drawn.map(({ series = [] }): uPlot.AlignedData => {
-    // Two samples at the same time would be one: the greater is kept.
-    const greatest = new Map<number, number>();
-    for (const [time, rtt] of series) greatest.set(time, Math.max(1000 * rtt, greatest.get(time) ?? 0));
-    const times = [...greatest.keys()].sort((a, b) => a - b);
-    return [times, times.map((time) => greatest.get(time) ?? null)];
-  });
-  return uPlot.join(tables);
-}
-
-function options(drawn: Direction[], colours: string[], dashes: number[][]): uPlot.Options {
-  const line = (one: Direction, place: number): uPlot.Series => ({
-    label: nameOf(one),
-    stroke: colours[place] ?? "",
-    dash: dashes[place] ?? [],
-    width: 1.25,
-    spanGaps: true,
-    points: { show: false },
-  });
-  return {
-    width: 640,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { drag: { x: true, y: false }, points: { show: false } },
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, 1.06 * (most || 1)] } },
-    axes: axes(),
-    series: [{}, ...drawn.map(line)],
-  };
 }
 
 function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElement): HTMLElement {

@@ -1,8 +1,9 @@
-// The values of a panel in its unit, one for each time, as uPlot takes them.
+// The panels of an experiment as those of a figure.
 
-import type uPlot from "uplot";
 import type { Experiment, Values } from "./experiment.ts";
-import { type Panel, curvesOf, timesOf } from "./panels.ts";
+import type { Layer, Panel as FigurePanel } from "./figure/model.ts";
+import { brief } from "./formatting.ts";
+import { type Panel, boundsOf, curvesOf, isBeside, timesOf } from "./panels.ts";
 
 /** Means of the goodput over the run. */
 const MEANS = 600;
@@ -17,7 +18,7 @@ export function unitOf(panel: Panel, experiment: Experiment): [number, string] {
 }
 
 /** The times of a panel and the values of its curves; the goodput has the capacity first. */
-export function dataOf(panel: Panel, experiment: Experiment, scale: number): uPlot.AlignedData {
+function dataOf(panel: Panel, experiment: Experiment, scale: number): [number[], ...Values[]] {
   const times = timesOf(experiment);
   const all = curvesOf(panel, experiment).map((curve) => curve.values);
   if (panel.key !== "rate") return [times, ...all.map((values) => scaled(times, values, scale))];
@@ -51,4 +52,50 @@ function means(values: Values, width: number): Values {
 function furthest(experiment: Experiment): Values {
   const all = experiment.runs.map((run) => run.link.capacity);
   return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
+}
+
+/** The name of a line, with its colour and its dash; nothing if a reader hides it. */
+type KeyOf = (label: string) => Pick<Layer, "name" | "colour" | "dash"> | undefined;
+
+/** A panel of the page as a panel of a figure. */
+export function figureOf(experiment: Experiment, panel: Panel, keyOf: KeyOf): FigurePanel {
+  const [scale, unit] = unitOf(panel, experiment);
+  const [times, ...values] = dataOf(panel, experiment, scale);
+  const lines = curvesOf(panel, experiment).map(({ label }) => label);
+  const names = panel.key === "rate" ? ["", ...lines] : lines;
+  const layers = values.flatMap((column, place): Layer[] => {
+    const name = names[place] ?? "";
+    const key = name ? keyOf(name) : { name, colour: "#aaaaaa", width: 2 };
+    return key ? [{ kind: "line", columns: [times, column], width: isBeside(name) ? 1 : 1.25, ...key }] : [];
+  });
+  const guides = panel.key === "delay" ? guidesOf(experiment, scale) : [];
+  const domain = [0, experiment.described?.duration_s || 1] as const;
+  return {
+    title: `${panel.title}, ${unit}`,
+    layers: [...guides, ...layers],
+    behind: [],
+    height: 170,
+    x_scale: { domain },
+    y_scale: { zero: true },
+  };
+}
+
+/** The unavoidable delay as an area, and the bounds. */
+function guidesOf(experiment: Experiment, scale: number): Layer[] {
+  const series = experiment.unavoidable?.series ?? [];
+  const begins = [0, ...series.map(([end]) => end)];
+  const corners = series.flatMap(([end, delay], place) => [begins[place] ?? 0, end].map((at) => [at, (delay ?? 0) / scale]));
+  const column = (place: number) => corners.map((corner) => corner[place] ?? 0);
+  const area: Layer = { name: "", kind: "area", columns: [column(0), corners.map(() => 0), column(1)], colour: "#c9ccd1" };
+  const bounds = boundsOf(experiment);
+  const level = bounds.map(({ bound }) => bound / scale);
+  const rules: Layer = {
+    name: "bound",
+    kind: "rules",
+    columns: [bounds.map(({ from }) => from), level, bounds.map(({ to }) => to), level],
+    texts: bounds.map(({ bound }) => `bound ${brief(bound)}`),
+    colour: "#d0006f",
+    dash: [6, 4],
+  };
+  return [...(corners.length ? [area] : []), rules];
 }

@@ -1,26 +1,27 @@
 // The charts of an experiment: panels with a shared time axis, zoom and cursor.
 
-import uPlot from "uplot";
-import { axes } from "./axes.ts";
-import { drawBounds, drawUnavoidable } from "./bounds.ts";
-import { dataOf, unitOf } from "./chart-data.ts";
-import { coloursOf, dashesOf, ink, swatch } from "./colours.ts";
+import { figureOf, unitOf } from "./chart-data.ts";
+import { coloursOf, dashesOf, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
-import { type Bound, PANELS, type Panel, boundsOf, curvesOf, isBeside, labelsOf, timesOf } from "./panels.ts";
+import { type Drawn, before, drawPanel } from "./figure/panel.ts";
+import { type Part, drags, mark, valueAt } from "./figure/pointer.ts";
+import { PANELS, type Panel, curvesOf, labelsOf, timesOf } from "./panels.ts";
 import { zoom } from "./zoom.ts";
 
-const HEIGHT = { rate: 170, delay: 210, window: 150, rtt: 150 };
+const HEIGHT = { rate: 140, delay: 180, window: 120, rtt: 120 };
 /** From this width on, panels are side by side, and taller. */
 const WIDE = 1700;
-const SYNC = "time";
 /** Share of the shown time that one key press moves or zooms. */
 const STEP = 0.2;
+/** Pixels that one key press moves the cursor. */
+const PIXELS = 4;
 
 interface Shown {
   panel: Panel;
-  plot: uPlot;
   element: HTMLElement;
+  host: HTMLElement;
+  drawn: Drawn | undefined;
   scale: number;
   /** The elements with the unit: below the title, and in the table. */
   unit: HTMLElement;
@@ -43,7 +44,10 @@ export class Charts {
   private cells = new Map<string, HTMLElement[]>();
   private readonly caption = el("caption", {});
   private duration = 0;
-  private cursor: number | null = null;
+  /** The time of the cursor, and the shown part of the time. */
+  private cursor: number | undefined;
+  private part: Part = [0, 0];
+  private width = 0;
 
   constructor() {
     this.element = el("div", { class: "charts" }, this.readout, this.panels);
@@ -62,39 +66,10 @@ export class Charts {
       this.signature = signature;
       this.build(experiment, labels, duration);
     } else {
-      for (const shown of this.shown) update(shown, experiment);
+      for (const shown of this.shown) describe(shown, experiment);
     }
+    this.draw();
     this.read();
-  }
-
-  /** The panels as one picture. */
-  picture(): HTMLCanvasElement {
-    const all = this.shown.map(({ plot, panel }) => ({ from: plot.ctx.canvas, title: panel.title }));
-    const ratio = devicePixelRatio;
-    const head = 22 * ratio;
-    const width = Math.max(...all.map(({ from }) => from.width));
-    const height = all.reduce((sum, { from }) => sum + from.height + head, head);
-    const canvas = el("canvas", { width, height });
-    const context = canvas.getContext("2d");
-    if (!context) return canvas;
-    context.fillStyle = ink("--paper");
-    context.fillRect(0, 0, width, height);
-    context.font = `${13 * ratio}px sans-serif`;
-    let [x, y] = [10 * ratio, 15 * ratio];
-    for (const [label, colour] of this.colours) {
-      context.fillStyle = colour;
-      const sign = this.dashes.get(label)?.length ? "- -" : "—";
-      context.fillText(`${sign} ${label}`, x, y);
-      x += context.measureText(`${sign} ${label}   `).width;
-    }
-    y = head;
-    for (const { from, title } of all) {
-      context.fillStyle = ink("--ink");
-      context.fillText(title, 10 * ratio, y + 15 * ratio);
-      context.drawImage(from, 0, y + head);
-      y += head + from.height;
-    }
-    return canvas;
   }
 
   private redraw(): void {
@@ -108,20 +83,18 @@ export class Charts {
     this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
     this.dashes = new Map(labels.map((label, place) => [label, dashes[place] ?? []]));
     // A zoom outlives a change of the lines.
-    const before = duration === this.duration ? this.shown[0]?.plot.scales["x"] : undefined;
-    const { min, max } = zoom.take(duration) ?? before ?? {};
+    const { min, max } = zoom.take(duration) ?? {};
+    if (min !== undefined && max !== undefined) this.part = [min, max];
+    else if (duration !== this.duration) this.part = [0, duration];
     this.duration = duration;
-    for (const { plot } of this.shown) plot.destroy();
-    this.shown = [];
-    this.shown = PANELS.map((panel) => this.panel(panel, experiment, duration));
+    this.cursor = undefined;
+    this.shown = PANELS.map((panel) => this.panel(panel, experiment));
     fill(this.panels, ...this.shown.map(({ element }) => element));
     this.buildTable(labels);
-    if (typeof min === "number" && typeof max === "number") this.shown[0]?.plot.setScale("x", { min, max });
-    this.resize();
+    this.width = widthOf(this.panels);
   }
 
-  private panel(panel: Panel, experiment: Experiment, duration: number): Shown {
-    const [scale] = unitOf(panel, experiment);
+  private panel(panel: Panel, experiment: Experiment): Shown {
     const [unit, head] = [el("span", { class: "unit" }), el("th", { scope: "col" })];
     const host = el("div", { class: "plot" });
     const title = panel.key === "delay" ? `${panel.title} of ${experiment.focus}` : panel.title;
@@ -131,101 +104,69 @@ export class Charts {
       el("figcaption", {}, title, unit),
       host,
     );
-    const data = dataOf(panel, experiment, scale);
-    const plot = new uPlot(this.options(panel, experiment, duration), data, host);
-    const shown = { panel, plot, element, scale, unit, head, curves: new Map() };
+    const shown: Shown = { panel, element, host, drawn: undefined, scale: 1, unit, head, curves: new Map() };
+    const at = (event: PointerEvent) => shown.drawn && valueAt(shown.drawn, event.offsetX);
+    host.addEventListener("pointermove", (event) => this.point(at(event)));
+    host.addEventListener("pointerleave", () => this.point(undefined));
+    host.addEventListener("dblclick", () => this.zoom([0, this.duration]));
+    drags(host, () => shown.drawn as Drawn, (part) => this.zoom(part));
     describe(shown, experiment);
     return shown;
   }
 
-  private options(panel: Panel, experiment: Experiment, duration: number): uPlot.Options {
-    const line = (label: string): uPlot.Series => ({
-      label,
-      stroke: () => this.colours.get(label) ?? "",
-      width: isBeside(label) ? 1 : 1.25,
-      dash: this.dashes.get(label) ?? [],
-      points: { show: false },
-      show: !this.hidden.has(label),
-    });
-    const capacity: uPlot.Series = {
-      label: "capacity",
-      stroke: () => ink("--faint"),
-      width: 2,
-      points: { show: false },
-    };
-    const extra = panel.key === "rate" ? [capacity] : [];
-    return {
-      width: 640,
-      height: heightOf(panel),
-      legend: { show: false },
-      cursor: {
-        sync: { key: SYNC, setSeries: false },
-        drag: { x: true, y: false },
-        points: { show: false },
-        bind: { dblclick: (plot) => () => (plot.setScale("x", { min: 0, max: duration }), null) },
-      },
-      scales: {
-        x: { time: false, auto: false, min: 0, max: duration },
-        y: { range: (_, __, max) => [0, this.top(panel, max)] },
-      },
-      axes: axes(),
-      series: [{}, ...extra, ...curvesOf(panel, experiment).map((curve) => line(curve.label))],
-      hooks: {
-        setScale: [(plot, key) => key === "x" && this.zoom(plot)],
-        setCursor: [(plot) => this.point(plot.cursor.idx ?? null)],
-        drawAxes: [(plot) => panel.key === "delay" && drawUnavoidable(plot, this.experiment?.unavoidable)],
-        draw: [(plot) => panel.key === "delay" && drawBounds(plot, this.bounds())],
-      },
-    };
-  }
-
-  /** The top of a panel: its greatest value, and the bounds within the queueing delay. */
-  private top(panel: Panel, max: number | null): number {
-    const bounds = panel.key === "delay" ? this.bounds().map(({ bound }) => bound / 1e-3) : [];
-    const least = panel.key === "delay" ? 1 : 0;
-    return 1.06 * Math.max(max ?? 0, least, ...bounds) || 1;
-  }
-
-  private bounds(): Bound[] {
-    return this.experiment ? boundsOf(this.experiment) : [];
-  }
-
-  /** Zooms all panels as one of them was. */
-  private zoom(from: uPlot): void {
-    const { min, max } = from.scales["x"] ?? {};
-    if (min === undefined || max === undefined) return;
-    for (const { plot } of this.shown) {
-      const own = plot.scales["x"];
-      if (plot !== from && (own?.min !== min || own?.max !== max)) plot.setScale("x", { min, max });
+  /** Draws all panels for the shown part of the time. */
+  private draw(): void {
+    const { experiment, width } = this;
+    if (!experiment || width === 0) return;
+    const isWhole = this.part[0] <= 0 && this.part[1] >= this.duration;
+    const keyOf = (name: string) =>
+      this.hidden.has(name) ? undefined : { name, colour: this.colours.get(name) ?? "", dash: this.dashes.get(name) ?? [] };
+    for (const shown of this.shown) {
+      const height = innerWidth < WIDE ? HEIGHT[shown.panel.key] : 1.5 * HEIGHT.delay;
+      const figure = { ...figureOf(experiment, shown.panel, keyOf), height };
+      shown.drawn = drawPanel(figure, { width, part: isWhole ? undefined : this.part });
+      // The texts in it are escaped.
+      shown.host.innerHTML = shown.drawn.svg;
+      mark(shown.host, shown.drawn, this.cursor);
     }
-    if (this.shown.length > 0) zoom.note(min, max, this.duration);
   }
 
-  private point(index: number | null): void {
-    this.cursor = index;
+  /** Shows a part of the time in all panels. */
+  private zoom([from, to]: Part): void {
+    const part: Part = [Math.max(0, from), Math.min(this.duration, to)];
+    if (part[0] >= part[1]) return;
+    this.part = part;
+    zoom.note(...part, this.duration);
+    this.draw();
+  }
+
+  private point(time: number | undefined): void {
+    this.cursor = time;
+    for (const { host, drawn } of this.shown) if (drawn) mark(host, drawn, time);
     this.read();
   }
 
   private onKey(event: KeyboardEvent): void {
-    const plot = this.shown[0]?.plot;
-    const { min, max } = plot?.scales["x"] ?? {};
-    if (!plot || min === undefined || max === undefined || event.ctrlKey || event.metaKey) return;
-    const span = max - min;
-    const duration = this.experiment?.described?.duration_s ?? max;
-    const set = (from: number, to: number) =>
-      plot.setScale("x", { min: Math.max(0, from), max: Math.min(duration, to) });
+    const [from, to] = this.part;
+    if (event.ctrlKey || event.metaKey) return;
+    const span = to - from;
     const move = (by: number) => {
-      const from = Math.max(0, Math.min(duration - span, min + by));
-      set(from, from + span);
+      const begin = Math.max(0, Math.min(this.duration - span, from + by));
+      this.zoom([begin, begin + span]);
+    };
+    const cursor = (by: number) => {
+      const pixels = this.shown[0]?.drawn?.width ?? 1;
+      const time = (this.cursor ?? (from + to) / 2) + (by * PIXELS * span) / pixels;
+      this.point(Math.min(to, Math.max(from, time)));
     };
     const actions: Record<string, () => void> = {
-      "+": () => set(min + STEP * span, max - STEP * span),
-      "-": () => set(min - STEP * span, max + STEP * span),
-      "0": () => set(0, duration),
+      "+": () => this.zoom([from + STEP * span, to - STEP * span]),
+      "-": () => this.zoom([from - STEP * span, to + STEP * span]),
+      "0": () => this.zoom([0, this.duration]),
       PageUp: () => move(-STEP * span),
       PageDown: () => move(STEP * span),
-      ArrowLeft: () => this.moveCursor(plot, -1),
-      ArrowRight: () => this.moveCursor(plot, 1),
+      ArrowLeft: () => cursor(-1),
+      ArrowRight: () => cursor(1),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -233,18 +174,12 @@ export class Charts {
     action();
   }
 
-  private moveCursor(plot: uPlot, by: number): void {
-    const width = plot.over.clientWidth;
-    const left = (plot.cursor.left ?? -1) < 0 ? width / 2 : (plot.cursor.left ?? 0);
-    plot.setCursor({ left: Math.min(width, Math.max(0, left + by * 4)), top: 1 });
-  }
-
   /** The values at the cursor, or the last ones. */
   private read(): void {
     const experiment = this.experiment;
     if (!experiment) return;
     const times = timesOf(experiment);
-    const index = this.cursor ?? times.length - 1;
+    const index = this.cursor === undefined ? times.length - 1 : Math.max(0, before(times, this.cursor));
     const at = times[index];
     this.caption.textContent = at === undefined ? "Values" : `Values at ${at.toFixed(2)} s`;
     for (const [label, cells] of this.cells) {
@@ -276,38 +211,18 @@ export class Charts {
 
   private toggle(label: string): void {
     if (!this.hidden.delete(label)) this.hidden.add(label);
-    for (const { plot } of this.shown) {
-      plot.series.forEach((series, place) => {
-        if (series.label === label) plot.setSeries(place, { show: !this.hidden.has(label) });
-      });
-    }
+    this.draw();
   }
 
   private resize(): void {
-    const width = this.panels.querySelector(".plot")?.clientWidth ?? 0;
-    if (width === 0) return;
-    for (const { plot, panel } of this.shown) {
-      if (plot.width !== width) plot.setSize({ width, height: heightOf(panel) });
-    }
+    const width = widthOf(this.panels);
+    if (width === this.width) return;
+    this.width = width;
+    this.draw();
   }
 }
 
-function heightOf(panel: Panel): number {
-  return innerWidth < WIDE ? HEIGHT[panel.key] : 1.5 * HEIGHT.delay;
-}
-
-/** Fits the height to new data, and keeps the zoom. */
-function rescale(plot: uPlot): void {
-  const { min, max } = plot.scales["x"] ?? {};
-  if (min !== undefined && max !== undefined) plot.setScale("x", { min, max });
-}
-
-/** Gives a panel the values of an experiment, in their unit, and keeps the zoom. */
-function update(shown: Shown, experiment: Experiment): void {
-  describe(shown, experiment);
-  shown.plot.setData(dataOf(shown.panel, experiment, shown.scale), false);
-  rescale(shown.plot);
-}
+const widthOf = (panels: HTMLElement) => panels.querySelector(".plot")?.clientWidth ?? 0;
 
 /** Sets the unit of a panel, and the values of the table. */
 function describe(shown: Shown, experiment: Experiment): void {

@@ -40,14 +40,14 @@ export function ink(role: string): string {
 }
 
 /** The colours of lines, in their order. A recorded line has the colour of the changed one. */
-export function coloursOf(labels: readonly string[]): string[] {
+export function coloursOf(labels: readonly string[], isLight = !isDark()): string[] {
   const found = new Map<string, string>();
   return labels.map((label) => {
     const name = withoutMark(label);
     const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
     const colour = found.get(name) ?? known ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
     found.set(name, colour);
-    return isDark() ? lighter(colour) : colour;
+    return isLight ? colour : lighter(colour);
   });
 }
 

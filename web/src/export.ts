@@ -1,10 +1,11 @@
 // The data and the charts of an experiment as files.
 
+import { figureOf } from "./chart-data.ts";
 import { coloursOf, dashesOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Line, Run, Values } from "./experiment.ts";
-import { brief, general } from "./formatting.ts";
-import { PANELS, type Panel, boundsOf, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { drawPanel, escaped } from "./figure/panel.ts";
+import { PANELS, labelsOf } from "./panels.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -60,95 +61,50 @@ export function csvOf(experiment: Experiment): string {
   return `${rows.join("\n")}\n`;
 }
 
-const [WIDTH, HEIGHT, LEFT, TOP] = [760, 170, 60, 30];
-
-const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const [WIDTH, TITLE] = [760, 20];
+const STYLE = "text{font:11px sans-serif;fill:#444}.grid{stroke:#eee}.frame{fill:none;stroke:#bbb}";
 
 /** The panels as a drawing. */
 export function svgOf(experiment: Experiment): string {
   const labels = labelsOf(experiment);
-  const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
-  let legend = LEFT;
-  const keys = labels.map((label, place) => {
-    const key = `<text x="${legend}" y="16" fill="${colours[place]}">${escaped(label)}</text>`;
-    legend += 8 * label.length + 16;
+  const [colours, dashes] = [coloursOf(labels, true), dashesOf(labels)];
+  const keyOf = (label: string) => {
+    const place = labels.indexOf(label);
+    return { name: label, colour: colours[place] ?? "", dash: dashes[place] ?? [] };
+  };
+  let [left, top] = [10, 0];
+  const legend = labels.map((label) => {
+    const key = `<text x="${left}" y="14" style="fill:${keyOf(label).colour}">${escaped(label)}</text>`;
+    left += 7 * label.length + 16;
     return key;
   });
-  const strokeOf = (label: string) => {
-    const place = labels.indexOf(label);
-    const dash = dashes[place]?.length ? ` stroke-dasharray="${dashes[place]?.join(" ")}"` : "";
-    return `stroke="${colours[place]}"${dash}`;
-  };
-  const panels = PANELS.map((panel, place) =>
-    panelOf(experiment, panel, TOP + place * (HEIGHT + 50) + 20, strokeOf),
-  );
-  const height = TOP + PANELS.length * (HEIGHT + 50) + 20;
-  const width = Math.max(WIDTH + 10, legend);
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}"`;
-  const style = 'font-family="sans-serif" font-size="12" stroke-width="1"';
-  const title = `<title>${escaped(experiment.described?.title ?? "")}</title>`;
-  const text = 'style="background:#fff"';
-  return `${head} ${style} ${text}>${title}${keys.join("")}${panels.join("")}</svg>\n`;
-}
-
-/** A panel with its top at `top`. */
-function panelOf(
-  experiment: Experiment,
-  panel: Panel,
-  top: number,
-  strokeOf: (label: string) => string,
-): string {
-  const duration = experiment.described?.duration_s || 1;
-  const times = timesOf(experiment);
-  const curves = curvesOf(panel, experiment);
-  const capacity = panel.key === "rate" ? (experiment.runs[0]?.link.capacity ?? []) : [];
-  const bounds = panel.key === "delay" ? boundsOf(experiment) : [];
-  const all = [...curves.map(({ values }) => values), capacity, bounds.map(({ bound }) => bound)];
-  const largest = all.flat().reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
-  const [scale, unit] = panel.scale(largest);
-  const x = (time: number) => (LEFT + ((WIDTH - LEFT) * time) / duration).toFixed(1);
-  const y = (value: number) => (top + HEIGHT * (1 - Math.min(1, value / (largest || 1)))).toFixed(1);
-  const lines = curves.map(({ label, values }) => {
-    const path = pathOf(times, values, x, y);
-    return `<path d="${path}" fill="none" ${strokeOf(label)}/>`;
+  const panels = PANELS.map((panel) => {
+    const figure = figureOf(experiment, panel, keyOf);
+    const drawn = drawPanel(figure, { width: WIDTH });
+    top += TITLE;
+    const title = `<text x="10" y="${top + 14}">${escaped(figure.title)}</text>`;
+    const inner = drawn.svg.replace("<svg", `<svg y="${top + TITLE}"`);
+    top += drawn.whole + TITLE;
+    return title + inner;
   });
-  const grey = `<path d="${pathOf(times, capacity, x, y)}" fill="none" stroke="#888" stroke-width="2"/>`;
-  const dashed = bounds.map(
-    ({ from, to, bound }) =>
-      `<path d="M${x(from)} ${y(bound)}H${x(to)}" stroke="#000" stroke-dasharray="6 4"/>` +
-      `<text x="${x(to)}" y="${Number(y(bound)) - 4}" text-anchor="end">bound ${brief(bound)}</text>`,
-  );
-  return (
-    `<text x="${LEFT}" y="${top - 6}">${escaped(panel.title)}, ${unit}</text>` +
-    `<text x="4" y="${top + 10}">${general(largest / scale, 4)}</text>` +
-    `<text x="4" y="${top + HEIGHT}">0</text>` +
-    `<path d="M${LEFT} ${top}V${top + HEIGHT}H${WIDTH}" fill="none" stroke="#888"/>` +
-    `<text x="${WIDTH - 40}" y="${top + HEIGHT + 14}">${duration} s</text>` +
-    (panel.key === "delay" ? unavoidableOf(experiment, x, y) : grey) +
-    lines.join("") +
-    dashed.join("")
-  );
+  const [width, height] = [Math.max(WIDTH, left), top + 2 * TITLE];
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" style="background:#fff">`;
+  const title = `<title>${escaped(experiment.described?.title ?? "")}</title><style>${STYLE}</style>`;
+  const parts = [head, title, ...legend, ...panels, "</svg>\n"].join("");
+  // Colours as they are: the properties of the page are not those of a file.
+  return parts.replace(/var\(--\w+, (#\w+)\)/g, "$1");
 }
 
-/** The area of the unavoidable delay. */
-function unavoidableOf(experiment: Experiment, x: Place, y: Place): string {
-  const series = experiment.unavoidable?.series ?? [];
-  if (series.length === 0) return "";
-  const steps = series.map(([end, delay]) => `V${y(delay ?? 0)}H${x(end)}`);
-  return `<path d="M${x(0)} ${y(0)}${steps.join("")}V${y(0)}Z" fill="#c9ccd1"/>`;
-}
-
-type Place = (value: number) => string;
-
-/** A path with gaps where values are missing. */
-function pathOf(times: number[], values: Values, x: Place, y: Place): string {
-  let path = "";
-  let isDrawing = false;
-  values.forEach((value, row) => {
-    if (row >= times.length) return;
-    if (value !== null) path += `${isDrawing ? "L" : "M"}${x(times[row] ?? 0)} ${y(value)}`;
-    isDrawing = value !== null;
+/** The same as a picture, with two pixels for each of the drawing's. */
+export async function pngOf(experiment: Experiment): Promise<Blob> {
+  const image = new Image();
+  const address = URL.createObjectURL(new Blob([svgOf(experiment)], { type: "image/svg+xml" }));
+  image.src = address;
+  await image.decode();
+  const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(address);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
   });
-  return path;
 }

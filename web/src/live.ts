@@ -1,9 +1,9 @@
 // Live: the bottleneck link of a run that `sojourn live --page` makes, while it goes on.
 
-import uPlot from "uplot";
-import { axes } from "./axes.ts";
 import { coloursOf, dashesOf, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
+import type { Layer } from "./figure/model.ts";
+import { drawPanel } from "./figure/panel.ts";
 import { MISSING, brief, general, rateText, rateUnit } from "./formatting.ts";
 import type { View } from "./view.ts";
 
@@ -42,7 +42,7 @@ interface Chart {
 }
 
 const LOOK_MS = 500;
-const HEIGHT = 230;
+const HEIGHT = 195;
 /** Flows with lines of their own. */
 const MOST_FLOWS = 12;
 
@@ -73,14 +73,13 @@ export class Live implements View {
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly values = el("div", { class: "readout" });
   private readonly charts = el("div", { class: "panels" });
-  private plots: uPlot[] = [];
+  private hosts: HTMLElement[] = [];
   private signature = "";
   private timer = 0;
 
   constructor() {
     const parts = [this.heading, this.status, this.values, this.charts];
     this.element = el("section", { class: "results", "aria-label": "Live run" }, ...parts);
-    new ResizeObserver(() => this.resize()).observe(this.charts);
   }
 
   open(): void {
@@ -114,29 +113,23 @@ export class Live implements View {
     this.signature = signature;
     const count = past.rate_bps.length;
     const times = past.rate_bps.map((_, column) => past.start_s + ((past.end_s - past.start_s) * (column + 1)) / count);
-    charts.forEach(({ lines }, place) => {
-      this.plots[place]?.setData([times, ...lines.map(([, values]) => values)]);
-    });
+    charts.forEach((chart, place) => draw(this.hosts[place], chart, times));
     this.read(now);
     this.element.dataset["drawnMs"] = "0";
   }
 
   private build(charts: Chart[]): void {
-    for (const plot of this.plots) plot.destroy();
-    this.plots = [];
-    const figures = charts.map((chart) => {
+    this.hosts = charts.map(() => el("div", { class: "plot" }));
+    const figures = charts.map((chart, at) => {
       const labels = chart.lines.map(([label]) => label);
       const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
-      const host = el("div", { class: "plot" });
-      this.plots.push(new uPlot(options(labels, colours, dashes), [[]], host));
       const keys = labels.map((label, place) => {
         return el("span", { class: "unit" }, swatch(colours[place] ?? "", dashes[place]), ` ${label}`);
       });
       const caption = el("figcaption", {}, chart.title, el("span", { class: "unit" }, chart.unit), ...keys);
-      return el("figure", { "aria-label": `${chart.title} over time; the table has the latest values` }, caption, host);
+      return el("figure", { "aria-label": `${chart.title} over time; the table has the latest values` }, caption, this.hosts[at]);
     });
     fill(this.charts, ...figures);
-    this.resize();
   }
 
   /** The values of the last second. */
@@ -155,30 +148,16 @@ export class Live implements View {
     const body = rows.map(([name, text]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, text)));
     fill(this.values, el("table", {}, el("caption", {}, "The last second"), el("tbody", {}, ...body)));
   }
-
-  private resize(): void {
-    const width = this.charts.querySelector(".plot")?.clientWidth ?? 0;
-    for (const plot of width > 0 ? this.plots : []) {
-      if (plot.width !== width) plot.setSize({ width, height: HEIGHT });
-    }
-  }
 }
 
-function options(labels: string[], colours: string[], dashes: number[][]): uPlot.Options {
-  const line = (label: string, place: number): uPlot.Series => ({
-    label,
-    stroke: colours[place] ?? "",
-    dash: dashes[place] ?? [],
-    width: 1.25,
-    points: { show: false },
+function draw(host: HTMLElement | undefined, { title, lines }: Chart, times: number[]): void {
+  if (!host?.clientWidth) return;
+  const labels = lines.map(([label]) => label);
+  const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
+  const layers = lines.map(([name, values], place): Layer => {
+    return { name, kind: "line", columns: [times, values], width: 1.25, colour: colours[place] ?? "", dash: dashes[place] ?? [] };
   });
-  return {
-    width: 640,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { points: { show: false } },
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, 1.06 * (most || 1)] } },
-    axes: axes(),
-    series: [{}, ...labels.map(line)],
-  };
+  const panel = { title, layers, behind: [], height: HEIGHT, x_scale: { nice: false }, y_scale: { zero: true } };
+  // The texts in it are escaped.
+  host.innerHTML = drawPanel(panel, { width: host.clientWidth }).svg;
 }

@@ -3,7 +3,7 @@
 import { Charts } from "./charts.ts";
 import { button, el, fill } from "./dom.ts";
 import { Experiment } from "./experiment.ts";
-import { csvOf, parquetOfSamples, save, svgOf } from "./export.ts";
+import { csvOf, parquetOfSamples, pngOf, save, svgOf } from "./export.ts";
 import type { Scenario } from "./messages.ts";
 import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
@@ -173,7 +173,7 @@ export class Results {
       own("CSV", (experiment) => text(csvOf(experiment), "text/csv")),
       own("Parquet", async (experiment) => new Blob([await parquetOfSamples(experiment)], { type: PARQUET })),
       own("JSON", (experiment) => text(JSON.stringify(experiment.summaries()), "application/json")),
-      own("PNG", () => pngOf(this.charts.picture())),
+      own("PNG", pngOf),
       own("SVG", (experiment) => text(svgOf(experiment), "image/svg+xml")),
     ];
   }
@@ -182,11 +182,4 @@ export class Results {
 /** The text with numbers and units on one line. */
 function unbroken(text: string): string {
   return text.replace(/(\d) (ms|s|%|[kMG]?bit)/g, "$1\u00a0$2");
-}
-
-function pngOf(canvas: HTMLCanvasElement): Promise<Blob> {
-  return new Promise((resolve, reject) => {
-    const done = (blob: Blob | null) => (blob ? resolve(blob) : reject(new Error("no picture")));
-    canvas.toBlob(done, "image/png");
-  });
 }

@@ -107,8 +107,9 @@ test("a run shows its table, tooltips and figure", { skip, timeout: 180_000 }, a
   assert.match(text, /dctcp/);
   const tips = await shown.$$eval("th [title], th[title]", (heads) => heads.map((one) => one.title));
   assert.ok(tips.length > 5 && tips.every((tip) => tip.length > 10), tips.join("; "));
-  const drawn = await shown.$eval("img", (image) => [image.naturalWidth, image.clientWidth]);
-  assert.ok(drawn[0] > 300 && drawn[1] > 300, `${drawn}`);
+  const frame = await (await shown.waitForSelector("iframe")).contentFrame();
+  const chart = await frame.waitForSelector(".plot svg", { timeout: 60_000 });
+  assert.ok((await chart.boundingBox()).width > 200);
 });
 
 test("a scenario shows its links, its flows and its text", { skip, timeout: 60_000 }, async () => {
@@ -131,13 +132,13 @@ test("a frame is a table", { skip, timeout: 60_000 }, async () => {
 test("a figure shows values at the pointer", { skip, timeout: 120_000 }, async () => {
   const shown = await output(3);
   const frame = await (await shown.waitForSelector("iframe")).contentFrame();
-  const chart = await frame.waitForSelector("svg.marks, canvas.marks", { timeout: 60_000 });
+  const chart = await frame.waitForSelector(".plot svg", { timeout: 60_000 });
   const box = await chart.boundingBox();
   for (let step = 1; step < 20; step += 1) {
-    await tab.mouse.move(box.x + (box.width * step) / 20, box.y + 150);
-    if (await frame.$(".vg-tooltip.visible")) break;
+    await tab.mouse.move(box.x + (box.width * step) / 20, box.y + 60);
+    if (await frame.$(".tip:not([hidden])")) break;
   }
-  const tip = await frame.waitForSelector(".vg-tooltip.visible", { timeout: 10_000 });
+  const tip = await frame.waitForSelector(".tip:not([hidden])", { timeout: 10_000 });
   assert.match(await tip.evaluate((one) => one.innerText), /\d/);
   // The picture with the tooltip.
   await output(3);

@@ -77,7 +77,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="folder to write to (default: runs/A-vs-B, -2, -3, ... if taken)",
     )
     place.add_argument(
-        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg, .png or .pdf"
     )
     add(
         "--json",

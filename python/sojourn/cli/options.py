@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from sojourn.errors import UsageError
-from sojourn.pictures import PAGE, Pictures, ReportMissing
+from sojourn.pictures import PAGE, PICTURES, Pictures, ReportMissing
+from sojourn.report import require_pictures
 from sojourn.selection import Chosen
 
 _RUN_JSON = (
@@ -92,10 +93,12 @@ def add_control_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_picture_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--svg`, `--png` and `--dark`."""
-    for name in ("svg", "png"):
+    """Add `--svg`, `--png`, `--pdf` and `--dark`."""
+    for name in PICTURES:
         parser.add_argument(
-            f"--{name}", action="store_true", help=f"draw the report as report.{name} as well"
+            f"--{name}",
+            action="store_true",
+            help=f"draw the report as report.{name} as well (sojourn[pictures])",
         )
     parser.add_argument(
         "--dark",
@@ -146,7 +149,10 @@ def chosen_of(args: argparse.Namespace, control: Sequence[str] | None = None) ->
 
 def picture_formats(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the formats that `add_picture_options` asks for."""
-    return tuple(name for name in ("svg", "png") if getattr(args, name))
+    formats = tuple(name for name in PICTURES if getattr(args, name))
+    if formats:
+        require_pictures()
+    return formats
 
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
@@ -175,9 +181,9 @@ def report_formats(args: argparse.Namespace) -> tuple[str, ...]:
 
 def is_dark(args: argparse.Namespace) -> bool:
     """Whether pictures have a dark ground; refuse the option without a picture."""
-    plotted = str(getattr(args, "plot", None) or "").endswith((".svg", ".png"))
+    plotted = str(getattr(args, "plot", None) or "").endswith(PICTURES)
     if args.dark and not plotted and not picture_formats(args):
-        raise UsageError("--dark is for saved pictures; add --png or --svg")
+        raise UsageError("--dark is for saved pictures; add --png, --svg or --pdf")
     return bool(args.dark)
 
 

@@ -32,7 +32,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--out", metavar="DIR", help="write a run directory, for `sojourn compare`")
     place.add_argument(
-        "--plot", metavar="FILE", help="write only the figure, as .html, .svg or .png"
+        "--plot", metavar="FILE", help="write only the figure, as .html, .svg, .png or .pdf"
     )
     add("--json", action="store_true", help="print the JSON object of `sojourn run --json`")
     add_explain(parser)

@@ -47,7 +47,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default=1 << 18,
         help="greatest number of flows (default: 262144)",
     )
-    add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg or .png")
+    add("--plot", metavar="FILE", help="draw RTTs over time, as .html, .svg, .png or .pdf")
     add(
         "--json",
         action="store_true",

@@ -10,11 +10,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import extras, stats
+from sojourn import extras, output, stats, terminal
 from sojourn.cli.console import console, name
+from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
-from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.errors import UsageError
+from sojourn.report import require_free_figure
 from sojourn.sweeps import figures, queries
 from sojourn.sweeps.figures import Metric
 from sojourn.sweeps.result import Dataset
@@ -54,7 +55,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
     add("--facet", metavar="AXIS", help="one small picture for each value")
-    add("--plot", metavar="FILE", help="write the picture as FILE.svg and FILE.png")
+    add("--plot", metavar="FILE", help="draw a figure, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the rows of the table as JSON")
     parser.set_defaults(execute=show)
 
@@ -152,8 +153,11 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
 
     metric = next(iter(metrics), pictures.DEFAULT)
     view = pictures.View(metric, args.x, args.y, args.by, args.facet, args.name)
-    free_picture(args.plot)
-    return write_picture(pictures.document(dataset, view), args.plot)
+    require_free_figure(args.plot)
+    own = Figures()
+    if own.plot(pictures.DatasetFigure(dataset, view), args.plot):
+        terminal.say(output.announced("Picture", args.plot))
+    return own.status()
 
 
 def query(args: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         ("eta", "DURATION", "time in which Rapid's rate falls: 75ms"),
     ):
         add(f"--{name}", metavar=metavar, required=True, help=what)
-    add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg or .png")
+    add("--plot", metavar="FILE", help="draw rate and queue, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the figures as one JSON object")
     parser.set_defaults(execute=execute)
 

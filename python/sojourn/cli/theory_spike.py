@@ -49,7 +49,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "ramp, warning, near, back_queue, standing, users and node: "
         "headroom=0.2,ramp=80ms",
     )
-    add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg or .png")
+    add("--plot", metavar="FILE", help="draw rates and queue, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the figures as one JSON object")
     parser.set_defaults(execute=execute)
 

@@ -48,7 +48,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         default="10ms",
         help="averaging time of a mahimahi trace (default: 10ms)",
     )
-    add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg or .png")
+    add("--plot", metavar="FILE", help="draw capacity and delays, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the figures as one JSON object")
     parser.set_defaults(execute=execute)
 

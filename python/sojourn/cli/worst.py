@@ -11,8 +11,8 @@ from sojourn.adversary.api import Counterexample
 from sojourn.adversary.damage import UNITS, Measure
 from sojourn.adversary.evaluation import Problem
 from sojourn.cli import interrupts
+from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
-from sojourn.cli.pictures import free_picture, write_picture
 from sojourn.cli.scenarios import (
     folder_of,
     load_controllers,
@@ -20,6 +20,7 @@ from sojourn.cli.scenarios import (
     prints_aside,
     read,
 )
+from sojourn.report import Chart, require_free_figure
 from sojourn.sweeps import api as sweeps
 from sojourn.user_controllers import UserControllers
 
@@ -65,7 +66,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="a Dask scheduler, slurm, pbs or kubernetes, as for sweep",
     )
     add("--out", metavar="DIR", help="folder of the results (default: runs/NAME-worst)")
-    add("--plot", metavar="FILE", help="draw the search as FILE.svg and FILE.png")
+    add("--plot", metavar="FILE", help="draw the search, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the counter-example as JSON")
     parser.set_defaults(execute=execute)
 
@@ -82,7 +83,7 @@ def execute(args: argparse.Namespace) -> int:
         cluster=args.cluster,
     )
     if args.plot is not None:
-        free_picture(args.plot)
+        require_free_figure(args.plot)
     problem = _problem(args, controllers)
     from sojourn.progress import Bar
 
@@ -129,8 +130,9 @@ def _idle_note(found: Counterexample, link: str) -> str:
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
     from sojourn.adversary import picture
 
-    spec = picture.course(found, problem.measure, problem.base.title())
-    return write_picture(spec, target)
+    own = Figures()
+    own.plot(Chart(picture.course(found, problem.measure, problem.base.title())), target)
+    return own.status()
 
 
 def _problem(args: argparse.Namespace, controllers: UserControllers) -> Problem:

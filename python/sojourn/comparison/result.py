@@ -24,7 +24,7 @@ class Comparison(ComparedRuns):
     def save(self, directory: str | PathLike[str], report: Collection[str] = pictures.PAGE) -> Path:
         """Write `comparison.json` and the report to a new or empty folder.
 
-        `report` has the formats of the report: any of "html", "svg" and "png", or none.
+        `report` has the formats of the report: any of "html", "svg", "png" and "pdf", or none.
         """
         drawn = pictures.Pictures(pictures.warn, report)
         return pictures.write_folder(Path(directory), lambda *to: fill(self, *to), drawn)

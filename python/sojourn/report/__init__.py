@@ -3,47 +3,76 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import memory, output
-from sojourn.errors import UsageError
+from sojourn.errors import PictureError, UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from matplotlib.figure import Figure as Picture
 
     from sojourn.captures import CaptureRtt
     from sojourn.comparison.compared import ComparedRuns
     from sojourn.record import Record
+    from sojourn.report.chart import Document
     from sojourn.theory import RapidTheory, SpikeTheory, TraceTheory
 
-ENDINGS = (".html", ".svg", ".png")
+PICTURES = (".svg", ".png", ".pdf")
+ENDINGS = (".html", *PICTURES)
+_ENDINGS_TEXT = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 
 
 class Drawing(ABC):
-    """A figure as Vega-Lite, SVG, PNG and a standalone page."""
+    """A figure: a page, and a picture if matplotlib is installed (`sojourn[pictures]`)."""
+
+    _FRAME_PX = 1250
+    """The height of the page in a notebook."""
 
     @abstractmethod
-    def _document(self, interactive: bool) -> dict[str, Any]: ...
+    def _document(self) -> "Document":
+        """Describe the figure."""
 
     @cached_property
-    def spec(self) -> dict[str, Any]:
-        """The figure as a Vega-Lite document, for changes or other renderers."""
-        return self._document(interactive=True)
+    def document(self) -> "Document":
+        """The figure as data: rows of panels, for other renderers."""
+        return self._document()
+
+    def picture(
+        self, columns: int | None = None, width_in: float | None = None, dark: bool = False
+    ) -> "Picture":
+        """Return the figure as one of matplotlib's, to change labels, sizes, colours and axes.
+
+        `columns` is 1 or 2, for the width of a paper's columns, and `width_in` another width in
+        inches. Matplotlib's settings and styles apply. Raise `PictureError` without matplotlib.
+        """
+        from sojourn.report import static
+
+        static.require()
+        return static.figure(self.document, columns, width_in, dark)
 
     @cached_property
     def svg(self) -> str:
         """The figure as SVG."""
-        return self._drawn["light"]
+        return self._saved(".svg").decode()
 
     @cached_property
     def png(self) -> bytes:
         """The figure as PNG."""
-        from sojourn.report import render
+        return self._saved(".png")
 
-        return render.png(self.svg)
+    def _saved(self, suffix: str, columns: int | None = None, dark: bool = False) -> bytes:
+        from sojourn.report import static
+
+        return static.saved(self.picture(columns, dark=dark), suffix)
+
+    @cached_property
+    def html(self) -> str:
+        """The figure as one page that works offline."""
+        from sojourn.report import page
+
+        return page.html(self.document)
 
     def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
         """The page with the simulator, whose built page is in this folder, for a run's figure.
@@ -52,62 +81,34 @@ class Drawing(ABC):
         """
         return self.html
 
-    @cached_property
-    def _drawn(self) -> "_Themes":
-        """The figure as SVG, on each ground."""
-        return _Themes(self._document)
+    def save(
+        self, path: str | PathLike[str], dark: bool = False, columns: int | None = None
+    ) -> Path:
+        """Write the figure; the suffix of the name selects the format: .html, .svg, .png or .pdf.
 
-    @cached_property
-    def html(self) -> str:
-        """The figure as one page that works offline."""
-        from sojourn.report import render
-
-        return render.page(self.spec)
-
-    def save(self, path: str | PathLike[str], dark: bool = False) -> Path:
-        """Write the figure; the suffix of the name selects the format: .html, .svg or .png.
-
-        With `dark`, a picture has a dark ground; a page follows its reader's settings. Raise
-        `PictureError` if it cannot be drawn. The file is written completely or not at all.
+        With `dark`, a picture has a dark ground; a page follows its reader's settings. `columns`
+        is that of `picture`. Raise `PictureError` if it cannot be drawn. The file is written
+        completely or not at all.
         """
-        from sojourn.report import render
-
         file = Path(path)
         if file.suffix not in ENDINGS:
-            raise ValueError(f"{file}: a figure is saved as .html, .svg or .png")
-        if file.suffix == ".html":
-            if dark:
-                raise ValueError(f"{file}: a page follows its reader's settings; leave out `dark`")
-            return output.write_file(file, self.html)
-        drawn = self._drawn["dark" if dark else "light"]
-        return output.write_file(file, drawn if file.suffix == ".svg" else render.png(drawn))
+            raise ValueError(f"{file}: a figure is saved as {_ENDINGS_TEXT}")
+        if file.suffix in PICTURES:
+            return output.write_file(file, self._saved(file.suffix, columns, dark))
+        if dark:
+            raise ValueError(f"{file}: a page follows its reader's settings; leave out `dark`")
+        return output.write_file(file, self.html)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from base64 import b64encode
 
-        page = escape(self.html, quote=True)
-        style = "width: 100%; height: 1250px; border: 0"
-        frame = f'<iframe title="Sojourn report" style="{style}" srcdoc="{page}"></iframe>'
-        return {
-            "text/html": frame,
-            "image/png": b64encode(self.png).decode("ascii"),
-            "text/plain": repr(self),
-        }
+        from sojourn.report import static, templates
 
-
-class _Themes(dict[str, str]):
-    """A figure as SVG on a light and a dark ground, each drawn when it is first asked for."""
-
-    def __init__(self, document: Callable[[bool], dict[str, Any]]) -> None:
-        super().__init__()
-        self._document = document
-
-    def __missing__(self, theme: str) -> str:
-        from sojourn.report import dark, render
-
-        document = self._document(False)
-        self[theme] = render.svg(dark.themed(document) if theme == "dark" else document)
-        return self[theme]
+        framed = templates.framed(self.html, self._FRAME_PX)
+        bundle = {"text/html": framed, "text/plain": repr(self)}
+        # For readers that show no pages, such as those of notebooks on the web.
+        picture = {"image/png": b64encode(self.png).decode()} if static.is_available() else {}
+        return {**bundle, **picture}
 
 
 class Figure(Drawing):
@@ -118,33 +119,25 @@ class Figure(Drawing):
         self._run = run
         self._link = link
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         memory.require_polars()
-        from sojourn.report import spec
+        from sojourn.report import run_figure
 
-        return spec.figure(self._run, interactive, self._goodput, self._link)
-
-    @cached_property
-    def _goodput(self) -> "pl.DataFrame":
-        """The mean goodput, shared by all formats: for thousands of flows it takes seconds."""
-        from sojourn.report import spec
-
-        return spec.goodput(self._run)
+        names = run_figure.links_of(self._run)
+        return run_figure.figure(self._run, [self._link] if self._link else names)
 
     @cached_property
     def html(self) -> str:
         """The interactive report with table and scenario: one page that works offline."""
-        memory.require_polars()
-        from sojourn.report import page
+        from sojourn.report import report_page
 
-        return page.html(self._run, self.spec, self._goodput, self._link)
+        return report_page.of_run(self._run, self.document)
 
     def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
         """The report with the simulator, so that its reader can change a value."""
-        memory.require_polars()
-        from sojourn.report import page
+        from sojourn.report import report_page
 
-        return page.html(self._run, self.spec, self._goodput, self._link, simulator, report_missing)
+        return report_page.of_run(self._run, self.document, simulator, report_missing)
 
     def __repr__(self) -> str:
         return f"<sojourn.Figure of {self._run!r}>"
@@ -156,20 +149,36 @@ class ComparisonFigure(Drawing):
     def __init__(self, comparison: "ComparedRuns") -> None:
         self._comparison = comparison
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         from sojourn.report import overlay
 
-        return overlay.figure(self._comparison, interactive)
+        return overlay.figure(self._comparison)
 
     @cached_property
     def html(self) -> str:
         """The interactive report with the tables: one page that works offline."""
-        from sojourn.report import comparison_page
+        from sojourn.comparison import text_tables
+        from sojourn.report import page, table_html
 
-        return comparison_page.html(self._comparison, self.spec)
+        summary = self._comparison.summary
+        tables = table_html.comparison_tables(summary)
+        return page.html(self.document, text_tables.about(summary), tables)
 
     def __repr__(self) -> str:
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"
+
+
+class Chart(Drawing):
+    """A figure that is described already."""
+
+    def __init__(self, document: "Document") -> None:
+        self._described = document
+
+    def _document(self) -> "Document":
+        return self._described
+
+    def __repr__(self) -> str:
+        return f"<sojourn.Chart of {self._described.title!r}>"
 
 
 class RttFigure(Drawing):
@@ -178,7 +187,7 @@ class RttFigure(Drawing):
     def __init__(self, found: "CaptureRtt") -> None:
         self._found = found
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         from sojourn.report import rtt
 
         return rtt.document(self._found)
@@ -193,7 +202,7 @@ class SpikeFigure(Drawing):
     def __init__(self, found: "SpikeTheory") -> None:
         self._found = found
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         from sojourn.report import spike
 
         return spike.document(self._found)
@@ -208,7 +217,7 @@ class RapidFigure(Drawing):
     def __init__(self, found: "RapidTheory") -> None:
         self._found = found
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         from sojourn.report import theory
 
         return theory.rapid(self._found)
@@ -224,7 +233,7 @@ class TraceFigure(Drawing):
         self._found = found
         self._name = name
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
+    def _document(self) -> "Document":
         from sojourn.report import theory
 
         return theory.trace(self._found, self._name)
@@ -236,6 +245,17 @@ class TraceFigure(Drawing):
 def require_free_figure(target: str | PathLike[str]) -> None:
     """Refuse a file name with another suffix, and one that is taken or cannot be created."""
     if Path(target).suffix not in ENDINGS:
-        endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise UsageError(f"{target}: a figure is saved as {endings}")
+        raise UsageError(f"{target}: a figure is saved as {_ENDINGS_TEXT}")
+    if Path(target).suffix in PICTURES:
+        require_pictures()
     output.require_free_file(target)
+
+
+def require_pictures() -> None:
+    """Refuse pictures without matplotlib, before a command works for them."""
+    from sojourn.report import static
+
+    try:
+        static.require()
+    except PictureError as error:
+        raise UsageError(str(error)) from error

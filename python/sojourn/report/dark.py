@@ -4,17 +4,11 @@ The figures' colours were chosen on white. Lightness, chroma and hue are those o
 2020, "A perceptual color space for image processing").
 """
 
-import re
 from functools import cache
-from typing import Any
 
 GROUND = "#222226"
 """The ground: that of the page's cards."""
 
-_NAMED = {"white": "#ffffff", "black": "#000000"}
-_COLOUR = re.compile("#[0-9a-fA-F]{6}")
-# Properties of Vega-Lite that hold a colour; other texts may be names from the user.
-_HOLDERS = ("fill", "stroke", "background", "value", "range")
 # Paler colours than this are grounds, guides and grids. Greys have less chroma than colours.
 _PALE, _GREY = 0.8, 0.02
 # The lightness of a pale colour or a grey and that on the dark ground add up to this, which turns
@@ -25,60 +19,18 @@ _LIGHTER, _LIGHTEST = 0.2, 0.95
 _STEP = 0.96
 
 Lab = tuple[float, float, float]
-Spec = dict[str, Any]
-
-
-def themed(spec: Spec) -> Spec:
-    """Return a figure for a dark ground."""
-    found = _changed(spec, colours(spec))
-    return {**found, "background": GROUND} if isinstance(found, dict) else spec
-
-
-def colours(spec: Spec) -> dict[str, str]:
-    """Return every colour of a figure with its colour on a dark ground."""
-    return {text: dark(text) for text in dict.fromkeys(_texts(spec)) if _is_colour(text)}
 
 
 @cache
 def dark(colour: str) -> str:
     """Return the colour on a dark ground for a colour such as #0072b2."""
-    lightness, *ab = _lab(_NAMED.get(colour, colour))
+    lightness, *ab = _lab(colour)
     is_grey = ab[0] ** 2 + ab[1] ** 2 < _GREY**2
     new = _SUM - lightness if is_grey or lightness > _PALE else lightness + _LIGHTER
     a, b = ab
     while not _is_shown(rgb := _linear((min(new, _LIGHTEST), a, b))):
         a, b = a * _STEP, b * _STEP
     return "#" + "".join(f"{round(255 * _encoded(one)):02x}" for one in rgb)
-
-
-def _is_colour(text: str) -> bool:
-    return text in _NAMED or _COLOUR.fullmatch(text) is not None
-
-
-def _holds(key: str) -> bool:
-    return key in _HOLDERS or key.lower().endswith("color")
-
-
-def _texts(value: Any, holds: bool = False) -> list[str]:
-    """Return the texts of the properties that hold colours."""
-    if isinstance(value, dict):
-        each = [_texts(item, _holds(key)) for key, item in value.items() if key != "datasets"]
-    elif isinstance(value, (list, tuple)):
-        each = [_texts(item, holds) for item in value]
-    else:
-        return [value] if holds and isinstance(value, str) else []
-    return [text for texts in each for text in texts]
-
-
-def _changed(value: Any, known: dict[str, str], holds: bool = False) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: item if key == "datasets" else _changed(item, known, _holds(key))
-            for key, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [_changed(item, known, holds) for item in value]
-    return known.get(value, value) if holds and isinstance(value, str) else value
 
 
 def _lab(colour: str) -> Lab:

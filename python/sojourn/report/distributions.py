@@ -4,15 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-import altair as alt
-
 from sojourn.formatting import rate_unit
 from sojourn.legend import Legend
 from sojourn.record_types import RunSummary
-from sojourn.report import completions, panels
-from sojourn.report.canvas import Canvas
-from sojourn.report.panels import Frame
-from sojourn.report.theme import Spec, chart, layered, table, titled
+from sojourn.report import completions
+from sojourn.report.chart import Layer, Panel, Point, five
+from sojourn.report.rows import NEUTRAL
 from sojourn.run_summary import Item, worst_spike
 
 if TYPE_CHECKING:
@@ -39,12 +36,12 @@ class Distribution:
     values: Values
 
 
-def add(canvas: Canvas, run: "Record", frame: Frame, link: str | None) -> None:
-    """Add a row for each figure with several values: box plots left, distributions right."""
-    for one in _all(run, frame.legend, link):
+def rows(run: "Record", legend: Legend, link: str | None) -> Iterator[list[Panel]]:
+    """Yield a row for each figure with several values: box plots left, distributions right."""
+    for one in _all(run, legend, link):
         if max(map(len, one.values.values()), default=0) >= _FEWEST:
-            canvas.views += [_boxes(one, frame), _cumulative(one, frame)]
-    canvas.views += completions.views(run, frame)
+            yield [_boxes(one, legend), _cumulative(one, legend)]
+    yield from completions.rows(run, legend)
 
 
 def _all(run: "Record", legend: Legend, link: str | None) -> Iterator[Distribution]:
@@ -129,43 +126,51 @@ def _scaled(values: Values, scale: float) -> Values:
     return {name: [value / scale for value in own] for name, own in values.items()}
 
 
-def _boxes(one: Distribution, frame: Frame) -> alt.LayerSpec:
+def _boxes(one: Distribution, legend: Legend) -> Panel:
     """Draw a box from the 25th to the 75th percentile, and whiskers to the extremes."""
-    rows = [
-        {"series": series, "name": name, "v": value}
-        for (series, name), own in one.values.items()
-        for value in own
+    layers = [
+        Layer(
+            series,
+            "boxes",
+            [(float(place), *five(own))],
+            legend.colours.get(series, NEUTRAL),
+            size=14,
+            horizontal=True,
+        )
+        for place, ((series, _), own) in enumerate(one.values.items())
     ]
-    mark: Spec = {"type": "boxplot", "extent": "min-max", "size": 14, "median": {"color": "white"}}
-    order = [name for _, name in one.values]
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=130))
-    box = chart(table(rows, "v"), mark, _x(one), y, panels.colour(frame))
-    width = panels.WIDTHS["whole"]
-    title = titled(f"{one.title} ({one.unit}): extremes, quartiles, median", offset=5)
-    return layered(box, width=width, height=_height(one), title=title)
+    names = [name for _, name in one.values]
+    return Panel(
+        f"{one.title} ({one.unit}): extremes, quartiles, median",
+        one.unit,
+        "",
+        layers,
+        width=500,
+        height=max(_HEIGHT, _BOX * len(names)),
+        y_axis={"values": range(len(names)), "labels": names},
+        y_scale={"domain": (len(names) - 0.5, -0.5)},
+        legend=False,
+    )
 
 
-def _height(one: Distribution) -> int:
-    return max(_HEIGHT, _BOX * len(one.values))
-
-
-def _cumulative(one: Distribution, frame: Frame) -> alt.LayerSpec:
+def _cumulative(one: Distribution, legend: Legend) -> Panel:
     """Draw the share of values up to each value."""
-    rows = []
+    layers = []
     for (series, name), own in one.values.items():
         ordered = sorted(own)
-        base = {"series": series, "name": name}
-        rows.append({**base, "v": ordered[0], "share": 0.0})
-        for place, value in enumerate(ordered, start=1):
-            rows.append({**base, "v": value, "share": place / len(ordered)})
-    mark = alt.MarkDef("line", interpolate="step-after", strokeWidth=1.6, clip=True)
-    y = alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=5))
-    each = alt.Detail("name:N")
-    line = chart(table(rows, "v", "share"), mark, _x(one), y, panels.colour(frame), each)
-    width = panels.WIDTHS["detail"]
-    title = titled("Cumulative distribution", offset=5, fontWeight="normal", color=panels.NEUTRAL)
-    return layered(line, width=width, height=_height(one), title=title)
-
-
-def _x(one: Distribution) -> alt.X:
-    return alt.X("v:Q", title=one.unit, scale=alt.Scale(zero=False))
+        shares = [(value, place / len(own)) for place, value in enumerate(ordered, start=1)]
+        points: list[Point] = [(ordered[0], 0.0), *shares]
+        colour = legend.colours.get(series, NEUTRAL)
+        part = "" if name == series else name
+        layers.append(Layer(series, "line", points, colour, steps="step-after", part=part))
+    return Panel(
+        "Cumulative distribution",
+        one.unit,
+        "",
+        layers,
+        width=420,
+        height=max(_HEIGHT, _BOX * len(one.values)),
+        y_axis={"percent": True},
+        y_scale={"domain": (0, 1)},
+        legend=False,
+    )

@@ -1,6 +1,5 @@
 """Runs, scenarios, selections and datasets as notebooks show them."""
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +13,22 @@ if TYPE_CHECKING:
 
 # Rows of a dataset's frame that are shown.
 _MOST_ROWS = 10
+# The height of a figure of four rows.
+_FRAME_PX = 1000
 # Keys of a scenario that have tables of their own.
 _TABLES = {"link": "Links", "flow": "Flows"}
 
 
 def of_run(tables: str, draw: Callable[[], str]) -> str:
-    """Return the tables of a run, whose heads have tooltips, and its figure as SVG."""
-    return _shown(title="", parts=[Markup(tables), _picture(draw)])
+    """Return the tables of a run, whose heads have tooltips, and its figure, a page of its own."""
+    return _shown(title="", parts=[Markup(tables), _figure(draw)])
 
 
-def _picture(draw: Callable[[], str]) -> Markup:
+def _figure(draw: Callable[[], str]) -> Markup:
     try:
-        drawn = draw()
+        return Markup(templates.framed(draw(), _FRAME_PX))
     except (PictureError, NotEnoughMemoryError) as error:
         return Markup('<p class="notes">No figure: {}</p>').format(str(error))
-    data = b64encode(drawn.encode()).decode("ascii")
-    return Markup(
-        '<img alt="Goodput, queueing delay, congestion window and RTT over time" '
-        'src="data:image/svg+xml;base64,{}"><p class="notes">run.plot() has the same figure with '
-        "zoom and values at the pointer.</p>"
-    ).format(data)
 
 
 def of_scenario(document: Mapping[str, Any], to_toml: Callable[[], str]) -> str:

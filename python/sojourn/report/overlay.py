@@ -9,10 +9,9 @@ from sojourn.comparison import measure
 from sojourn.comparison.text_tables import step_text, time_text
 from sojourn.formatting import rate_unit
 from sojourn.legend import SIDES, Legend
-from sojourn.report import panels, series, spec, theme
-from sojourn.report.canvas import Canvas
-from sojourn.report.panels import Frame, Panel
-from sojourn.report.theme import Spec
+from sojourn.report import rows, run_figure, series
+from sojourn.report.chart import Document
+from sojourn.report.rows import Rows
 from sojourn.run_directory import What
 from sojourn.run_summary import focus_link
 
@@ -29,17 +28,17 @@ _SAME = 0.01
 _MOST_BLOCKS = 8
 # Minimum number of cells in the right side.
 _FEWEST_CELLS = 20
+# Times of one change, in runs whose samples are aligned.
+_NEAR_S = 0.01
 
 
-@theme.unchecked
-def figure(comparison: "ComparedRuns", interactive: bool = True) -> Spec:
+def figure(comparison: "ComparedRuns") -> Document:
     """Goodput, queueing delay, window and RTT of both runs, for each controller of both."""
-    rows = _Rows(comparison, interactive)
-    for place, control in enumerate(rows.controls):
-        rows.block(place, control)
-    notes = [subtitle(comparison), *rows.notes()]
-    heading = {"title": title(comparison), "subtitle": spec.subtitle_of(notes)}
-    return spec.document(rows.canvas, heading, rows.shown, interactive)
+    blocks = _Blocks(comparison)
+    for control in blocks.controls:
+        blocks.add(control)
+    notes = [subtitle(comparison), "A is the wide line, B the narrow one over it", *blocks.notes()]
+    return Document(title(comparison), notes, blocks.rows.panels, blocks.rows.keys())
 
 
 def title(comparison: "ComparedRuns") -> str:
@@ -65,26 +64,34 @@ def labels(comparison: "ComparedRuns") -> dict[str, str]:
     return {"a": f"A: {names[0]}", "b": f"B: {names[1]}"}
 
 
-class _Rows:
-    def __init__(self, comparison: "ComparedRuns", interactive: bool) -> None:
+class _Blocks:
+    """The rows of each controller, one block below the other."""
+
+    def __init__(self, comparison: "ComparedRuns") -> None:
         summary = comparison.summary
         items = (*summary["flows"], *summary["links"])
         self.comparison = comparison
-        self.interactive = interactive
         every = dict.fromkeys(flow["control"] for flow in summary["flows"])
         self.controls = list(every)[:_MOST_BLOCKS]
         self.left_out = len(every) - len(self.controls)
         self.labels = labels(comparison)
         names = list(dict.fromkeys(flow["name"] for flow in summary["flows"]))
         colours = {self.labels[side]: colour for side, colour in SIDES.items()}
-        self.legend = Legend("run", colours, names, {})
         self.begin_s = min(item["from_s"] for item in items)
         self.end_s = max(item["until_s"] for item in items)
         self.step_s = max(item["interval_s"] for item in items)
-        self.shown = self._shown()
-        windows = [*_around(self._changes(), self.begin_s, self.end_s), self.shown]
-        self.canvas = Canvas(windows, self.shown)
-        self.changes = series.few(self._changes(), self.end_s - self.begin_s, windows)
+        changes = self._changes()
+        shown = self._shown(changes)
+        windows = [*_around(changes, self.begin_s, self.end_s), shown]
+        self.rows = Rows(
+            Legend("run", colours, names, {}),
+            self.begin_s,
+            self.end_s,
+            windows,
+            shown,
+            changes[: run_figure.MOST_WINDOWS],
+            _WIDTHS,
+        )
 
     def notes(self) -> list[str]:
         """List data that the figure leaves out or does not draw as lines."""
@@ -92,55 +99,50 @@ class _Rows:
         left_out = f"the first {drawn} controllers are drawn, {self.left_out} more are not"
         return [
             *([left_out] if self.left_out else []),
-            *([panels.band_text(self.legend)] if self.canvas.is_banded else []),
+            *([rows.band_text(self.rows.legend)] if self.rows.is_banded else []),
         ]
 
-    def block(self, place: int, control: str) -> None:
+    def add(self, control: str) -> None:
         """Add the four rows of one controller."""
         own = f"{control}: " if len(self.controls) > 1 else ""
         link = self._focus(control)
-        last = f"rtt{place}"
-        frame = Frame(
-            self.end_s,
-            self.legend,
-            self.changes,
-            last,
-            self.interactive,
-            self.begin_s,
-            _WIDTHS,
-        )
-        self._rate(frame, Panel(f"rate{place}", f"{own}Goodput", "", 150), control, link)
+        self._rate(own, control, link)
         if link is not None:
             said = f"{own}Queueing delay of {link}, greatest in each {self._step('links', control)}"
-            delay = Panel(f"delay{place}", said, "ms", 190)
-            self._row(frame, delay, self._link(control, link, "queue_delay_s"), 1e-3)
-        window = Panel(f"window{place}", f"{own}Congestion window", "kB", 150)
-        self._row(frame, window, self._flows(control, "cwnd_bytes"), 1e3)
+            self._row(said, "ms", 190, self._link(control, link, "queue_delay_s"), 1e-3)
+        window = self._flows(control, "cwnd_bytes")
+        self._row(f"{own}Congestion window", "kB", 150, window, 1e3)
         rtt, said = self._rtt(control)
-        self._row(frame, Panel(last, f"{own}{said}", "ms", 120, False), rtt, 1e-3)
+        self._row(f"{own}{said}", "ms", 120, rtt, 1e-3, from_zero=False)
 
-    def _row(self, frame: Frame, one: Panel, data: pl.DataFrame, scale: float) -> None:
-        # The row with the time axis is present even without data.
-        if data.height or one.name == frame.last:
-            self.canvas.row(frame, one, data, scale)
+    def _row(
+        self,
+        said: str,
+        unit: str,
+        height: int,
+        data: pl.DataFrame,
+        scale: float,
+        from_zero: bool = True,
+    ) -> None:
+        if data["v"].count():
+            self.rows.add(said, unit, height, data, scale, from_zero=from_zero)
 
-    def _rate(self, frame: Frame, one: Panel, control: str, link: str | None) -> None:
+    def _rate(self, own: str, control: str, link: str | None) -> None:
         width_s = max(series.mean_width_s(self.end_s - self.begin_s), self.step_s)
-        goodput = series.mean_over(self._flows(control, "goodput_bps"), width_s)
+        goodput = series.mean_over(self._flows(control, "goodput_bps").drop_nulls("v"), width_s)
         capacity = {
             colour: series.steps(one_side, width_s)
             for colour, one_side in self._capacities(control, link).items()
         }
-        largest = max((spec.largest(one) for one in (goodput, *capacity.values())), default=0.0)
+        largest = max(map(run_figure.largest, (goodput, *capacity.values())), default=0.0)
         scale, unit = rate_unit(largest)
-        behind = []
-        for at, (colour, steps) in enumerate(capacity.items()):
-            name = f"{one.name}_capacity{at}"
-            self.canvas.datasets[name] = series.to_csv(steps.with_columns(pl.col("v") / scale))
-            behind.append(panels.capacity_step(name, colour))
-        said = f"{one.title}, mean of the last {step_text(width_s)}"
-        panel = Panel(one.name, said, unit, one.height, key=_capacity_key(len(capacity)))
-        self.canvas.row(frame, panel, goodput, scale, behind=lambda _: behind)
+        behind = [
+            rows.capacity(run_figure.scaled(steps, scale), colour)
+            for colour, steps in capacity.items()
+        ]
+        said = f"{own}Goodput, mean of the last {step_text(width_s)}"
+        key = _capacity_key(len(capacity))
+        self.rows.add(said, unit, 150, goodput, scale, behind, key=key)
 
     def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
         """Return the capacity of the link by colour: grey if both runs have the same capacity."""
@@ -170,7 +172,7 @@ class _Rows:
             pl.col("t_s").alias("t"), pl.col(column).alias("v"), label, flow
         )
         medians = drawn.group_by("t", "series", "flow").agg(pl.col("v").median())
-        return medians.drop_nulls().select("t", "v", "series", "flow").sort("series", "flow", "t")
+        return medians.select("t", "v", "series", "flow").sort("series", "flow", "t")
 
     def _rtt(self, control: str) -> tuple[pl.DataFrame, str]:
         flows = self.comparison.summary["flows"]
@@ -201,20 +203,39 @@ class _Rows:
         times = set().union(*(_changes_of(side, self.controls, links) for side in sides))
         return [at for at in sorted(times) if self.begin_s <= at <= self.end_s]
 
-    def _shown(self) -> tuple[float, float]:
-        """The window of the largest difference, beginning at the capacity change before it."""
-        wide = max(spec.BEFORE_S + spec.AFTER_S, _FEWEST_CELLS * self.step_s)
-        changes = self._changes()
-        moment = self._furthest()
-        if moment is None:
-            begin = changes[0] - spec.BEFORE_S if changes else self.begin_s
+    def _shown(self, changes: list[float]) -> tuple[float, float]:
+        """The window at first: from the change before the largest difference, if there is one.
+
+        It reaches the end of the slowest recovery of both runs.
+        """
+        before, after = run_figure.BEFORE_S, run_figure.AFTER_S
+        wide = max(before + after, _FEWEST_CELLS * self.step_s)
+        # The start-up is no answer to a change.
+        moment = self._furthest(changes[0] if changes else self.begin_s)
+        if changes:
+            causes = [at for at in changes if moment is None or at <= moment] or changes
+            at = causes[0 if moment is None else -1]
+            begin, end = at - before, max(at + after, self._recovered(at))
         else:
-            causes = [at for at in changes if at <= moment <= at + spec.AFTER_S]
-            begin = causes[-1] - spec.BEFORE_S if causes else moment - wide / 4
+            begin = self.begin_s if moment is None else moment - wide / 4
+            end = begin + wide
+        wide = max(wide, end - begin)
         begin = max(self.begin_s, min(begin, self.end_s - wide))
         return begin, min(begin + wide, self.end_s)
 
-    def _furthest(self) -> float | None:
+    def _recovered(self, change_s: float) -> float:
+        """Return the time at which the last run of both sides has recovered from a change."""
+        found = [
+            change_s + 1.1 * (spike["duration_s"] or 0.0)
+            for side in (self.comparison.a, self.comparison.b)
+            for run in side.run.runs
+            for spike in run["spikes"]
+            if run["control"] in self.controls
+            and abs(spike["at_s"] + side.shift_s - change_s) < _NEAR_S
+        ]
+        return max(found, default=change_s)
+
+    def _furthest(self, from_s: float) -> float | None:
         """Time of the largest difference in queueing delay, or else in window; None if equal."""
         for frame, column in (
             (self.comparison.links, "queue_delay_s"),
@@ -225,8 +246,9 @@ class _Rows:
             keys = [name for name in ("control", "flow", "link") if name in frame.columns]
             for part in frame.partition_by(keys, maintain_order=True):
                 both = measure.trajectories(part, column).drop_nulls()
+                both = both.filter(pl.col("t_s") >= from_s)
                 apart = (both["b"] - both["a"]).abs()
-                if both.height and spec.largest(apart.alias("v").to_frame()) > 0:
+                if both.height and run_figure.largest(apart.alias("v").to_frame()) > 0:
                     return float(both["t_s"][int(apart.arg_max() or 0)])
         return None
 
@@ -247,7 +269,10 @@ def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> se
 
 def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
     """Return the detailed windows in addition to the initial one."""
-    spans = ((at - spec.BEFORE_S, at + spec.AFTER_S) for at in changes[: spec.MOST_WINDOWS])
+    spans = (
+        (at - run_figure.BEFORE_S, at + run_figure.AFTER_S)
+        for at in changes[: run_figure.MOST_WINDOWS]
+    )
     return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
 
 

@@ -1,110 +1,89 @@
-"""The report: one self-contained HTML file that works offline."""
+"""A figure as a page: one self-contained HTML file that works offline.
 
-from collections.abc import Callable
+The page has the data of the figure; the script `report.js` draws them (web/src/report.ts).
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
-from sojourn import live_report
-from sojourn.report import bundle, dark, render, spec, templates
-from sojourn.report.table_html import to_html
-from sojourn.report.theme import Spec
-from sojourn.run_summary import focus_link
+from sojourn.live_report import Live
+from sojourn.report import chart, dark, templates
+from sojourn.report.chart import Document
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from sojourn.record import Record
-
-
-# More links would make the page large.
-_MOST_LINKS = 24
+_HINT = (
+    "The left panel of a row shows the whole run; drag over it to select the part on the right. "
+    "Point anywhere for the figures there, and choose names in the legend to see only those."
+)
 
 
 def html(
-    run: "Record",
-    document: Spec,
-    goodput: "pl.DataFrame",
-    link: str | None,
-    simulator: Path | None = None,
-    report_missing: Callable[[str], object] = lambda _: None,
+    figure: Document,
+    about: Sequence[str] = (),
+    tables: str = "",
+    scenario: str = "",
+    live: Live | None = None,
+    heading: bool = True,
 ) -> str:
-    """Build the page of a run; `goodput` is the result of `spec.goodput`.
-
-    `simulator` is the folder of the built page, which the report then contains; otherwise,
-    `report_missing` receives the reason.
-    """
-    names = _links(run, link)
-    others = [spec.link_rows(run, goodput, name) for name in names[1:]]
+    """Build the page of a figure, below tables."""
+    script, style = _part("report.js"), _part("report.css")
+    palette = _palette(figure.colours | set(re.findall(r"var\(--([0-9a-f]{6})", tables)))
     return templates.fill(
         "page.html",
-        title=run.title,
-        about=[_about(run)],
-        tables=Markup(to_html(run.summary)),
-        overlaid=False,
-        changes=[_change(*window) for window in spec.windows(run)],
-        links=names if others else [],
-        link_rows=Markup(f"[{','.join(map(_json, others))}]"),
-        scenario=run.scenario or None,
-        live=simulator and live_report.of(run, simulator, report_missing),
-        **scripts(document),
+        title=figure.title,
+        about=about,
+        heading=heading,
+        tables=Markup(tables),
+        subtitle=figure.lines,
+        hint=_HINT if any(panel.zoom for row in figure.panels for panel in row) else "",
+        scenario=scenario,
+        live=live,
+        policy=_policy(script, [style, palette], live),
+        style=Markup(style),
+        palette=Markup(palette),
+        script=Markup(script),
+        figure=Markup(_json(chart.as_data(figure))),
     )
 
 
-def _links(run: "Record", link: str | None) -> list[str]:
-    """Return the links that a reader can select, the drawn one first."""
-    focus = focus_link(run.summary) if link is None else link
-    every = run.runs[0]["links"]
-    limited = [one["name"] for one in every if one["capacity_bps"] is not None]
-    names = [*([focus] if focus else []), *limited]
-    return list(dict.fromkeys(names))[:_MOST_LINKS]
-
-
-def _about(run: "Record") -> str:
-    first, last = run.runs[0], run.runs[-1]
-    seeds = f"seed {first['seed']}"
-    if last["seed"] != first["seed"]:
-        seeds = f"seeds {first['seed']} to {last['seed']}"
-    what = f"{run.summary['scenario']}, {first['duration_s']:g} s, {seeds}"
-    about = f"Sojourn {run.summary['version']}: {what}."
-    if first["spikes"]:
-        about += (
-            " Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "
-            "with any controller, for the rate that the link carried in the loop delay before the "
-            "change. A spike may be lower if the queue drops packets, or if the senders slow for "
-            "another reason before they can know of the change."
-        )
-    return about
-
-
-def _change(begin: float, end: float) -> dict[str, str]:
-    return {"begin": f"{begin:g}", "end": f"{end:g}", "at": f"{begin + spec.BEFORE_S:.4g}"}
-
-
-def scripts(document: Spec) -> dict[str, Any]:
-    """Return the values of the template that hold the figure and its script."""
-    # The page has the title in its heading.
-    subtitle = document["title"].get("subtitle") or []
-    untitled = {key: value for key, value in document.items() if key != "title"}
-    return {
-        # The links' own rows have no other colours.
-        "dark": _json(dark.colours(document)),
-        "subtitle": [subtitle] if isinstance(subtitle, str) else subtitle,
-        "spec": _json(untitled),
-        "script": Markup(_script()),
-    }
-
-
-def _json(data: Spec) -> Markup:
+def _json(data: Any) -> str:
     # A "<" in the data could end the script element.
-    return Markup(render.to_json(data).replace("<", "\\u003c"))
+    return msgspec.json.encode(data).decode().replace("<", "\\u003c")
 
 
 @cache
-def _script() -> str:
-    """Combine Vega and the page's own code into one script."""
-    text = bundle.script((templates.FOLDER / "page.js").read_text("utf-8"))
-    # "</script" occurs only inside string literals, where the escape does not change the value.
-    return text.replace("</script", "<\\/script")
+def _part(name: str) -> str:
+    """Return the script or the style; "</script" would occur in strings only."""
+    return (templates.FOLDER / name).read_text("utf-8").replace("</script", "<\\/script")
+
+
+def _palette(colours: set[str]) -> str:
+    """Declare each colour under its own name, with its value on a dark ground."""
+    known = sorted({colour.removeprefix("#") for colour in colours})
+    light = "".join(f"--{one}:#{one};" for one in known)
+    night = "".join(f"--{one}:{dark.dark('#' + one)};" for one in known)
+    scheme = "@media screen and (prefers-color-scheme:dark)"
+    return f":root{{{light}}}{scheme}{{:root{{{night}}}}}"
+
+
+def _policy(script: str, styles: Sequence[str], live: Live | None) -> str:
+    """Allow only the page's own parts; a page within it inherits this policy."""
+    own = {"script-src": [_hash(script)], "style-src": list(map(_hash, styles))}
+    more = ""
+    if live is not None:
+        for name, allowed in own.items():
+            allowed += live.sources(name)
+        more = "worker-src blob:; frame-src blob:; img-src data: blob:; "
+    sources = "; ".join(f"{name} {' '.join(allowed)}" for name, allowed in own.items())
+    return f"default-src 'none'; {sources}; {more}base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    digest = b64encode(sha256(text.encode("utf-8", "surrogatepass")).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -19,19 +19,19 @@ _DETAIL_STRETCHES = 250
 _MEAN_S = 0.1
 # A capacity that changes in a larger share of the samples comes from a trace or a ramp.
 _OFTEN = 0.1
+# Samples further apart than this, or than an interval of the whole run, are not joined.
+_JOINED_S = 0.05
 # Larger windows mean "no window": controllers that set only a rate report them.
 _NO_WINDOW_BYTES = 1e15
 # Never occurs in the name of a run or a flow (TOML 1.0 allows no bare control characters).
 _BETWEEN = "\0"
-# Number of times at which a tooltip is available.
-_HOVER_MOMENTS = 1000
 
 
 def flow_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
-    """Return columns `t`, `v`, `series`, `flow`, `seed`: one figure of every flow, without nulls.
+    """Return columns `t`, `v`, `series`, `flow`, `seed`: one figure of every flow.
 
-    If the changes of the links come at other times in other runs (`spread`), their times are those
-    of the first run.
+    A missing sample is null. If the changes of the links come at other times in other runs
+    (`spread`), their times are those of the first run.
     """
     return (
         _aligned(run, run.flows)
@@ -42,7 +42,8 @@ def flow_series(run: "Record", legend: Legend, column: str) -> pl.DataFrame:
             pl.col("flow"),
             pl.col("seed"),
         )
-        .filter(pl.col("v") < _NO_WINDOW_BYTES, pl.col("series").is_in(list(legend.colours)))
+        .with_columns(pl.when(pl.col("v") < _NO_WINDOW_BYTES).then(pl.col("v")))
+        .filter(pl.col("series").is_in(list(legend.colours)))
     )
 
 
@@ -103,21 +104,39 @@ def steps(series: pl.DataFrame, width_s: float) -> pl.DataFrame:
 def thin(
     series: pl.DataFrame, duration_s: float, windows: Sequence[tuple[float, float]]
 ) -> pl.DataFrame:
-    """Keep at most two points per interval: its minimum and its maximum."""
+    """Keep at most two points per interval: its minimum and its maximum.
+
+    A gap is one null (`with_gaps`).
+    """
     keys = ["series", "flow", "stretch"]
-    ends = series.with_columns(_stretch(duration_s, windows)).group_by(keys)
-    least = ends.agg(pl.all().sort_by("v", "t").first())
-    greatest = ends.agg(pl.all().sort_by("v", "t").last())
+    v = pl.col("v")
+    ends = (
+        series.with_columns(_stretch(duration_s, windows))
+        .group_by(keys)
+        .agg(
+            pl.col("t").get(pl.coalesce(v.arg_min(), 0)).alias("t0"),
+            v.min().alias("v0"),
+            pl.col("t").get(pl.coalesce(v.arg_max(), 0)).alias("t1"),
+            v.max().alias("v1"),
+        )
+    )
+    least, greatest = (ends.select(*keys, t=f"t{end}", v=f"v{end}") for end in (0, 1))
     points = pl.concat([least, greatest]).unique(["series", "flow", "t"])
-    return points.select("t", "v", "series", "flow").sort("series", "flow", "t")
+    return _one_gap(points.select("t", "v", "series", "flow").sort("series", "flow", "t"))
 
 
-def inside(series: pl.DataFrame, window: tuple[float, float]) -> pl.DataFrame:
-    """The samples in a window and next to it."""
-    ordered = series.sort("series", "flow", "t")
-    before, after = (pl.col("t").shift(by).over("series", "flow") for by in (1, -1))
-    reaches = (after >= window[0]).fill_null(True) & (before <= window[1]).fill_null(True)
-    return ordered.filter(reaches)
+def with_gaps(series: pl.DataFrame, duration_s: float) -> pl.DataFrame:
+    """Drop missing samples, but for those of gaps: intervals of the run without a sample."""
+    width = max(duration_s / _WHOLE_STRETCHES, min(_JOINED_S, duration_s / 50))
+    interval = (pl.col("t") / width).floor().alias("interval")
+    keys = ["series", "flow", *(["seed"] if "seed" in series.columns else []), interval]
+    return series.filter(pl.col("v").is_not_null() | pl.col("v").is_null().all().over(keys))
+
+
+def _one_gap(points: pl.DataFrame) -> pl.DataFrame:
+    """Keep the first of consecutive nulls of a line."""
+    before = pl.col("v").is_null().shift(1).over("series", "flow").fill_null(True)
+    return points.filter(~(pl.col("v").is_null() & before))
 
 
 def bands(
@@ -143,16 +162,7 @@ def bands(
             *(v.quantile(p / 100, "linear").alias(f"p{p}") for p in (5, 25, 75, 95)),
         )
     )
-    return found.drop("stretch").sort("series", "flow", "t")
-
-
-def few(
-    times: Sequence[float], duration_s: float, windows: Sequence[tuple[float, float]]
-) -> list[float]:
-    """Keep the first of these times in each interval, so that all are distinguishable."""
-    frame = pl.DataFrame({"t": times}, schema={"t": pl.Float64})
-    first = frame.group_by(_stretch(duration_s, windows)).agg(pl.col("t").min().alias("first"))
-    return [float(t) for t in first["first"].sort()]
+    return _one_gap(found.drop("stretch").sort("series", "flow", "t"))
 
 
 def _stretch(duration_s: float, windows: Sequence[tuple[float, float]]) -> pl.Expr:
@@ -166,32 +176,10 @@ def _stretch(duration_s: float, windows: Sequence[tuple[float, float]]) -> pl.Ex
     return stretch.alias("stretch")
 
 
-def moments(
-    series: pl.DataFrame,
-    columns: dict[tuple[str, str], str],
-    windows: Sequence[tuple[float, float]],
-) -> pl.DataFrame:
-    """Return one row per time with a column for each line, for tooltips."""
-    times = series.select(pl.col("t").unique().sort())
-    inside = pl.any_horizontal(pl.col("t").is_between(*window) for window in windows)
-    near, far = times.filter(inside), times.filter(~inside)
-    wide = pl.concat([_every(near, _HOVER_MOMENTS // 2), _every(far, _HOVER_MOMENTS // 2)])
-    for (name, flow), column in columns.items():
-        line = series.filter(pl.col("series") == name, pl.col("flow") == flow)
-        values = line.select("t", pl.col("v").alias(column)).unique("t").sort("t")
-        wide = wide.join(values, on="t", how="left")
-    return wide.sort("t")
-
-
-def _every(frame: pl.DataFrame, most: int) -> pl.DataFrame:
-    return frame.gather_every(max(1, -(-frame.height // most)))
-
-
-def to_csv(frame: pl.DataFrame) -> str:
-    """Format compactly: a screen shows fewer than four digits."""
+def rounded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Round times to 0.1 ms and values to four digits, which is more than a screen shows."""
     numbers = pl.selectors.float() - pl.selectors.by_name("t", require_all=False)
-    rounded = frame.with_columns(numbers.round_sig_figs(4), pl.col("t").round(4))
-    return rounded.write_csv()
+    return frame.with_columns(numbers.round_sig_figs(4), pl.col("t").round(4))
 
 
 def _label(legend: Legend) -> pl.Expr:

@@ -1,9 +1,7 @@
 """The chart of one drop of capacity: arrivals, queueing delay, and effect of mitigations."""
 
-import altair as alt
-
-from sojourn.report import chart, theme, views
-from sojourn.report.theme import Spec
+from sojourn.report import chart
+from sojourn.report.chart import Document, Layer, Panel, Row
 from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 
 _AFTER = "ms after the drop"
@@ -12,7 +10,7 @@ _WITHOUT, _WITH = "#bbbbbb", "#009e73"
 _PEAK = "Queueing delay at the peak (ms):"
 
 
-def document(found: "SpikeTheory") -> Spec:
+def document(found: "SpikeTheory") -> Document:
     """Draw arrival rate and queueing delay around a drop, and bars for the mitigations."""
     lost = found["lost_fraction"]
     subtitle = (
@@ -20,12 +18,10 @@ def document(found: "SpikeTheory") -> Spec:
         f"{1e3 * found['spike_s']:.4g} ms at the peak"
         + (f", {lost:.3g} of the excess lost" if lost > 0 else "")
     )
-    rows: list[chart.Panel | alt.Chart] = [_rates(found), _delay(found)]
+    rows = [_rates(found), _delay(found)]
     if "mitigations" in found:
         rows.append(_bars(found["mitigations"]))
-    return views.document(
-        chart.Document("The minimum latency spike of one drop of capacity", subtitle, rows)
-    )
+    return Document("The minimum latency spike of one drop of capacity", subtitle, rows)
 
 
 def _extent(found: "SpikeTheory") -> tuple[float, float]:
@@ -65,23 +61,24 @@ def _scaled(points: list[chart.Point], scale: float) -> list[chart.Point]:
     return [(1e3 * t, scale * value) for t, value in points]
 
 
-def _bars(mitigations: "list[Mitigation]") -> alt.Chart:
+def _bars(mitigations: "list[Mitigation]") -> Panel:
     """Draw the spike without and with each mitigation, side by side."""
     names = [f"{MITIGATIONS[one['name']][0]}, {one['setting']}" for one in mitigations]
-    rows = [
-        {"mitigation": name, "bound": bound, "ms": 1e3 * delay}
-        for name, one in zip(names, mitigations, strict=True)
-        for bound, delay in (("without", one["before_s"]), ("with", one["after_s"]))
-    ]
-    kinds = ["without", "with"]
-    scale = alt.Scale(domain=kinds, range=[_WITHOUT, _WITH])
-    return theme.panel(
+    layers = []
+    for name, colour, up in (("without", _WITHOUT, -0.38), ("with", _WITH, 0.0)):
+        rows: list[Row] = [
+            (0.0, at + up, 1e3 * (one["after_s"] if up == 0 else one["before_s"]), at + up + 0.38)
+            for at, one in enumerate(mitigations)
+        ]
+        layers.append(Layer(name, "rects", rows, colour))
+    return Panel(
         f"{_PEAK} without each in grey, with it in green",
-        theme.table(rows, "ms"),
-        alt.MarkDef("bar"),
-        alt.X("ms:Q", title="ms"),
-        alt.Y("mitigation:N", sort=names, title=None),
-        alt.YOffset("bound:N", sort=kinds),
-        alt.Color("bound:N", scale=scale, legend=None),
-        height=alt.Step(13),
+        "ms",
+        "",
+        layers,
+        height=26 * len(names),
+        x_scale={"zero": True},
+        y_axis={"values": range(len(names)), "labels": names},
+        y_scale={"domain": (len(names) - 0.5, -0.5)},
+        legend=False,
     )

@@ -1,13 +1,14 @@
 """HTML from templates, which escape every value and replace characters that HTML cannot carry."""
 
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sojourn.report.render import carried
+from sojourn.report.chart import carried
 
 FOLDER = Path(__file__).parent
 
@@ -17,9 +18,16 @@ def fill(template: str, folder: Path = FOLDER, **values: Any) -> str:
     return _environment(folder).get_template(template).render(values)
 
 
+def framed(page: str, height: int) -> str:
+    """Return a page as a part of another one, such as a notebook."""
+    style = f"width: 100%; height: {height}px; border: 0"
+    source = escape(page, quote=True)
+    return f'<iframe title="Sojourn report" style="{style}" srcdoc="{source}"></iframe>'
+
+
 @cache
 def _environment(folder: Path) -> Environment:
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
@@ -28,15 +36,6 @@ def _environment(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # The colour of a name in a table that a reader sees on a dark ground.
-    environment.filters["dark"] = _dark
-    return environment
-
-
-def _dark(colour: str) -> str:
-    from sojourn.report import dark
-
-    return dark.dark(colour)
 
 
 def _finalize(value: Any) -> Any:

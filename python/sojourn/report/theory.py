@@ -1,13 +1,11 @@
 """Charts of the closed-form models."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from sojourn.report import chart, theme, views
-from sojourn.report.theme import Spec
+from sojourn.report import chart
+from sojourn.report.chart import Document, Layer, Panel
 
 if TYPE_CHECKING:
     from sojourn.theory import RapidTheory, TraceTheory
@@ -17,10 +15,10 @@ _PERIODS = 2
 _POINTS = 400
 _AFTER = "ms after a burst begins"
 _RAPID, _CROSS, _QUEUE = "#0072b2", "#bbbbbb", "#d55e00"
-_SENDERS = ["matching", "draining"]
+_SENDERS = {"matching": _QUEUE, "draining": _RAPID}
 
 
-def rapid(found: "RapidTheory") -> Spec:
+def rapid(found: "RapidTheory") -> Document:
     """Draw Rapid's rate, the bursts and the queue over two periods, at the worst phase."""
     points = list(_points(found))
     rapid = [(1e3 * t, 1e-6 * rate) for t, rate, _ in points]
@@ -34,42 +32,51 @@ def rapid(found: "RapidTheory") -> Spec:
         f"case {found['case']}: D = {1e3 * found['D_s']:.2f} ms, "
         f"utilisation {found['utilisation']:.3f}, at the phase with the greatest queue"
     )
-    return views.document(
-        chart.Document(
-            "Rapid under periodic bursts: the fluid model",
-            subtitle,
-            [
-                chart.Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
-                chart.Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
-            ],
-        )
+    return Document(
+        "Rapid under periodic bursts: the fluid model",
+        subtitle,
+        [
+            Panel("Rates at the bottleneck", _AFTER, "Mbit/s", rates),
+            Panel("Queueing delay", _AFTER, "ms", waits, legend=False),
+        ],
     )
 
 
-def trace(found: "TraceTheory", name: str) -> Spec:
+def trace(found: "TraceTheory", name: str) -> Document:
     """Draw capacity and both minimum delays over time, and the delays by loop delay."""
     subtitle = (
         f"loop delay {1e3 * found['delay_s']:g} ms; matching: sends at the last known "
         "capacity; draining: also pauses until its queue is empty"
     )
     rows: list[Any] = found["series"]
+    capacity = Layer(
+        "capacity",
+        "line",
+        [(row[0], 1e-6 * row[1]) for row in rows],
+        "#777777",
+        steps="step-before",
+    )
     delays = [
-        {"t": row[0], "v": None if row[column] is None else 1e3 * row[column], "sender": sender}
-        for column, sender in enumerate(_SENDERS, start=2)
-        for row in rows
-    ]
-    rates = [{"t": row[0], "v": 1e-6 * row[1]} for row in rows]
-    grey = alt.ColorValue("#777777")
-    capacity = _over_time(
-        f"Capacity (Mbit/s), mean of {_span_text(rows)}", rates, "step-before", grey
-    )
-    least = _over_time(
-        "Minimum queueing delay (ms); no line without arrivals", delays, "linear", _sender()
-    )
-    return views.document(
-        chart.Document(
-            f"The unavoidable delay of {name}", subtitle, [capacity, least, _by_loop(found)]
+        Layer(
+            sender,
+            "line",
+            [(row[0], None if row[column] is None else 1e3 * row[column]) for row in rows],
+            colour,
         )
+        for column, (sender, colour) in enumerate(_SENDERS.items(), start=2)
+    ]
+    title = f"Capacity (Mbit/s), mean of {_span_text(rows)}"
+    least = "Minimum queueing delay (ms); no line without arrivals"
+    zero: chart.Scale = {"zero": True}
+    time: chart.Scale = {"nice": False}
+    return Document(
+        f"The unavoidable delay of {name}",
+        subtitle,
+        [
+            Panel(title, "s", "Mbit/s", [capacity], height=180, x_scale=time, y_scale=zero),
+            Panel(least, "s", "ms", delays, height=180, x_scale=time, y_scale=zero),
+            _by_loop(found),
+        ],
     )
 
 
@@ -79,46 +86,27 @@ def _span_text(rows: list[Any]) -> str:
     return f"{span_s:.3g} s" if span_s >= 1 else f"{1e3 * span_s:.3g} ms"
 
 
-def _sender() -> alt.Color:
-    scale = alt.Scale(domain=_SENDERS, range=[_QUEUE, _RAPID])
-    return alt.Color("sender:N", sort=_SENDERS, scale=scale)
-
-
-def _over_time(
-    title: str,
-    rows: Sequence[Mapping[str, Any]],
-    interpolate: Literal["linear", "step-before"],
-    colour: alt.SchemaBase,
-) -> alt.Chart:
-    mark = alt.MarkDef("line", interpolate=interpolate, strokeWidth=1.4)
-    axes = alt.X("t:Q", title="s"), alt.Y("v:Q", title=None)
-    return theme.panel(title, theme.table(rows, "t", "v"), mark, *axes, colour)
-
-
-def _by_loop(found: "TraceTheory") -> alt.Chart:
+def _by_loop(found: "TraceTheory") -> Panel:
     """Draw the 99th percentile and the maximum of either sender over the loop delay."""
-    rows = []
-    for one in found["by_delay"]:
-        for sender, of in (("matching", one), ("draining", one["drained"])):
-            for share, value in (("99th percentile", of["p99_s"]), ("greatest", of["max_s"])):
-                rows.append(
-                    {"d": 1e3 * one["delay_s"], "v": 1e3 * value, "sender": sender, "share": share}
-                )
-    # The points fill the symbols of the legend, which hides their strokes.
-    legend = alt.Legend(
-        symbolFillColor="transparent",
-        symbolStrokeColor="#444444",
-        symbolStrokeWidth=2,
-        symbolSize=300,
-    )
-    return theme.panel(
+    rows = found["by_delay"]
+    layers = []
+    for sender, colour in _SENDERS.items():
+        senders = [one if sender == "matching" else one["drained"] for one in rows]
+        for name, key, dash in (("99th percentile", "p99_s", ()), ("greatest", "max_s", (5, 3))):
+            points = [
+                (1e3 * one["delay_s"], 1e3 * of[key])  # type: ignore[literal-required]
+                for one, of in zip(rows, senders, strict=True)
+            ]
+            layers.append(chart.line(f"{sender}, {name}", points, colour, dash))
+            layers.append(chart.dots(f"{sender}, {name}", points, colour, size=20))
+    return Panel(
         "Decrease with the loop delay (ms)",
-        theme.table(rows, "d", "v"),
-        alt.MarkDef("line", point=True),
-        alt.X("d:Q", title="loop delay (ms)"),
-        alt.Y("v:Q", title=None),
-        _sender(),
-        alt.StrokeDash("share:N", legend=legend),
+        "loop delay (ms)",
+        "ms",
+        layers,
+        height=180,
+        y_scale={"zero": True},
+        columns=2,
     )
 
 

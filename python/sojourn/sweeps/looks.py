@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sojourn.errors import UsageError
 from sojourn.sweeps import figures
 from sojourn.sweeps.figures import Metric
 
-Rows = list[dict[str, Any]]
-"""The values of lines: `x`, `median`, `p5` and `p95` of each point."""
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,16 @@ class Looks:
         """Whether `x` or `y` is logarithmic."""
         return otherwise if self.log is None else axis in self.log
 
-    def drawable(self, rows: Rows) -> Rows:
+    def drawable(self, rows: "pl.DataFrame", x: str) -> "pl.DataFrame":
         """Return the rows of lines that their scales can show: a logarithmic one has no zero."""
+        import polars as pl
+
         if self.is_logarithmic("x", False):
-            rows = [row for row in rows if row["x"] > 0]
+            rows = rows.filter(pl.col(x) > 0)
         if self.is_logarithmic("y", False):
-            rows = [row for row in rows if row["median"] > 0]
-            least = min((row["median"] for row in rows), default=0.0)
-            rows = [{**row, "p5": row["p5"] if row["p5"] > 0 else least} for row in rows]
+            rows = rows.filter(pl.col("median") > 0)
+            low = pl.when(pl.col("p5") > 0).then(pl.col("p5")).otherwise(pl.col("median").min())
+            rows = rows.with_columns(low.alias("p5"))
         return rows
 
     def axis(self, column: str, unit: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sojourn.errors import UsageError
 from sojourn.report import Drawing
@@ -11,6 +11,7 @@ from sojourn.sweeps.figures import CONTROL, Metric
 from sojourn.sweeps.looks import Looks
 
 if TYPE_CHECKING:
+    from sojourn.report.chart import Document
     from sojourn.sweeps.dataset import StoredDataset
 
 DEFAULT = Metric("links", "queue_delay_p99_s")
@@ -38,14 +39,14 @@ class DatasetFigure(Drawing):
         self._dataset = dataset
         self._view = view
 
-    def _document(self, interactive: bool) -> dict[str, Any]:
-        return dict(document(self._dataset, self._view))
+    def _document(self) -> "Document":
+        return document(self._dataset, self._view)
 
     def __repr__(self) -> str:
         return f"<sojourn.DatasetFigure of {self._view.metric.name}>"
 
 
-def document(dataset: "StoredDataset", view: View) -> dict[str, Any]:
+def document(dataset: "StoredDataset", view: View) -> "Document":
     """Draw a figure over the chosen axes, or over those that suit it.
 
     An axis of names, or a chosen `y`, gives a heat map, and an axis of numbers lines.

@@ -1,0 +1,216 @@
+// Shows a figure: its rows as wide as their place, its legend, zoom, links and the figures at the pointer.
+
+import { button, el, fill } from "../dom.ts";
+import type { Figure, Layer, Panel } from "./model.ts";
+import { type Drawn, before, drawPanel, escaped, ink } from "./panel.ts";
+import { type Part, drags, mark, valueAt } from "./pointer.ts";
+import { figure as number } from "./scale.ts";
+
+/** A narrower place has one panel a row. */
+const NARROW = 760;
+const GAP = 12;
+/** Share of the shown time that one key press moves or zooms. */
+const STEP = 0.2;
+const MOST_FIGURES = 16;
+
+interface Shown {
+  panel: Panel;
+  host: HTMLElement;
+  drawn: Drawn;
+  isWhole: boolean;
+}
+
+export class FigureView {
+  readonly element = el("div", { class: "figure" });
+  private readonly rows = el("div", { class: "rows" });
+  private readonly tip = el("div", { class: "tip", hidden: true });
+  private shown: Shown[] = [];
+  private width = 0;
+  private link: string | undefined;
+  private part: Part | undefined;
+  private readonly chosen = new Set<string>();
+
+  constructor(private readonly figure: Figure) {
+    this.link = figure.links[0];
+    this.part = figure.rows.flat().find(({ zoom }) => zoom)?.zoom;
+    if (this.part) {
+      this.rows.tabIndex = 0;
+      this.rows.setAttribute("role", "group");
+      this.rows.setAttribute("aria-label", "Panels over time; arrow keys move the shown part, + and - zoom, Escape shows all");
+      this.rows.addEventListener("keydown", (event) => this.onKey(event));
+    }
+    fill(this.element, this.controls(), legendOf(figure.keys, (name) => this.choose(name)), this.rows, this.tip);
+    // The element's own width follows its content; that of its place does not.
+    new ResizeObserver(() => this.draw(this.element.clientWidth)).observe(this.element);
+    addEventListener("beforeprint", () => this.draw(PAPER));
+    addEventListener("afterprint", () => this.draw(this.element.clientWidth));
+  }
+
+  /** Draws every panel for a place of this width. */
+  draw(width: number): void {
+    if (width === this.width || width === 0) return;
+    this.width = width;
+    this.redraw();
+  }
+
+  private redraw(): void {
+    this.shown = [];
+    fill(this.rows, ...this.figure.rows.map((row) => this.row(row)));
+  }
+
+  private row(row: readonly Panel[]): HTMLElement {
+    const sides = row.flatMap((panel) => (panel.zoom ? [true, false] : [undefined]).map((isWhole) => ({ panel, isWhole })));
+    const isNarrow = this.width < NARROW && this.width !== PAPER;
+    const own = sides.map(({ panel, isWhole }) => ((panel.width ?? 640) + 60) * (isWhole === undefined ? 1 : isWhole ? 0.54 : 0.46));
+    const whole = own.reduce((sum, one) => sum + one, 0);
+    const room = this.width - GAP * (sides.length - 1);
+    // Small multiples keep their size where it fits.
+    const factor = sides.some(({ isWhole }) => isWhole !== undefined) ? room / whole : Math.min(room / whole, 1.45);
+    const each = sides.map(({ panel, isWhole }, place) =>
+      this.side(panel, isNarrow ? Math.min(this.width, 720) : (own[place] ?? 0) * factor, isWhole),
+    );
+    return el("div", { class: isNarrow ? "row narrow" : "row" }, ...each);
+  }
+
+  private side(panel: Panel, width: number, isWhole: boolean | undefined): HTMLElement {
+    const host = el("div", { class: isWhole ? "plot whole" : "plot" });
+    const drawn = drawPanel(panel, {
+      width: Math.floor(width),
+      part: isWhole === false ? this.part : undefined,
+      marked: isWhole ? this.part : undefined,
+      link: this.link,
+      chosen: this.chosen,
+    });
+    // The texts in it are escaped.
+    host.innerHTML = drawn.svg;
+    const shown = { panel, host, drawn, isWhole: isWhole === true };
+    this.shown.push(shown);
+    host.addEventListener("pointermove", (event) => this.onPoint(shown, event));
+    host.addEventListener("pointerleave", () => this.point(undefined));
+    if (isWhole) drags(host, () => drawn, (part) => this.show(part));
+    const title = isWhole === false ? (panel.key ?? "\u00a0") : panel.title.replaceAll("{link}", this.link ?? "");
+    const names = panel.legend === false ? null : legendOf(listed(panel.layers));
+    return el("figure", {}, el("figcaption", { class: isWhole === false ? "key" : "" }, title), names, host);
+  }
+
+  /** A choice of the link, and buttons for parts of the time. */
+  private controls(): HTMLElement {
+    const { links, windows } = this.figure;
+    const parts = windows.map(([from, to, name]) => button(name, () => this.show([from, to])));
+    const select = el("select", {}, ...links.map((link) => el("option", {}, link)));
+    select.addEventListener("change", () => {
+      this.link = select.value;
+      this.redraw();
+    });
+    return el(
+      "div",
+      { class: "controls" },
+      parts.length > 0 && "Show the change at ",
+      ...parts,
+      links.length > 1 && el("label", {}, "Link ", select),
+    );
+  }
+
+  private choose(name: string): void {
+    if (!this.chosen.delete(name)) this.chosen.add(name);
+    for (const one of this.element.querySelectorAll<HTMLElement>(".legend button")) {
+      one.setAttribute("aria-pressed", String(this.chosen.has(one.textContent ?? "")));
+    }
+    this.redraw();
+  }
+
+  private show(part: Part): void {
+    const [first, last] = this.ends();
+    const span = Math.min(part[1] - part[0], last - first);
+    const from = Math.min(Math.max(part[0], first), last - span);
+    this.part = [from, from + span];
+    this.redraw();
+  }
+
+  /** The ends of the time. */
+  private ends(): Part {
+    const whole = this.shown.find(({ isWhole }) => isWhole)?.drawn.x.ends;
+    return whole ?? [0, 1];
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const [from, to] = this.part ?? [0, 1];
+    const step = (to - from) * STEP;
+    const parts: Record<string, Part> = {
+      ArrowLeft: [from - step, to - step],
+      ArrowRight: [from + step, to + step],
+      "+": [from + step, to - step],
+      "-": [from - step, to + step],
+      Escape: this.ends(),
+    };
+    const part = parts[event.key];
+    if (!part) return;
+    event.preventDefault();
+    this.show(part);
+  }
+
+  private onPoint({ drawn, host }: Shown, event: PointerEvent): void {
+    const inside = event.offsetX >= drawn.left && event.offsetX <= drawn.left + drawn.width;
+    this.point(inside ? valueAt(drawn, event.offsetX) : undefined, drawn, host, event);
+  }
+
+  /** Marks a time in all panels over time, and shows the figures of one panel there. */
+  private point(at: number | undefined, drawn?: Drawn, host?: HTMLElement, event?: PointerEvent): void {
+    for (const one of this.shown) mark(one.host, one.drawn, undefined);
+    const figures = at === undefined || !drawn ? [] : figuresAt(drawn, at);
+    this.tip.hidden = figures.length === 0;
+    if (at === undefined || !drawn || !host || !event || figures.length === 0) return;
+    const isTime = this.shown.some((one) => one.host === host && one.panel.zoom);
+    for (const one of this.shown) if (one.host === host || (isTime && one.panel.zoom)) mark(one.host, one.drawn, at);
+    const rows = figures.map(([name, value, colour]) => el("tr", {}, el("td", {}, swatch(colour)), el("td", {}, name), el("td", {}, number(value))));
+    fill(this.tip, el("b", {}, number(at)), el("table", {}, el("tbody", {}, ...rows)));
+    const right = event.clientX + 16 + this.tip.offsetWidth > innerWidth;
+    this.tip.style.left = `${right ? event.clientX - 16 - this.tip.offsetWidth : event.clientX + 16}px`;
+    this.tip.style.top = `${Math.min(event.clientY + 12, innerHeight - this.tip.offsetHeight - 4)}px`;
+  }
+}
+
+/** The width of A4 between margins of 12 mm, in pixels. */
+const PAPER = 700;
+
+/** The values of the lines at a place of the x axis, the greatest first. */
+function figuresAt({ layers }: Drawn, at: number): [string, number, string][] {
+  const lines = layers.filter(({ kind, columns }) => kind === "line" && rises(columns[0] ?? []));
+  const found = lines.flatMap(({ name, part, columns: [xs = [], ys = []], colour }): [string, number, string][] => {
+    const row = before(xs, at);
+    const next = row + 1 < xs.length && Math.abs((xs[row + 1] ?? 0) - at) < Math.abs((xs[row] ?? -Infinity) - at) ? row + 1 : row;
+    const value = ys[next];
+    return typeof value === "number" ? [[[name, part].filter(Boolean).join(" "), value, colour ?? ""]] : [];
+  });
+  return found.sort((a, b) => b[1] - a[1]).slice(0, MOST_FIGURES);
+}
+
+const rises = (x: Layer["columns"][number]) => (x[0] ?? 0) < (x[x.length - 1] ?? 0) && (x[0] ?? 0) <= (x[1] ?? 0);
+
+/** The first layer of each name that a legend has. */
+function listed(layers: readonly Layer[]): Layer[] {
+  const first = new Map<string, Layer>();
+  for (const one of layers) {
+    if (one.listed !== false && one.name && one.kind !== "text" && !first.has(one.name)) first.set(one.name, one);
+  }
+  return [...first.values()];
+}
+
+function legendOf(keys: readonly Layer[], onChoose?: (name: string) => void): HTMLElement | null {
+  if (keys.length < (onChoose ? 1 : 2)) return null;
+  const names = keys.map((key) => {
+    const content = [swatch(key.colour, key.dash), key.name] as const;
+    if (!onChoose) return el("span", {}, ...content);
+    const made = button("", () => onChoose(key.name), { "aria-pressed": false, title: "Show only the chosen names" });
+    made.append(...content);
+    return made;
+  });
+  return el("div", { class: "legend" }, ...names);
+}
+
+function swatch(colour = "#444444", dash: readonly number[] = []): Element {
+  const host = el("span", { class: "swatch" });
+  const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+  host.innerHTML = `<svg width="20" height="8"><path d="M0 4H20" stroke="${escaped(ink(colour))}" stroke-width="3"${dashes}/></svg>`;
+  return host;
+}
