@@ -80,9 +80,9 @@ def test_the_table_names_every_flow_of_media(run: sojourn.Run) -> None:
     tables = {table.caption: table for table in build_all(run.summary)}
     frames = next(table for caption, table in tables.items() if caption.startswith("Frames"))
     assert [column.metric.key for column in frames.columns][:3] == [
-        "media_bps",
         "frame_delay_p50_s",
         "frame_delay_p99_s",
+        "avoidable_share",
     ]
     assert len(frames.names) == 6
 

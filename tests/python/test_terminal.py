@@ -151,7 +151,7 @@ def test_a_reader_that_leaves_is_no_fault(what: str) -> None:
 
 
 def test_columns_are_explained_where_they_are_shown(without_report: Sojourn, small: Path) -> None:
-    shown = without_report("run", small, "--control", "cubic").stdout
+    shown = without_report("run", small, "--control", "cubic", "--explain").stdout
     notes = shown.rsplit("●", 1)[1].splitlines()[2:-1]
     assert 3 <= len(notes) <= 5
     for column in ("util. before", "queue p50", "bound", "excess", "recovery", "drops"):
@@ -160,8 +160,9 @@ def test_columns_are_explained_where_they_are_shown(without_report: Sojourn, sma
     small.write_text(
         SMALL.replace('"bulk"', '{ kind = "request", request = "1kB", response = "9kB" }')
     )
-    shown = without_report("run", small, "--control", "cubic").stdout
+    shown = without_report("run", small, "--control", "cubic", "--explain").stdout
     assert "resp. p50, p99: " in shown
+    assert "p99: " not in without_report("run", small, "--control", "cubic").stdout
 
 
 @pytest.mark.parametrize(("columns", "most"), [("80", 80), ("200", 200), ("nonsense", 160)])

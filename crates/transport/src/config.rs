@@ -527,17 +527,6 @@ impl Config {
         }
     }
 
-    /// The settings of the receiver whose sender has a controller with these needs. The ends of TCP agree
-    /// on the feedback that the sender asks for: a flag, if its controller uses classic ECN (RFC 9768
-    /// section 3.1.5).
-    pub fn of_receiver(&self, needs: &Needs) -> Config {
-        let mut own = self.clone();
-        if self.profile == Profile::Tcp && needs.ecn == EcnUse::Classic {
-            own.ecn_feedback = EcnFeedback::Classic;
-        }
-        own
-    }
-
     /// The receive window in bytes; the greatest number for no limit.
     pub(crate) fn window_limit(&self) -> u64 {
         self.receive_window.unwrap_or(Bytes::MAX).0

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection, side_by_side, verdicts
+from sojourn import api, combined, output, results, selection, side_by_side, summary_table, verdicts
 from sojourn.cli.console import console, name, show, show_tables
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
@@ -164,6 +164,9 @@ def _show(comparison: Comparison, written: str | None, explains: bool) -> None:
     else:
         for sentence in verdicts.sentences(summary):
             out.print(name(sentence))
+        for table in summary_table.build_all(summary):
+            for remark in table.remarks:
+                out.print(name(remark))
     _show_differences(comparison, out, explains)
     if written:
         out.print(name(written), soft_wrap=True)

@@ -65,8 +65,7 @@ impl Client {
     /// A client that opens its connection at `now`. `window`: `None` until the server names it.
     pub fn new(now: Instant, setup: Setup) -> Client {
         let Setup { config, needs, controller, id, patience } = setup;
-        let terms =
-            Terms::of(&config.of_receiver(&needs), needs.receive_times && config.receive_times);
+        let terms = Terms::of(&config, needs.receive_times && config.receive_times);
         let mut handshake = Handshake::new(config.profile, u32::from(terms.answer_packets()));
         handshake.open(now);
         let mut client = Client {
