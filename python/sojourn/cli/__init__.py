@@ -85,8 +85,11 @@ def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
 
 
 def _command(args: "argparse.Namespace") -> int:
+    # A command without output files does not load the module. What this process wrote before, as a
+    # library, is no output of the command.
+    if (output := sys.modules.get("sojourn.output")) is not None:
+        output.unannounced()
     status: int = args.execute(args)
-    # A command without output files does not load the module.
     output = sys.modules.get("sojourn.output")
     if output is not None and not getattr(args, "quiet", False):
         sys.stdout.flush()
