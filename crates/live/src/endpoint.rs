@@ -107,3 +107,20 @@ fn phase(info: &TcpInfo) -> &'static str {
         _ => "avoidance",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets beyond a gap count, a SYN does not, and small packets count as what was sent.
+    #[test]
+    fn delivered_payload_is_known_beyond_gaps() {
+        let info = TcpInfo { snd_mss: 1448, delivered: 11, ..TcpInfo::default() };
+        let sent = |bytes_sent, bytes_retransmitted| {
+            delivered_bytes(&TcpInfo { bytes_sent, bytes_retransmitted, ..info })
+        };
+        assert_eq!(sent(20 * 1448, 2 * 1448), 10 * 1448);
+        assert_eq!(sent(5_000, 1_000), 4_000);
+        assert_eq!(delivered_bytes(&TcpInfo::default()), 0);
+    }
+}
