@@ -25,7 +25,7 @@ class Unknown:
 
 
 def unknown(document: Mapping[str, Any], key: str) -> Unknown | None:
-    """Find the wrong name of a key, such as that of a link; None if there is none to improve.
+    """Find the wrong name of a key, such as that of a link, and a better one, if any.
 
     `document` is the scenario before the change, as `to_json` gives it.
     """

@@ -49,9 +49,7 @@ TOLERANCES = {
         "flows converge slowly, and RED draws random numbers", goodput=None, marked=0.3
     ),
     "bbr: 50 Mbit/s, 20 ms, pfifo, loss 1%": Tolerance("random losses", None, goodput=0.1),
-    "cubic: 50 Mbit/s, 20 from 10 s, 50 from 15 s, 20 ms, fq_codel": Tolerance(
-        "few cycles at each rate: 0.2 ms of 1.8 on Linux 7.3", 0.12
-    ),
+    "cubic: 50 Mbit/s, 20 from 10 s, 50 from 15 s, 20 ms, fq_codel": Tolerance(CYCLE, 0.1),
     "cubic 1000kB+cubic 1000kB+cubic 1000kB+cubic 1000kB+cubic 1000kB: 50 Mbit/s, 20 ms, pfifo": (
         Tolerance("slow start", None, None, completion=0.02)
     ),

@@ -14,8 +14,8 @@ use crate::Error;
 use crate::netlink::{LOOPBACK, Netlink};
 
 /// Settings inside each new namespace. A run of a flow must not depend on earlier flows, and a flow
-/// that stops has little left to send. Orphaned
-/// connections must end at once: each holds its namespace, for 118 s by default.
+/// that stops has little left to send. Orphaned connections must end at once: each holds its namespace,
+/// for 118 s by default.
 const SYSCTLS: &[(&str, &str)] = &[
     ("net/ipv4/tcp_orphan_retries", "1"),
     ("net/ipv4/tcp_fin_timeout", "1"),

@@ -255,13 +255,9 @@ macro_rules! tables {
                 name: stringify!($name),
                 place: $place,
                 about: concat!($($about),*).trim_ascii(),
-                columns: &[$($crate::columns::Column {
-                    name: stringify!($column),
-                    kind: <$kind as $crate::columns::Value>::KIND,
-                    null: <$kind as $crate::columns::Value>::NULL,
-                    need: $crate::columns::need!($($need)?),
-                    meaning: concat!($($meaning),*).trim_ascii(),
-                }),*],
+                columns: &[$($crate::columns::column!(
+                    $column, $kind, $crate::columns::need!($($need)?), concat!($($meaning),*)
+                )),*],
             };
         }
 
@@ -307,13 +303,9 @@ macro_rules! rows {
                     $crate::columns::CONTROL,
                     $crate::columns::SEED,
                     $crate::columns::$entry,
-                    $($crate::columns::Column {
-                        name: stringify!($column),
-                        kind: <$kind as $crate::columns::Value>::KIND,
-                        null: <$kind as $crate::columns::Value>::NULL,
-                        need: $crate::columns::need!($($need)?),
-                        meaning: concat!($($meaning),*).trim_ascii(),
-                    }),*
+                    $($crate::columns::column!(
+                        $column, $kind, $crate::columns::need!($($need)?), concat!($($meaning),*)
+                    )),*
                 ],
             };
         }
@@ -352,6 +344,19 @@ macro_rules! words {
     )*};
 }
 
+/// A declared column.
+macro_rules! column {
+    ($name:ident, $kind:ty, $need:expr, $meaning:expr) => {
+        $crate::columns::Column {
+            name: stringify!($name),
+            kind: <$kind as $crate::columns::Value>::KIND,
+            null: <$kind as $crate::columns::Value>::NULL,
+            need: $need,
+            meaning: $meaning.trim_ascii(),
+        }
+    };
+}
+
 /// The [`Need`] that a declaration names.
 macro_rules! need {
     () => {
@@ -365,7 +370,7 @@ macro_rules! need {
     };
 }
 
-pub(crate) use {need, rows, tables, words};
+pub(crate) use {column, need, rows, tables, words};
 
 const fn head(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
     Column { name, kind, null: false, need: Need::Required, meaning }

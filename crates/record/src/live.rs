@@ -1,4 +1,4 @@
-//! What only a live run or a transfer over a real network leaves.
+//! The parts of a summary that a live run and a transfer over a real network add.
 
 use std::collections::BTreeMap;
 

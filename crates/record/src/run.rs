@@ -1,4 +1,4 @@
-//! What a run left: its summary.
+//! The summary of a run.
 
 use crate::columns::tables;
 use crate::live::{LiveSummary, TransferSummary};

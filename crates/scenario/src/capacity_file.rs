@@ -70,7 +70,7 @@ pub enum CapacityFileError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     /// Another number of columns than two.
-    #[error("it has {0} columns; keep the time and the rate from then on")]
+    #[error("its columns are {0}; keep two, the time and the rate from then on")]
     Columns(usize),
     /// A number whose unit nothing gives.
     #[error(
@@ -97,7 +97,7 @@ pub enum RowError {
 /// Greatest number of intervals of a mahimahi trace: with the queue of each, 0.5 GB.
 const MOST_STRETCHES: u64 = 5_000_000;
 
-/// What a file of capacity has.
+/// The content of a file of capacity.
 pub(crate) enum Content {
     /// The milliseconds of a mahimahi trace's opportunities.
     Trace(Vec<u64>),

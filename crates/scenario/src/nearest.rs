@@ -1,5 +1,7 @@
 //! The correct name nearest to a misspelt one.
 
+use sojourn_transport::Host;
+
 /// Greatest number of names to search or list. More is unreadable, and a search among a hundred
 /// thousand takes a tenth of a second.
 const MANY: usize = 1000;
@@ -20,23 +22,13 @@ pub(crate) fn help(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// For a version that is not in `names`, the newest one that is no newer, or else the oldest; for a name
-/// without its version, the first.
-fn of_version<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let version = |text: &str| {
-        let (major, minor) = text.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+/// The host of Linux without a version, or of one that has no host of its own.
+fn of_linux<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let host = match name.strip_prefix("linux")? {
+        "" => Host::DEFAULT,
+        version => Host::of_kernel(version.strip_prefix('-')?)?.name,
     };
-    let (stem, wanted) = name.rsplit_once('-').map_or((name, None), |(stem, v)| (stem, version(v)));
-    let known = names.iter().filter_map(|one| {
-        let (own, v) = one.rsplit_once('-')?;
-        (own == stem).then_some((version(v)?, *one))
-    });
-    let Some(wanted) = wanted else {
-        return known.map(|(_, one)| one).next().filter(|_| stem == name);
-    };
-    let older = known.clone().filter(|(own, _)| *own <= wanted).max_by_key(|(own, _)| *own);
-    older.or_else(|| known.min_by_key(|(own, _)| *own)).map(|(_, one)| one)
+    names.iter().copied().find(|one| *one == host)
 }
 
 /// The nearest of `names` that differs from `name` by typing errors: one edit, and one more for
@@ -46,7 +38,7 @@ pub(crate) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
         return None;
     }
     let name = name.to_lowercase();
-    if let Some(found) = of_version(&name, names) {
+    if let Some(found) = of_linux(&name, names) {
         return Some(found);
     }
     let within = 1 + name.chars().count() / 3;

@@ -85,8 +85,8 @@ def _parsed(argv: Sequence[str] | None) -> "argparse.Namespace | int":
 
 
 def _command(args: "argparse.Namespace") -> int:
-    # A command without output files does not load the module. What this process wrote before, as a
-    # library, is no output of the command.
+    # A command without output files does not load the module. The command announces only its own
+    # files, not those that the process wrote before it, as a library.
     if (output := sys.modules.get("sojourn.output")) is not None:
         output.unannounced()
     status: int = args.execute(args)

@@ -61,7 +61,7 @@ def settle() -> None:
 
 @contextmanager
 def keeping(dataset: str | None) -> Iterator[None]:
-    """Report on an interrupt that a dataset keeps its complete runs; None is no dataset."""
+    """Report on an interrupt that a dataset keeps its complete runs, if there is one."""
     from sojourn import _core
 
     _core.keeps(dataset)

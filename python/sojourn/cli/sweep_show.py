@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -19,9 +19,6 @@ from sojourn.report import require_free_figure
 from sojourn.sweeps import figures, queries
 from sojourn.sweeps.figures import Metric
 from sojourn.sweeps.result import Dataset
-
-if TYPE_CHECKING:
-    pass
 
 # Longer tables are not readable.
 _MOST_ROWS = 60

@@ -1,4 +1,4 @@
-"""What differs between the scenarios of runs, and names from it: `queue=codel`."""
+"""The keys in which the scenarios of runs differ, and names from them: `queue=codel`."""
 
 import json
 from collections.abc import Mapping, Sequence

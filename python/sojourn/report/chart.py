@@ -87,7 +87,7 @@ class Layer:
     link: str = ""
     """The link of the figure's `links` to which the layer belongs."""
     part: str = ""
-    """What the layer shows of its name, such as a flow, in the figures at the pointer."""
+    """The part of its name that the layer shows, such as a flow, in the figures at the pointer."""
 
 
 @dataclass(frozen=True)
