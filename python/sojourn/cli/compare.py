@@ -114,8 +114,8 @@ def execute(args: argparse.Namespace) -> int:
         for one, run in zip(directories, named, strict=True)
     ]
     if args.more:
-        own = scenarios.names([loaded[one].scenario for one in directories])
-        labels = own or side_by_side.names_of(directories)
+        differ = scenarios.differences([loaded[one].scenario for one in directories])
+        labels = scenarios.names(differ) or side_by_side.names_of(directories)
         each = {own: run for own, (_, run) in zip(labels, runs, strict=True)}
         return _end(combined.combine(each), args, out)
     a, b = runs

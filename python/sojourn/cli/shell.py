@@ -80,7 +80,6 @@ def execute(args: argparse.Namespace) -> int:
         "status": status,
         **json.loads(shell.finish()),
     }
-    summary["bottleneck"] = _limited_link(summary)
     if not args.quiet:
         for line in _lines(summary):
             terminal.say(line)
@@ -116,16 +115,6 @@ def _state(before: dict[str, Any], now: dict[str, Any]) -> str:
             counted(now["dropped_packets"], "drop"),
         )
     )
-
-
-def _limited_link(summary: dict[str, Any]) -> str:
-    """Return the link to summarise: the core's, or the first with a queue if that has none.
-
-    An unlimited link has no queueing delay, and the limited one may be on the way back.
-    """
-    named: str = summary["bottleneck"]
-    queues = [one["name"] for one in summary["links"] if one["queue_delay_p50_s"] is not None]
-    return named if named in queues else next(iter(queues), named)
 
 
 def _lines(summary: dict[str, Any]) -> list[str]:

@@ -83,12 +83,11 @@ class ComparedRuns:
                 compared[pair.what].append((pair, grid, align.aligned(pair, grid)))
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
-        own = scenarios.names([a.run.scenario, b.run.scenario])
-        labels = own or side_by_side.names_of([a.label, b.label])
+        differ = scenarios.differences([a.run.scenario, b.run.scenario])
+        labels = scenarios.names(differ) or side_by_side.names_of([a.label, b.label])
         runs = dict(zip(labels, (a.run, b.run), strict=True))
         own_names = side_by_side.labels_of(runs)
         both = side_by_side.summarise(runs, own_names)
-        differ = scenarios.differences([a.run.scenario, b.run.scenario])
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,

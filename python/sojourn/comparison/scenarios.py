@@ -26,9 +26,8 @@ def differences(scenarios: Sequence[str]) -> dict[str, list[str]]:
     return {key: values for key, values in found.items() if len(set(values)) > 1}
 
 
-def names(scenarios: Sequence[str]) -> list[str] | None:
-    """Name each run after the only key in which the scenarios differ; None if there are more."""
-    found = differences(scenarios)
+def names(found: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Name each run after the only one of these differences; None if there are more."""
     if len(found) != 1:
         return None
     ((key, values),) = found.items()
