@@ -3,7 +3,7 @@
 //! The argument of [`crate::spike`] holds for any capacity C(t). Even a sender that learns
 //! every change at once, and follows it at once, still receives at the bottleneck the data
 //! that it sent one loop delay d = d_signal + d_flight earlier. Arrivals at t thus depend
-//! on C(t - d) and earlier capacity. (During the first loop, C(0) arrives.) There are two
+//! on C(t - d) and earlier capacity; [`Opening`] has the arrivals of the first loop. There are two
 //! such ideal senders, see [`Sender`]; they differ only once there is a queue to drain.
 //!
 //! Capacity is a list of steps in order of time; a ramp is many small steps. An empty list
@@ -38,24 +38,52 @@ pub enum Sender {
     Draining,
 }
 
-/// Arrivals at the bottleneck from the start to `until` (and possibly later), as steps.
+/// Arrivals of the first loop, which no sender can know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// C(0), the capacity of all times before: a schedule's.
+    Constant,
+    /// C(t), without a queue: a trace's, whose first stretch tells little of the time before.
+    /// With C(0), a matching sender would keep the queue of that stretch for the whole run.
+    Followed,
+}
+
+/// Arrivals at the bottleneck from the start to `until` (and possibly later), as steps. C(0)
+/// arrives in the first loop.
 ///
 /// Takes O(n) time for n steps of capacity ([`Sender::Matching`]), or O(n k)
 /// with at most k of them within one loop `delay` ([`Sender::Draining`]).
 pub fn arrivals(steps: &[Step], delay: Duration, sender: Sender, until: Instant) -> Vec<Step> {
+    arrivals_after(Opening::Constant, steps, delay, sender, until)
+}
+
+fn arrivals_after(
+    opening: Opening,
+    steps: &[Step],
+    delay: Duration,
+    sender: Sender,
+    until: Instant,
+) -> Vec<Step> {
     let Some((_, first)) = steps.first() else {
         return Vec::new();
     };
-    let mut sent = vec![(Instant::ZERO, *first)];
+    let mut sent = match opening {
+        Opening::Constant => vec![(Instant::ZERO, *first)],
+        Opening::Followed => {
+            let within = steps.iter().take_while(|(at, _)| at.0 < delay.0);
+            within.copied().chain([(Instant::ZERO + delay, *first)]).collect()
+        }
+    };
     match sender {
         Sender::Matching => sent.extend(steps[1..].iter().map(|(at, rate)| (*at + delay, *rate))),
-        Sender::Draining => drain(steps, delay, until, &mut sent),
+        Sender::Draining => drain(opening, steps, delay, until, &mut sent),
     }
     sent
 }
 
 /// Appends the arrivals of [`Sender::Draining`] to the first loop's.
-fn drain(steps: &[Step], delay: Duration, until: Instant, sent: &mut Vec<Step>) {
+fn drain(opening: Opening, steps: &[Step], delay: Duration, until: Instant, sent: &mut Vec<Step>) {
+    let loop_end = Instant::ZERO + delay;
     // Backlog at the last change, and index of the arrival step that applies there.
     let (mut backlog, mut current) = (0, 0);
     for (i, (at, rate)) in steps.iter().enumerate().skip(1).take_while(|(_, s)| s.0 <= until) {
@@ -65,7 +93,11 @@ fn drain(steps: &[Step], delay: Duration, until: Instant, sent: &mut Vec<Step>) 
         // The sender learns of the change and predicts the backlog at the arrival of its
         // next bit. All data that arrives before that is already in flight.
         let told = *at + delay;
-        let left = queued(backlog, *rate, &sent[current..], *at, told);
+        let left = match opening {
+            // Arrivals follow the capacity until then, so that they leave no backlog.
+            Opening::Followed if *at < loop_end => 0,
+            _ => queued(backlog, *rate, &sent[current..], *at, told),
+        };
         if left > 0 {
             sent.push((told, Rate::ZERO));
         }
@@ -175,8 +207,19 @@ pub fn peak_delays(
 ///
 /// In floats: the percentiles of [`crate::waits`] are not exact to the nanosecond.
 pub fn waits(steps: &[Step], delay: Duration, sender: Sender, until: Instant) -> Vec<Wait> {
+    waits_after(Opening::Constant, steps, delay, sender, until)
+}
+
+/// [`waits`] with the arrivals of `opening` in the first loop.
+pub fn waits_after(
+    opening: Opening,
+    steps: &[Step],
+    delay: Duration,
+    sender: Sender,
+    until: Instant,
+) -> Vec<Wait> {
     let service = Service::new(steps);
-    let arrivals = arrivals(steps, delay, sender, until);
+    let arrivals = arrivals_after(opening, steps, delay, sender, until);
     let mut departures = Departures::new(&service);
     let mut waits = Vec::new();
     for segment in service.segments(&arrivals, &[until]) {

@@ -4,7 +4,7 @@
 
 use sojourn_units::{Duration, Instant};
 
-use crate::capacity::{Sender, Step, means, waits};
+use crate::capacity::{Opening, Sender, Step, means, waits_after};
 use crate::waits::{Wait, longest, quantile, worst};
 
 /// Maximum number of worst instants in the result.
@@ -70,7 +70,7 @@ pub struct Unavoidable {
 }
 
 /// The unavoidable delay up to `until` of the capacity `steps` with a loop `delay`, with
-/// `points` points of a figure.
+/// `points` points of a figure. The first loop is without a queue ([`Opening::Followed`]).
 ///
 /// ```
 /// use sojourn_theory::unavoidable::unavoidable;
@@ -95,7 +95,8 @@ pub fn unavoidable(steps: &[Step], delay: Duration, until: Instant, points: usiz
 }
 
 fn both(steps: &[Step], delay: Duration, until: Instant) -> [Vec<Wait>; 2] {
-    [Sender::Matching, Sender::Draining].map(|sender| waits(steps, delay, sender, until))
+    [Sender::Matching, Sender::Draining]
+        .map(|sender| waits_after(Opening::Followed, steps, delay, sender, until))
 }
 
 fn percentiles(waits: &[Wait]) -> Percentiles {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_theory::capacity::Sender::{Draining, Matching};
-use sojourn_theory::capacity::{means, peak_delay, waits};
+use sojourn_theory::capacity::{Opening, means, peak_delay, waits, waits_after};
 use sojourn_theory::waits::{Wait, longest, quantile, worst};
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -104,7 +104,38 @@ fn changing() -> impl Strategy<Value = Vec<(Instant, Rate)>> {
     })
 }
 
+/// Forty rounds of a trace with stretches of 10 ms, from its stretch `first` on.
+fn rounds(mbit: &[u64], first: usize) -> Vec<(Instant, Rate)> {
+    let stretches = mbit.iter().cycle().skip(first).take(40 * mbit.len());
+    stretches.zip(0..).map(|(mbit, k)| (at(10 * k), Rate::from_mbit(*mbit))).collect()
+}
+
 proptest! {
+    /// A trace has the same delays wherever it begins. Only its first loop and round have seen
+    /// less than the others, and its last four at most wait for the end's capacity: quantiles
+    /// move by at most their share, six rounds of forty.
+    #[test]
+    fn the_first_stretch_is_one_of_many(
+        mbit in proptest::collection::vec(1..100_u64, 20..40),
+        first in 0..20_usize,
+        loop_ms in 0..200_u64,
+        drains in any::<bool>(),
+    ) {
+        let sender = if drains { Draining } else { Matching };
+        let found = |first: usize| {
+            let until = at(400 * mbit.len() as u64);
+            let delay = Duration::from_millis(loop_ms);
+            waits_after(Opening::Followed, &rounds(&mbit, first), delay, sender, until)
+        };
+        let (here, there) = (found(0), found(first));
+        for share in [0.25, 0.5, 0.8] {
+            let [least, most] = [share - 0.15, share + 0.15].map(|q| quantile(&there, q));
+            let wait = quantile(&here, share);
+            // Floats.
+            prop_assert!(least - 1e-9 <= wait && wait <= most + 1e-9, "{least} {wait} {most}");
+        }
+    }
+
     /// The longest wait is the peak found in integers.
     #[test]
     fn the_longest_is_the_peak(steps in changing(), delay_ms in 0..400_u64, drains in any::<bool>()) {
