@@ -126,6 +126,11 @@ fn shape(shape: Shape, known: &Known) -> Value {
     }
 }
 
+/// A name of a choice: a switch's are TOML's `true` and `false`.
+fn choice(name: &&str) -> Value {
+    name.parse().map_or_else(|_| json!(name), Value::Bool)
+}
+
 fn scalar(kind: &Kind) -> Value {
     let mut value = match kind {
         Kind::Number(_, lo, hi) => json!({ "type": "number", "minimum": lo, "maximum": hi }),
@@ -134,7 +139,7 @@ fn scalar(kind: &Kind) -> Value {
         Kind::Data(..) => json!({ "$ref": "#/$defs/bytes" }),
         Kind::Rate(..) => json!({ "$ref": "#/$defs/rate" }),
         Kind::Switch(_) => json!({ "type": "boolean" }),
-        Kind::Choice(_, names) => json!({ "enum": names }),
+        Kind::Choice(_, names) => json!({ "enum": names.iter().map(choice).collect::<Vec<_>>() }),
     };
     let open = matches!(kind, Kind::Number(_, _, f64::MAX) | Kind::Integer(_, _, u64::MAX));
     if let (true, Some(value)) = (open, value.as_object_mut()) {

@@ -97,6 +97,8 @@ fn switch(node: &Node) -> Result<bool, Fault> {
 
 fn choice(node: &Node, names: &[&str]) -> Result<String, Fault> {
     match &node.value {
+        // A switch with more than two positions.
+        Value::Switch(yes) if names.contains(&yes.to_string().as_str()) => Ok(yes.to_string()),
         Value::Text(name) if names.contains(&name.as_str()) => Ok(name.clone()),
         Value::Text(name) => {
             let message = format!("is `{name}`; it must be one of {}", names.join(", "));

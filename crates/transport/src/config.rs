@@ -255,8 +255,9 @@ settings! {
     /// The controllers whose packets are ECN-capable.
     ecn: EcnRequest = Declared {
         of: Key(Side::Both),
-        doc: "ECN, for each controller that can use it; false: for none",
-        kind: Kind::Switch(false),
+        doc: "ECN, for each controller that can use it; needed: for those that need it; false: for \
+              none",
+        kind: choice::<EcnRequest>(),
         tcp: Is("true", "RFC 3168 section 6.1.1"),
         quic: Is("true", "RFC 9000 section 13.4.1"),
     };
@@ -525,6 +526,23 @@ impl Config {
             EcnRequest::Needed => matches!(needs.ecn, EcnUse::Counts | EcnUse::L4s),
             EcnRequest::Never => false,
         }
+    }
+
+    /// Whether a sender uses the ECE flag and not exact counts: a TCP sender whose receiver has no
+    /// exact counts, or whose controller uses classic ECN.
+    #[inline]
+    pub(crate) fn uses_ece_flag(&self, needs: &Needs) -> bool {
+        let classic = needs.ecn == EcnUse::Classic || self.ecn_feedback == EcnFeedback::Classic;
+        classic && self.profile == Profile::Tcp
+    }
+
+    /// The settings of the receiver of a controller with these needs. Linux's receiver echoes marks
+    /// by RFC 3168's flag, and each change of them only to a controller that counts
+    /// (net/ipv4/tcp_dctcp.h: `dctcp_ece_ack_update`).
+    pub fn of_receiver(&self, needs: &Needs) -> Config {
+        let by_flag = self.ecn_acks == EcnAcks::Linux && self.uses_ece_flag(needs);
+        let ecn_feedback = if by_flag { EcnFeedback::Classic } else { self.ecn_feedback };
+        Config { ecn_feedback, ..self.clone() }
     }
 
     /// The receive window in bytes; the greatest number for no limit.

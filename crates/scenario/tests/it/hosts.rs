@@ -158,6 +158,7 @@ fn a_host_asks_for_ecn_or_leaves_it_to_need() {
         assert_eq!(uses(control, "\"rfc\""), always, "{control}");
         assert_eq!(uses(control, "\"linux-6.18\""), needed, "{control}");
         assert!(uses(control, "{ like = \"linux-6.18\", ecn = true }"), "{control}");
+        assert_eq!(uses(control, "{ like = \"rfc\", ecn = \"needed\" }"), needed, "{control}");
     }
     assert!(!uses("cubic", "{ ecn = false }"));
 }
