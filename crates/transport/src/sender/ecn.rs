@@ -1,26 +1,17 @@
 //! The sender's use of ECN on a path that may damage it.
 
-use sojourn_cc::{Controller, EcnUse, Needs};
+use sojourn_cc::{Controller, Needs};
 use sojourn_units::Ecn;
 
 use super::Sender;
-use crate::choices::{EcnFeedback, Profile};
 use crate::config::Config;
 use crate::ecn_path::{EcnFailure, EcnPath, Feedback};
 use crate::wire::{Data, EcnCounts};
 
-/// Whether a sender uses the ECE flag and not exact counts: a TCP sender whose receiver has no
-/// exact counts, or whose controller uses classic ECN.
-#[inline]
-pub(super) fn uses_ece_flag(config: &Config, needs: &Needs) -> bool {
-    let classic = needs.ecn == EcnUse::Classic || config.ecn_feedback == EcnFeedback::Classic;
-    classic && config.profile == Profile::Tcp
-}
-
 /// The validation of a sender's path; `None` if it is off, or if the sender has no counts to
 /// validate.
 pub(super) fn path(config: &Config, needs: &Needs, codepoint: Ecn) -> Option<Box<EcnPath>> {
-    let has_counts = codepoint != Ecn::NotEct && !uses_ece_flag(config, needs);
+    let has_counts = codepoint != Ecn::NotEct && !config.uses_ece_flag(needs);
     (config.ecn_validation && has_counts).then(|| Box::new(EcnPath::new(config.profile, codepoint)))
 }
 

@@ -407,7 +407,7 @@ impl<C: Controller> Sender<C> {
 
     #[inline]
     fn uses_ece_flag(&self) -> bool {
-        super::ecn::uses_ece_flag(&self.config, &self.needs)
+        self.config.uses_ece_flag(&self.needs)
     }
 
     /// The increase of the ECN counts. An acknowledgement that was overtaken does not count (RFC

@@ -300,9 +300,10 @@ impl<C: Controller> Sender<C> {
         if self.limits.pacing != Pacing::Unpaced || self.config.pacing {
             self.pace(now, Bytes(len));
         }
-        let cwr = self.cwr && lost.is_none();
-        self.cwr &= !cwr;
         let ecn = self.codepoint(lost);
+        // RFC 3168 section 6.1.2: in the first new packet of a sender that uses ECN.
+        let cwr = self.cwr && lost.is_none() && ecn != Ecn::NotEct;
+        self.cwr &= !cwr;
         Data { number, segment, len: len as u32, ecn, cwr, is_burst_end: false }
     }
 

@@ -1,6 +1,6 @@
 //! Moderation of the window, and ECN.
 
-use sojourn_transport::{Config, EcnFeedback, PrrRule, Why};
+use sojourn_transport::{Config, EcnFeedback, EcnRequest, PrrRule, Why};
 use sojourn_units::Ecn;
 
 use super::script::{Host, Script};
@@ -49,4 +49,26 @@ fn ecn_uses_ect0() {
         d.after(2).write(1).sends([0]);
         assert_eq!(d.last().ecn, Ecn::Ect0);
     });
+}
+
+fn without_ecn(config: &mut Config) {
+    classic(config);
+    config.ecn = EcnRequest::Never;
+}
+
+/// RFC 3168 section 6.1.2: after a loss, the first new packet of a sender with ECN has CWR, and no
+/// packet of one without.
+#[test]
+fn cwr_needs_ecn() {
+    let settings: [(fn(&mut Config), bool); 2] = [(classic, true), (without_ecn, false)];
+    for (config, cwr) in settings {
+        Script::new(100).config(config).run(|d| {
+            d.write(10).sends(0..10).after(100);
+            for end in [2, 3, 4] {
+                d.after(10).sack(0, 1..end);
+            }
+            d.sends([0]).after(20).write(7).sack(0, 1..5).sends([10]);
+            assert_eq!(d.last().cwr, cwr);
+        });
+    }
 }
