@@ -49,7 +49,10 @@ TOLERANCES = {
         "flows converge slowly, and RED draws random numbers", goodput=None, marked=0.3
     ),
     "bbr: 50 Mbit/s, 20 ms, pfifo, loss 1%": Tolerance("random losses", None, goodput=0.1),
-    "cubic: 50 Mbit/s, 20 from 10 s, 50 from 15 s, 20 ms, fq_codel": Tolerance(CYCLE, 0.1),
+    # Linux 6.1 and 7.3 themselves differ by 11 % in the delay and 2.6 % in goodput.
+    "cubic: 50 Mbit/s, 20 from 10 s, 50 from 15 s, 20 ms, fq_codel": Tolerance(
+        "one loss of 14 more or less", 0.15, goodput=0.03
+    ),
     "cubic 1000kB+cubic 1000kB+cubic 1000kB+cubic 1000kB+cubic 1000kB: 50 Mbit/s, 20 ms, pfifo": (
         Tolerance("slow start", None, None, completion=0.02)
     ),
