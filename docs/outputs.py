@@ -126,7 +126,7 @@ def is_setup(command: str) -> bool:
 def workplace(folder: Path) -> Path:
     """Copy the files that a reader has, with the command where `make demo` puts it."""
     for name in ("scenarios", "papers", "docs", "tests/captures"):
-        ignored = shutil.ignore_patterns("__pycache__", "moved")
+        ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
     (folder / ".venv").mkdir()
     (folder / ".venv" / "bin").symlink_to(Path(sys.executable).parent)

@@ -4,7 +4,6 @@ import sys
 import threading
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from sojourn import _core, results
@@ -55,11 +54,6 @@ class PageView(Followed):
         print(f"The page is at {self._server.address}", file=sys.stderr, flush=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()

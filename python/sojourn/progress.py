@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
@@ -78,12 +77,7 @@ class Bar:
             threading.Thread(target=self._print_lines, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._progress.stop()
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from types import TracebackType
 
 from sojourn import terminal
 
@@ -37,12 +36,7 @@ class StatusLine:
     def __enter__(self) -> "StatusLine":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._rows:
             self._write(f"\x1b7\x1b[r\x1b[{self._rows};1H\x1b[2K\x1b8")
             self._rows = 0

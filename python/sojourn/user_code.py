@@ -1,36 +1,22 @@
-"""A user's Python files: loading, imports, and reports of their faults.
+"""A user's Python files: their loading, and reports of their faults."""
 
-The folder of such a file is a package under a name of its own. In its files, `import helper` looks
-in the standard library and Sojourn first, then in the folder, then among the libraries. All other
-code never looks in the folder, so a `numpy.py` there does not replace the one that polars imports.
-"""
-
-import builtins
-import importlib.util
 import inspect
 import linecache
 import signal
 import sys
 import threading
 import uuid
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from sojourn import inputs, user_modules
 from sojourn.errors import UsageError, UserCodeError
 
-_PREFIX = "sojourn_own_"
-_NEVER = {"sojourn", *sys.stdlib_module_names}
 _ENDING = (signal.SIGINT, signal.SIGTERM)
-# The content of each imported module.
-_read: dict[str, bytes] = {}
 
 
 @dataclass(frozen=True)
@@ -80,6 +66,7 @@ class Loader:
 
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[ModuleType, str]] = {}
+        self._folder: Path | None = None
 
     def load(self, file: str, name: str, text: str | None = None) -> tuple[Any, Source]:
         """Run a file unless it has run; return its `name`, with the source text that ran.
@@ -92,15 +79,16 @@ class Loader:
         elif text is None:
             text = inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
+            if place.parent != self._folder:
+                self._folder = place.parent
+                user_modules.put_on_path(place.parent)
+            modules = user_modules.beside(place.parent, text)
             if place not in self._loaded:
-                _forget_changed(_package(place.parent))
                 self._loaded[place] = _executed(file, text), text
             module, _ = self._loaded[place]
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
-        package = _package(place.parent)
-        modules = user_modules.beside(place.parent, text, lambda top: _is_in_folder(package, top))
         # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
         named = Path(file).name if place.is_file() else None
         return found, Source(name, named, text, file, modules)
@@ -121,31 +109,14 @@ def running(fault: str) -> Iterator[None]:
             raise UserCodeError(fault) from error
 
 
-def _forget_changed(package: str) -> None:
-    """Load the modules of a folder anew if one of them was edited after it had been imported.
-
-    A running process may load a controller again, as a notebook does.
-    """
-    loaded = [name for name in _read if name.startswith(f"{package}.") and name in sys.modules]
-    if any(_is_changed(sys.modules[name].__file__, _read[name]) for name in loaded):
-        for name in loaded:
-            del sys.modules[name]
-
-
-def _is_changed(file: str | None, content: bytes) -> bool:
-    try:
-        return file is None or Path(file).read_bytes() != content
-    except OSError:
-        return True
-
-
 def _executed(file: str, text: str) -> ModuleType:
-    path = Path(file)
-    package = _package(path.resolve().parent)
-    module = ModuleType(f"{package}.{path.stem}")
+    place = Path(file).resolve()
+    # A module of Python or of a library keeps its name.
+    package = user_modules.package(place.parent)
+    is_free = place.stem not in sys.modules and user_modules.finds(place.stem, place.parent)
+    module = ModuleType(place.stem if is_free else f"{package}.{place.stem}")
     module.__file__ = file
     module.__package__ = package
-    _give_imports(module)
     # Dataclasses and annotations look up their module here; modules beside the file import it.
     sys.modules[module.__name__] = module
     # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
@@ -194,94 +165,6 @@ def _signals_noted() -> Iterator[list[int]]:
             # The user's code may have installed another handler.
             if signal.getsignal(number) is note:
                 signal.signal(number, before[number])
-
-
-def _package(folder: Path) -> str:
-    """Make the files of a folder importable; return the name of their package."""
-    name = f"{_PREFIX}{zlib.crc32(bytes(folder)):08x}"
-    if name not in sys.modules:
-        module = ModuleType(name)
-        module.__path__ = [str(folder)]
-        sys.modules[name] = module
-        if not any(isinstance(one, _Finder) for one in sys.meta_path):
-            sys.meta_path.insert(0, _Finder())
-    return name
-
-
-def _give_imports(module: ModuleType) -> None:
-    """Let a module of such a package import modules of its folder by their plain names."""
-    home = module.__name__.partition(".")[0]
-
-    def imported(
-        name: str,
-        globals: Mapping[str, object] | None = None,
-        locals: Mapping[str, object] | None = None,
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> Any:
-        top = name.partition(".")[0]
-        if level or not _is_in_folder(home, top):
-            return builtins.__import__(name, globals, locals, fromlist or (), level)
-        found = builtins.__import__(f"{home}.{name}", globals, locals, fromlist or (), 0)
-        # `import a.b` binds `a`.
-        return found if fromlist else sys.modules[f"{home}.{top}"]
-
-    module.__dict__["__builtins__"] = {**vars(builtins), "__import__": imported}
-
-
-def _is_in_folder(home: str, top: str) -> bool:
-    if top in _NEVER:
-        return False
-    name = f"{home}.{top}"
-    if name in sys.modules:
-        return True
-    found = PathFinder.find_spec(name, sys.modules[home].__path__)
-    if found is None or found.loader is not None:
-        return found is not None
-    # A folder without `__init__.py` is a namespace package (PEP 420), or holds only data.
-    folders = [Path(one) for one in found.submodule_search_locations or ()]
-    return any(map(_holds_python, folders)) and not _is_installed(top, folders)
-
-
-def _holds_python(folder: Path) -> bool:
-    return any(any(folder.glob(files)) for files in ("*.py", "*/__init__.py"))
-
-
-def _is_installed(top: str, folders: Sequence[Path]) -> bool:
-    """Return whether the name can be imported other than from these folders."""
-    try:
-        found = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        return True
-    if found is None or found.loader is not None:
-        return found is not None
-    own = {folder.resolve() for folder in folders}
-    return any(Path(one).resolve() not in own for one in found.submodule_search_locations or ())
-
-
-class _Finder(MetaPathFinder):
-    """Find modules of users' folders as Python does, and give them the same imports."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if not fullname.startswith(_PREFIX):
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _FolderLoader(spec.loader.name, spec.loader.path)
-        return spec
-
-
-class _FolderLoader(SourceFileLoader):
-    def get_code(self, fullname: str) -> CodeType:
-        """Compile the file: cached code of the same second and size may be of another text."""
-        _read[fullname] = self.get_data(self.path)
-        return self.source_to_code(_read[fullname], self.path)
-
-    def exec_module(self, module: ModuleType) -> None:
-        _give_imports(module)
-        super().exec_module(module)
 
 
 def installed_paths() -> list[str]:

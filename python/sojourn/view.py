@@ -2,7 +2,6 @@
 
 import os
 import sys
-from types import TracebackType
 
 from rich.cells import set_cell_size
 from rich.console import Console, Group
@@ -48,12 +47,7 @@ class View(Followed):
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def _picture(self) -> Group | Text:

@@ -1,5 +1,6 @@
-"""Modules beside a controller's file are private to it, and its errors do not end the command."""
+"""Modules beside a controller's file replace no others, and its errors do not end the command."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -90,8 +91,8 @@ def test_a_folder_without_init_is_a_namespace_package(
     sojourn: Sojourn, small: Path, tmp_path: Path
 ) -> None:
     holding_python = ("lib/helpers.py", "wide/package/__init__.py")
-    # Neither replaces an installed module, and a folder of data is not a module.
-    others = ("json/dumps.py", "polars/frame.py", "data/table.csv")
+    # Neither replaces an installed module.
+    others = ("json/dumps.py", "polars/frame.py")
     for name in (*holding_python, *others):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("PACKETS = 10\n")
@@ -106,8 +107,39 @@ assert lib.helpers is helpers and json.dumps(PACKETS) == "10" and polars.DataFra
     asked = ("--controller", "mine.py:Mine", "--control", "mine", "--json")
     done = sojourn("run", small, *asked)
     assert done.returncode == 0, done.stderr
-    (tmp_path / "mine.py").write_text("import data\n")
-    assert "No module named 'data" in sojourn("run", small, *asked).stderr
+
+
+def test_a_file_that_a_library_hides_is_refused(
+    sojourn: Sojourn, small: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(f"import polars\n{FIXED}")
+    (tmp_path / "polars.py").write_text("PACKETS = 10\n")
+    done = sojourn("run", small, "--controller", "mine.py:Mine", "--control", "mine")
+    assert done.returncode == 2
+    assert "polars.py: `import polars` finds a library of this name; rename" in done.stderr
+
+
+def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
+    loader = user_code.Loader()
+    for number, name in enumerate(("one", "two")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "helper.py").write_text(f"VALUE = {number}\n")
+        (folder / "mine.py").write_text("from helper import VALUE\n")
+        found, source = loader.load(str(folder / "mine.py"), "VALUE")
+        assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
+
+
+def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> None:
+    library = tmp_path / ".venv" / "library_below.py"
+    library.parent.mkdir()
+    library.write_text("")
+    (tmp_path / "mine.py").write_text("VALUE = 1\n")
+    spec = importlib.util.spec_from_file_location("library_below", library)
+    assert spec is not None
+    kept = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    assert sys.modules.pop(spec.name) is kept
 
 
 def test_controllers_of_one_file_share_its_module(

@@ -8,7 +8,7 @@
 //! gives the saved parameters, and ensures their lifetime, the endpoint's identity and the use by
 //! one connection at a time.
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyController;
@@ -20,23 +20,18 @@ const MOST_RTTS: u64 = 10;
 /// Least window in packets after congestion (RFC 9002 section 7.2; section 3.5).
 const LEAST: u64 = 2;
 
-/// The window of the earlier connection.
-pub(crate) const SAVED_CWND: Param = Param {
-    name: "saved_cwnd",
-    kind: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(1_000_000_000_000)),
-    doc: "capacity of the path in bytes of a round trip that an earlier connection saved, half of which \
-          Careful Resume tries after the first round trip; 0B: no Careful Resume",
-    source: "RFC 9959 section 3.1",
-};
-
-/// The least round-trip time of the earlier connection.
-pub(crate) const SAVED_RTT: Param = Param {
-    name: "saved_rtt",
-    kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_secs(1000)),
-    doc: "least round-trip time that the earlier connection saved; at half of it or less, or above ten \
-          times as much, the path is another one, and the window does not jump",
-    source: "RFC 9959 sections 3.1 and 4.2.1",
-};
+params! {
+    /// capacity of the path in bytes of a round trip that an earlier connection saved, half of
+    /// which Careful Resume tries after the first round trip; 0B: no Careful Resume
+    pub(crate) const SAVED_CWND =
+        saved_cwnd: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(1_000_000_000_000)),
+            "RFC 9959 section 3.1";
+    /// least round-trip time that the earlier connection saved; at half of it or less, or above ten
+    /// times as much, the path is another one, and the window does not jump
+    pub(crate) const SAVED_RTT =
+        saved_rtt: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_secs(1000)),
+            "RFC 9959 sections 3.1 and 4.2.1";
+}
 
 /// The fault of parameters with a saved window or a saved round-trip time alone; `None` if both or
 /// neither are there.

@@ -377,6 +377,20 @@ pub struct Info {
     pub random: bool,
 }
 
+impl Info {
+    /// A controller without parameters, particular needs or random numbers. An entry states its
+    /// differences: `Info { name, ..Info::BASE }`.
+    pub const BASE: Info = Info {
+        name: "",
+        title: "",
+        source: "",
+        params: &[],
+        ordered: &[],
+        needs: Needs::BASE,
+        random: false,
+    };
+}
+
 /// Arguments of a controller's constructor.
 #[derive(Clone, Debug)]
 pub struct Setup {

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257. Reduces the window by the fraction of marked packets.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{
@@ -63,38 +63,25 @@ impl Dctcp {
         name: "dctcp",
         title: "DCTCP: reduces in proportion to the fraction of marked packets",
         source: "RFC 8257",
-        params: &[
-            Param {
-                name: "g",
-                kind: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
-                doc: "weight of the newest observation window in alpha",
-                source: "RFC 8257 section 4.2; Linux dctcp_shift_g",
-            },
-            Param {
-                name: "alpha_init",
-                kind: Kind::Number(1.0, 0.0, 1.0),
-                doc: "initial alpha",
-                source: "RFC 8257 section 3.3; Linux dctcp_alpha_on_init",
-            },
-            Param {
-                name: "arithmetic",
-                kind: Kind::Choice("exact", &["exact", "linux"]),
-                doc: "alpha in floats, or in Linux's units of 1/1024, whose rounding ignores few \
-                      marks in a large window",
-                source: "RFC 8257 section 4.2; Linux dctcp_update_alpha",
-            },
-            Param {
-                name: "window_end",
-                kind: Kind::Choice("rfc8257", &["rfc8257", "linux"]),
-                doc: "end of an observation window: when a packet sent after its start is \
-                      acknowledged, or in Linux when all packets sent before are, so that the first \
-                      round trip has two windows",
-                source: "RFC 8257 section 3.3, step 4; Linux dctcp_update_alpha",
-            },
-        ],
-        ordered: &[],
+        params: params! {
+            /// weight of the newest observation window in alpha
+            g: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
+                "RFC 8257 section 4.2; Linux dctcp_shift_g";
+            /// initial alpha
+            alpha_init: Kind::Number(1.0, 0.0, 1.0),
+                "RFC 8257 section 3.3; Linux dctcp_alpha_on_init";
+            /// alpha in floats, or in Linux's units of 1/1024, whose rounding ignores few marks in
+            /// a large window
+            arithmetic: Kind::Choice("exact", &["exact", "linux"]),
+                "RFC 8257 section 4.2; Linux dctcp_update_alpha";
+            /// end of an observation window: when a packet sent after its start is acknowledged, or
+            /// in Linux when all packets sent before are, so that the first round trip has two
+            /// windows
+            window_end: Kind::Choice("rfc8257", &["rfc8257", "linux"]),
+                "RFC 8257 section 3.3, step 4; Linux dctcp_update_alpha";
+        },
         needs: Needs { ecn: EcnUse::Counts, validation: true, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::Setup;
@@ -11,13 +11,11 @@ use crate::contract::Setup;
 /// RFC 6817 section 2.4.2: the base delay's history has one entry per minute.
 const HISTORY_STEP: Duration = Duration::from_secs(60);
 
-/// Length of the base delay's history.
-pub(crate) const BASE_HISTORY: Param = Param {
-    name: "base_history",
-    kind: Kind::Integer(10, 1, 1_000),
-    doc: "number of minutes whose minimum is the round-trip time without a queue",
-    source: "RFC 6817 section 2.5, BASE_HISTORY",
-};
+params! {
+    /// number of minutes whose minimum is the round-trip time without a queue
+    pub(crate) const BASE_HISTORY = base_history: Kind::Integer(10, 1, 1_000),
+        "RFC 6817 section 2.5, BASE_HISTORY";
+}
 
 /// The filters of the current and of the base delay.
 #[derive(Clone, Debug)]

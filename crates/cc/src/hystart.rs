@@ -1,7 +1,7 @@
 //! Ends of slow start before packets are lost: HyStart as in Linux, HyStart++ (RFC 9406), and
 //! SEARCH ([`crate::search`]).
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Feedback, Setup};
@@ -9,23 +9,15 @@ use crate::round::Round;
 use crate::search::Search;
 use crate::window::Window;
 
-/// The signals by which HyStart ends slow start.
-pub(crate) const DETECT: Param = Param {
-    name: "hystart_detect",
-    kind: Kind::Choice("both", &["both", "train", "delay"]),
-    doc: "condition that ends HyStart's slow start: a long train of ACKs, an increased delay, or \
-          either",
-    source: "Linux hystart_detect",
-};
-
-/// Length of the ACK train that indicates a full path.
-pub(crate) const TRAIN: Param = Param {
-    name: "hystart_train",
-    kind: Kind::Number(0.5, 0.1, 2.0),
-    doc: "length of a train of ACKs that ends HyStart's slow start, in minimum round-trip times; \
-          Linux doubles it if packets are paced",
-    source: "Linux hystart_update",
-};
+params! {
+    /// condition that ends HyStart's slow start: a long train of ACKs, an increased delay, or
+    /// either
+    pub(crate) const DETECT = hystart_detect: Kind::Choice("both", &["both", "train", "delay"]),
+        "Linux hystart_detect";
+    /// length of a train of ACKs that ends HyStart's slow start, in minimum round-trip times; Linux
+    /// doubles it if packets are paced
+    pub(crate) const TRAIN = hystart_train: Kind::Number(0.5, 0.1, 2.0), "Linux hystart_update";
+}
 
 /// The algorithm that ends slow start.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! exactly that rate. The delay of that signal causes any queue that remains. As the paper's, it
 //! never drains that queue: after several changes the queue is not a lower bound, but `bound_s` is.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{
@@ -26,18 +26,16 @@ impl Ideal {
         name: "ideal",
         title: "Ideal: an oracle that sends at exactly the rate that the bottleneck signals",
         source: "A lower bound on latency spikes, section II and figure 1c",
-        params: &[Param {
-            name: "signal",
-            kind: Kind::Choice("receiver", &["receiver", "direct"]),
-            doc: "path of the simulator's signal: with the packets via the receiver, or directly \
-                  back from the bottleneck",
-            source: "A lower bound on latency spikes, figure 1",
-        }],
-        ordered: &[],
+        params: params! {
+            /// path of the simulator's signal: with the packets via the receiver, or directly back
+            /// from the bottleneck
+            signal: Kind::Choice("receiver", &["receiver", "direct"]),
+                "A lower bound on latency spikes, figure 1";
+        },
         // Deviation (A lower bound on latency spikes, section II): packets are ECN-capable, so that
         // an AQM marks and does not drop them; the controller ignores marks and losses.
         needs: Needs { ecn: EcnUse::Classic, signal: true, prr: false, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller, which sends no data before the first signal.

@@ -10,7 +10,7 @@
 //! last four delays (CURRENT_FILTER) of a round trip. The congestion timeout (CTO) is the
 //! transport's retransmission timeout, which has the same formula (RFC 6298).
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -36,15 +36,14 @@ pub struct Ledbat {
 
 const ONE_WAY: &str = "one-way";
 
-/// Deviation (RFC 6817 section 2.4.1): with `delay = "round-trip"`, round-trip times replace
-/// one-way delays, as in LEDBAT++.
-const DELAY: Param = Param {
-    name: "delay",
-    kind: Kind::Choice(ONE_WAY, &[ONE_WAY, "round-trip"]),
-    doc: "delay samples: one-way delays from the receive times of packets, or round-trip times \
-          for transports without receive times, which include queues of the return path",
-    source: "RFC 6817 section 2.4.1; draft-irtf-iccrg-ledbat-plus-plus-01 section 4.5",
-};
+params! {
+    /// delay samples: one-way delays from the receive times of packets, or round-trip times for
+    /// transports without receive times, which include queues of the return path
+    // Deviation (RFC 6817 section 2.4.1): with `delay = "round-trip"`, round-trip times replace
+    // one-way delays, as in LEDBAT++.
+    const DELAY = delay: Kind::Choice(ONE_WAY, &[ONE_WAY, "round-trip"]),
+        "RFC 6817 section 2.4.1; draft-irtf-iccrg-ledbat-plus-plus-01 section 4.5";
+}
 
 impl Ledbat {
     /// Registry entry.
@@ -52,41 +51,24 @@ impl Ledbat {
         name: "ledbat",
         title: "LEDBAT: background traffic that keeps the queueing delay at a target",
         source: "RFC 6817",
-        params: &[
-            Param {
-                name: "target",
-                kind: Kind::Time(
-                    Duration::from_millis(100),
-                    Duration::from_millis(1),
-                    Duration::from_millis(100),
-                ),
-                doc: "queueing delay above which the window shrinks",
-                source: "RFC 6817 section 2.5: 100 ms or less",
-            },
-            Param {
-                name: "gain",
-                kind: Kind::Number(1.0, 0.001, 1.0),
-                doc: "greatest growth of the window in a round trip, in packets",
-                source: "RFC 6817 section 2.5: GAIN, 1 or less",
-            },
-            Param {
-                name: "allowed_increase",
-                kind: Kind::Integer(1, 1, 1_000),
-                doc: "packets by which the window may exceed the data in flight",
-                source: "RFC 6817 section 2.5: ALLOWED_INCREASE",
-            },
-            Param {
-                name: "current_filter",
-                kind: Kind::Integer(4, 1, 1_000),
-                doc: "number of samples whose minimum is the current delay",
-                source: "RFC 6817 section 2.4.2: CURRENT_FILTER",
-            },
-            delays::BASE_HISTORY,
-            DELAY,
-        ],
-        ordered: &[],
+        params: params! {
+            /// queueing delay above which the window shrinks
+            target: Kind::Time(
+                Duration::from_millis(100),
+                Duration::from_millis(1),
+                Duration::from_millis(100),
+            ), "RFC 6817 section 2.5: 100 ms or less";
+            /// greatest growth of the window in a round trip, in packets
+            gain: Kind::Number(1.0, 0.001, 1.0), "RFC 6817 section 2.5: GAIN, 1 or less";
+            /// packets by which the window may exceed the data in flight
+            allowed_increase: Kind::Integer(1, 1, 1_000), "RFC 6817 section 2.5: ALLOWED_INCREASE";
+            /// number of samples whose minimum is the current delay
+            current_filter: Kind::Integer(4, 1, 1_000), "RFC 6817 section 2.4.2: CURRENT_FILTER";
+            delays::BASE_HISTORY;
+            DELAY;
+        },
         needs: needs_with(true),
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -6,7 +6,7 @@
 //! section numbers refer. Version 06 (2026) still has its four mechanisms; other details were not
 //! compared.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{
@@ -57,46 +57,27 @@ impl LedbatPlusPlus {
         name: "ledbat++",
         title: "LEDBAT++: background traffic that yields to all other traffic",
         source: draft!(", RFC 6817"),
-        params: &[
-            Param {
-                name: "target",
-                kind: Kind::Time(
-                    Duration::from_millis(60),
-                    Duration::from_millis(1),
-                    Duration::from_millis(100),
-                ),
-                doc: "queueing delay above which the window shrinks",
-                source: draft!(" section 4.5; at most 100 ms: RFC 6817 section 2.5"),
-            },
-            Param {
-                name: "gain_constant",
-                kind: Kind::Integer(16, 1, 1_000),
-                doc: "greatest factor by which the window grows slower than Reno's",
-                source: draft!(" section 4.2"),
-            },
-            Param {
-                name: "constant",
-                kind: Kind::Number(1.0, 0.01, 10.0),
-                doc: "strength of the window's reduction for a queueing delay above the target",
-                source: draft!(" section 4.3"),
-            },
-            Param {
-                name: "slowdown_interval",
-                kind: Kind::Integer(9, 1, 1_000),
-                doc: "time until the next slowdown, in durations of the last one",
-                source: draft!(" section 4.4"),
-            },
-            Param {
-                name: "current_filter",
-                kind: Kind::Integer(4, 1, 1_000),
-                doc: "number of samples whose minimum is the current round-trip time",
-                source: draft!(" section 4.5; RFC 6817 CURRENT_FILTER"),
-            },
-            delays::BASE_HISTORY,
-        ],
-        ordered: &[],
+        params: params! {
+            /// queueing delay above which the window shrinks
+            target: Kind::Time(
+                Duration::from_millis(60),
+                Duration::from_millis(1),
+                Duration::from_millis(100),
+            ),
+                draft!(" section 4.5; at most 100 ms: RFC 6817 section 2.5");
+            /// greatest factor by which the window grows slower than Reno's
+            gain_constant: Kind::Integer(16, 1, 1_000), draft!(" section 4.2");
+            /// strength of the window's reduction for a queueing delay above the target
+            constant: Kind::Number(1.0, 0.01, 10.0), draft!(" section 4.3");
+            /// time until the next slowdown, in durations of the last one
+            slowdown_interval: Kind::Integer(9, 1, 1_000), draft!(" section 4.4");
+            /// number of samples whose minimum is the current round-trip time
+            current_filter: Kind::Integer(4, 1, 1_000),
+                draft!(" section 4.5; RFC 6817 CURRENT_FILTER");
+            delays::BASE_HISTORY;
+        },
         needs: Needs { ecn: EcnUse::Classic, ack_delay: true, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -1,6 +1,6 @@
 //! Reno: RFC 5681. The transport performs NewReno's recovery (RFC 6582).
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyController;
@@ -28,26 +28,18 @@ impl Reno {
         name: "reno",
         title: "Reno: additive increase, multiplicative decrease",
         source: "RFC 5681, RFC 6582; RFC 8511 (ABE) and RFC 9959 (Careful Resume) by choice",
-        params: &[
-            Param {
-                name: "beta",
-                kind: Kind::Number(0.5, 0.1, 0.95),
-                doc: "factor applied to the window after a congestion event",
-                source: "RFC 5681 section 3.1, equation 4",
-            },
-            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.8"),
-            Param {
-                name: "arithmetic",
-                kind: Kind::Choice("exact", &["exact", "linux"]),
-                doc: "windows in bytes, or in whole packets, to which Linux rounds a reduction down",
-                source: "RFC 5681; Linux tcp_reno_ssthresh",
-            },
-            careful_resume::SAVED_CWND,
-            careful_resume::SAVED_RTT,
-        ],
-        ordered: &[],
+        params: params! {
+            /// factor applied to the window after a congestion event
+            beta: Kind::Number(0.5, 0.1, 0.95), "RFC 5681 section 3.1, equation 4";
+            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.8");
+            /// windows in bytes, or in whole packets, to which Linux rounds a reduction down
+            arithmetic: Kind::Choice("exact", &["exact", "linux"]),
+                "RFC 5681; Linux tcp_reno_ssthresh";
+            careful_resume::SAVED_CWND;
+            careful_resume::SAVED_RTT;
+        },
         needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// The transport features: Careful Resume needs every packet.

@@ -11,7 +11,7 @@
 //! window one round trip earlier. Since it needs no bound of delay, jitter does not end slow start
 //! early.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Feedback, Setup};
@@ -27,22 +27,15 @@ const MISSED: u64 = 2;
 /// Length of the window in tenths of the initial round-trip time (`WINDOW_SIZE_FACTOR`, 3.5).
 const WINDOW_TENTHS: u64 = 35;
 
-/// The share of the expected deliveries whose lack ends slow start.
-pub(crate) const THRESH: Param = Param {
-    name: "search_thresh",
-    kind: Kind::Number(0.35, 0.01, 0.99),
-    doc: "share of twice the earlier deliveries whose lack ends SEARCH's slow start",
-    source: "draft-chung-ccwg-search, THRESH",
-};
-
-/// Whether the window returns to its size at the capacity.
-pub(crate) const ROLLBACK: Param = Param {
-    name: "search_rollback",
-    kind: Kind::Switch(false),
-    doc: "at the end of SEARCH's slow start, take the deliveries of the last two initial round \
-          trips off the window, which then overshot the path",
-    source: "draft-chung-ccwg-search; Linux cwnd_rollback",
-};
+params! {
+    /// share of twice the earlier deliveries whose lack ends SEARCH's slow start
+    pub(crate) const THRESH = search_thresh: Kind::Number(0.35, 0.01, 0.99),
+        "draft-chung-ccwg-search, THRESH";
+    /// at the end of SEARCH's slow start, take the deliveries of the last two initial round trips
+    /// off the window, which then overshot the path
+    pub(crate) const ROLLBACK = search_rollback: Kind::Switch(false),
+        "draft-chung-ccwg-search; Linux cwnd_rollback";
+}
 
 /// The state of the first slow start, or of one after a timeout.
 #[derive(Clone, Debug)]

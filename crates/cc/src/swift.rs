@@ -11,7 +11,7 @@
 //! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `noise`
 //! counts as delay of the fabric.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -84,84 +84,42 @@ impl Swift {
         name: "swift",
         title: "Swift: keeps the round-trip time of data centres at a target",
         source: "Kumar et al., SIGCOMM 2020",
-        params: &[
-            Param {
-                name: "base_target",
-                kind: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_secs(10)),
-                doc: "round-trip time of a path of one hop above which the window shrinks; 0s: 1.25 \
-                      times the least round-trip time",
-                source: TARGET,
-            },
-            Param {
-                name: "hops",
-                kind: Kind::Integer(0, 0, 255),
-                doc: "hops that add `hop_target` each",
-                source: TARGET,
-            },
-            Param {
-                name: "hop_target",
-                kind: Kind::Time(Duration::from_micros(1), Duration::ZERO, Duration::from_secs(1)),
-                doc: "part of the target delay for each hop",
-                source: TARGET,
-            },
-            Param {
-                name: "fs_range",
-                kind: Kind::Number(5.0, 0.0, 1_000.0),
-                doc: "greatest increase of the target for small windows, in base targets",
-                source: "Kumar et al. 2020, section 3.5; the value is of htsim",
-            },
-            Param {
-                name: "fs_min_cwnd",
-                kind: Kind::Number(0.1, 0.001, 10.0),
-                doc: "window in packets below which the target does not increase further",
-                source: TARGET,
-            },
-            Param {
-                name: "fs_max_cwnd",
-                kind: Kind::Number(100.0, 10.5, 1e6),
-                doc: "window in packets above which the target has no increase",
-                source: TARGET,
-            },
-            Param {
-                name: "ai",
-                kind: Kind::Number(1.0, 0.001, 100.0),
-                doc: "additive increase in packets a round trip",
-                source: PAPER,
-            },
-            Param {
-                name: "beta",
-                kind: Kind::Number(0.8, 0.01, 1.0),
-                doc: "strength of the decrease for a delay above the target",
-                source: PAPER,
-            },
-            Param {
-                name: "max_mdf",
-                kind: Kind::Number(0.5, 0.01, 0.99),
-                doc: "greatest fraction that one decrease takes",
-                source: PAPER,
-            },
-            Param {
-                name: "min_cwnd",
-                kind: Kind::Number(0.001, 0.000_1, 1.0),
-                doc: "least window in packets",
-                source: PAPER,
-            },
-            Param {
-                name: "max_cwnd",
-                kind: Kind::Number(1e6, 1.0, 1e7),
-                doc: "greatest window in packets",
-                source: PAPER,
-            },
-            Param {
-                name: "retx_reset_threshold",
-                kind: Kind::Integer(5, 1, 1_000),
-                doc: "successive timeouts that set the window to the least",
-                source: PAPER,
-            },
-        ],
-        ordered: &[],
+        params: params! {
+            /// round-trip time of a path of one hop above which the window shrinks; 0s: 1.25 times
+            /// the least round-trip time
+            base_target: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_secs(10)),
+                TARGET;
+            /// hops that add `hop_target` each
+            hops: Kind::Integer(0, 0, 255), TARGET;
+            /// part of the target delay for each hop
+            hop_target: Kind::Time(
+                Duration::from_micros(1),
+                Duration::ZERO,
+                Duration::from_secs(1),
+            ),
+                TARGET;
+            /// greatest increase of the target for small windows, in base targets
+            fs_range: Kind::Number(5.0, 0.0, 1_000.0),
+                "Kumar et al. 2020, section 3.5; the value is of htsim";
+            /// window in packets below which the target does not increase further
+            fs_min_cwnd: Kind::Number(0.1, 0.001, 10.0), TARGET;
+            /// window in packets above which the target has no increase
+            fs_max_cwnd: Kind::Number(100.0, 10.5, 1e6), TARGET;
+            /// additive increase in packets a round trip
+            ai: Kind::Number(1.0, 0.001, 100.0), PAPER;
+            /// strength of the decrease for a delay above the target
+            beta: Kind::Number(0.8, 0.01, 1.0), PAPER;
+            /// greatest fraction that one decrease takes
+            max_mdf: Kind::Number(0.5, 0.01, 0.99), PAPER;
+            /// least window in packets
+            min_cwnd: Kind::Number(0.001, 0.000_1, 1.0), PAPER;
+            /// greatest window in packets
+            max_cwnd: Kind::Number(1e6, 1.0, 1e7), PAPER;
+            /// successive timeouts that set the window to the least
+            retx_reset_threshold: Kind::Integer(5, 1, 1_000), PAPER;
+        },
         needs: Needs { ack_delay: true, prr: false, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -9,7 +9,7 @@
 //! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
 //! paper's retransmission rules.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{
@@ -101,43 +101,27 @@ impl Vegas {
         name: "vegas",
         title: "Vegas: keeps a few packets of its own in the queue",
         source: "Brakmo and Peterson, \"TCP Vegas\", IEEE JSAC 1995; Linux tcp_vegas.c",
-        params: &[
-            Param {
-                name: "alpha",
-                kind: Kind::Integer(2, 1, 1_000),
-                doc: "packets in the queue below which the window grows",
-                source: "Brakmo and Peterson 1995, section III-C; Linux alpha (the paper also \
-                         has 1)",
-            },
-            Param {
-                name: "beta",
-                kind: Kind::Integer(4, 1, 1_000),
-                doc: "packets in the queue above which the window shrinks",
-                source: "Brakmo and Peterson 1995, section III-C; Linux beta (the paper also has 3)",
-            },
-            Param {
-                name: "gamma",
-                kind: Kind::Integer(1, 0, 1_000),
-                doc: "packets in the queue above which slow start ends",
-                source: "Brakmo and Peterson 1995, section III-D; Linux gamma",
-            },
-            Param {
-                name: "slow_start",
-                kind: Kind::Choice("every-other", &["every-other", "every"]),
-                doc: "round trips of slow start in which the window doubles: every other one, so \
-                      that the rate is measured at a constant window, or every one",
-                source: "Brakmo and Peterson 1995, section III-D; every: Linux tcp_vegas_cong_avoid",
-            },
-            Param {
-                name: "arithmetic",
-                kind: Kind::Choice("exact", &["exact", "linux"]),
-                doc: "the paper's comparison in bytes, of a window that grows only while it limits \
-                      the sender; or Linux's in whole packets, by BaseRTT and rounded down, of a \
-                      window that always grows, and of round-trip times as they are. All of Linux's \
-                      Vegas is this with `slow_start = \"every\"`",
-                source: "Brakmo and Peterson 1995, section III-C; Linux tcp_vegas_cong_avoid",
-            },
-        ],
+        params: params! {
+            /// packets in the queue below which the window grows
+            alpha: Kind::Integer(2, 1, 1_000),
+                "Brakmo and Peterson 1995, section III-C; Linux alpha (the paper also has 1)";
+            /// packets in the queue above which the window shrinks
+            beta: Kind::Integer(4, 1, 1_000),
+                "Brakmo and Peterson 1995, section III-C; Linux beta (the paper also has 3)";
+            /// packets in the queue above which slow start ends
+            gamma: Kind::Integer(1, 0, 1_000),
+                "Brakmo and Peterson 1995, section III-D; Linux gamma";
+            /// round trips of slow start in which the window doubles: every other one, so that the
+            /// rate is measured at a constant window, or every one
+            slow_start: Kind::Choice("every-other", &["every-other", "every"]),
+                "Brakmo and Peterson 1995, section III-D; every: Linux tcp_vegas_cong_avoid";
+            /// the paper's comparison in bytes, of a window that grows only while it limits the
+            /// sender; or Linux's in whole packets, by BaseRTT and rounded down, of a window that
+            /// always grows, and of round-trip times as they are. All of Linux's Vegas is this with
+            /// `slow_start = "every"`
+            arithmetic: Kind::Choice("exact", &["exact", "linux"]),
+                "Brakmo and Peterson 1995, section III-C; Linux tcp_vegas_cong_avoid";
+        },
         ordered: &[("alpha", "beta")],
         needs: Needs { ecn: EcnUse::Classic, ack_delay: true, validation: true, ..Needs::BASE },
         random: false,

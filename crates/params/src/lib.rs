@@ -43,6 +43,53 @@ pub enum Kind {
     Choice(&'static str, &'static [&'static str]),
 }
 
+/// Declares parameters, each with its effect above it: `name: kind, source;`, or `name: kind;`
+/// without a source. A list may include parameters that are declared elsewhere: `OTHER;`. With
+/// `const NAME =` in front, parameters become constants.
+///
+/// ```
+/// use sojourn_params::{Kind, Param, params};
+///
+/// const DECLARED: &[Param] = params! {
+///     /// window factor after a loss
+///     beta: Kind::Number(0.7, 0.1, 0.95), "RFC 9438 section 4.6";
+/// };
+/// assert_eq!((DECLARED[0].name, DECLARED[0].doc), ("beta", "window factor after a loss"));
+/// ```
+#[macro_export]
+macro_rules! params {
+    (@one [$($doc:literal)+] $name:ident, $kind:expr,) => {
+        $crate::params!(@one [$($doc)+] $name, $kind, "")
+    };
+    (@one [$($doc:literal)+] $name:ident, $kind:expr, $source:expr) => {
+        $crate::Param {
+            name: stringify!($name),
+            kind: $kind,
+            doc: concat!($($doc),+).trim_ascii(),
+            source: $source,
+        }
+    };
+    (@list [$($done:expr,)*]) => { &[$($done),*] };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
+    ) => {
+        $crate::params!(
+            @list [$($done,)* $crate::params!(@one [$($doc)+] $name, $kind, $($source)?),] $($rest)*
+        )
+    };
+    (@list [$($done:expr,)*] $param:expr; $($rest:tt)*) => {
+        $crate::params!(@list [$($done,)* $param,] $($rest)*)
+    };
+    ($(
+        $(#[doc = $doc:literal])+
+        $vis:vis const $constant:ident = $name:ident: $kind:expr $(, $source:expr)?;
+    )+) => {
+        $($vis const $constant: $crate::Param =
+            $crate::params!(@one [$($doc)+] $name, $kind, $($source)?);)+
+    };
+    ($($list:tt)+) => { $crate::params!(@list [] $($list)+) };
+}
+
 /// A number in units of 2^-20, rounded, for controllers in integer arithmetic.
 pub fn q20(number: f64) -> u64 {
     (number * 1_048_576.0).round() as u64

@@ -29,83 +29,58 @@ mod theory;
 mod udp;
 mod user_controllers;
 
-use pyo3::prelude::*;
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
 
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("ScenarioError", module.py().get_type::<errors::ScenarioError>())?;
-    module.add("ControllerError", module.py().get_type::<errors::ControllerError>())?;
-    module.add("LiveError", module.py().get_type::<errors::LiveError>())?;
-    module.add_class::<user_controllers::Catalogue>()?;
-    module.add_class::<user_controllers::Limits>()?;
-    module.add_class::<user_controllers::Feedback>()?;
-    module.add_class::<user_controllers::RateSample>()?;
-    module.add_class::<user_controllers::Received>()?;
-    module.add_class::<user_controllers::Sent>()?;
-    module.add_class::<user_controllers::Setup>()?;
-    module.add_class::<scenario::Scenario>()?;
-    module.add_class::<run::Simulation>()?;
-    module.add_class::<run::Outcome>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<live::LiveRun>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<shell::Shell>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<udp::Transfer>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<udp::Serving>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<quic::QuicServing>()?;
-    #[cfg(target_os = "linux")]
-    module.add_class::<quic::QuicFetch>()?;
-    #[cfg(target_os = "linux")]
-    add_kernel(module)?;
-    #[cfg(target_os = "linux")]
-    module.add_function(wrap_pyfunction!(live::gain_privilege, module)?)?;
-    module.add_function(wrap_pyfunction!(run::series_parquet, module)?)?;
-    module.add_function(wrap_pyfunction!(run::transfers_parquet, module)?)?;
-    module.add_function(wrap_pyfunction!(run::frames_parquet, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::controllers, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::queues, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::hosts, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::kernel_host, module)?)?;
-    module.add_function(wrap_pyfunction!(listing::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(quantity::quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(quantity::quantity_text, module)?)?;
-    module.add_function(wrap_pyfunction!(quantity::text_fault, module)?)?;
-    module.add_function(wrap_pyfunction!(record::tables, module)?)?;
-    module.add_function(wrap_pyfunction!(record::medians, module)?)?;
-    module.add_function(wrap_pyfunction!(record::verdicts, module)?)?;
-    module.add_function(wrap_pyfunction!(record::sentences, module)?)?;
-    module.add_function(wrap_pyfunction!(record::judge_traces, module)?)?;
-    module.add_function(wrap_pyfunction!(record::unavoidable_series, module)?)?;
-    module.add_function(wrap_pyfunction!(record::spread, module)?)?;
-    module.add_function(wrap_pyfunction!(record::interval_ranks, module)?)?;
-    module.add_function(wrap_pyfunction!(record::mean_interval, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bench_cases, module)?)?;
-    module.add_function(wrap_pyfunction!(parts::bench_parts, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::capture_rtt, module)?)?;
-    module.add_function(wrap_pyfunction!(qlog::qlog_flows, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::guard, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::interrupted, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::keeps, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::parents, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::leftover, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::settled, module)?)?;
-    module.add_function(wrap_pyfunction!(interrupt::complete, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::theory_spike, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::theory_rapid, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::theory_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::theory_process, module)?)?;
-    module.add_function(wrap_pyfunction!(theory::theory_fit, module)?)?;
-    Ok(())
-}
+    #[pymodule_export]
+    use crate::bench::bench_cases;
+    #[pymodule_export]
+    use crate::capture::capture_rtt;
+    #[pymodule_export]
+    use crate::errors::{ControllerError, LiveError, ScenarioError};
+    #[pymodule_export]
+    use crate::interrupt::{complete, guard, interrupted, keeps, leftover, parents, settled};
+    #[pymodule_export]
+    use crate::listing::{controllers, hosts, kernel_host, queues, schema};
+    #[pymodule_export]
+    use crate::parts::bench_parts;
+    #[pymodule_export]
+    use crate::qlog::qlog_flows;
+    #[pymodule_export]
+    use crate::quantity::{quantity, quantity_text, text_fault};
+    #[pymodule_export]
+    use crate::record::{
+        interval_ranks, judge_traces, mean_interval, medians, sentences, spread, tables,
+        unavoidable_series, verdicts,
+    };
+    #[pymodule_export]
+    use crate::run::{Outcome, Simulation, frames_parquet, series_parquet, transfers_parquet};
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::theory::{theory_fit, theory_process, theory_rapid, theory_spike, theory_trace};
+    #[pymodule_export]
+    use crate::user_controllers::{Catalogue, Feedback, Limits, RateSample, Received, Sent, Setup};
 
-#[cfg(target_os = "linux")]
-fn add_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<kernel::KernelController>()?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_names, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_registered, module)?)?;
-    module.add_function(wrap_pyfunction!(kernel::kernel_unload, module)?)
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::kernel::{KernelController, kernel_names, kernel_registered, kernel_unload};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::live::{LiveRun, gain_privilege};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::quic::{QuicFetch, QuicServing};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::shell::Shell;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::udp::{Serving, Transfer};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

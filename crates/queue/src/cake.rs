@@ -11,14 +11,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{
-    Backlog, DropReason, FlowLabels, Info, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
+    Backlog, DropReason, Drops, FlowLabels, Info, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
 };
 use crate::random::{Random, mix};
-use crate::slow_path::SlowPath;
 
 mod cobalt;
 mod diffserv;
@@ -32,65 +31,39 @@ use isolation::Isolation;
 pub use overhead::{Framing, Overhead};
 use tin::{List, Tin, time_for};
 
-const BANDWIDTH: Param = Param {
-    name: "bandwidth",
-    kind: Kind::Rate(Kind::FASTEST, tin::LEAST_RATE, Kind::FASTEST),
-    doc: "Rate of the shaper; the default is unlimited, and leaves the rate to the link",
-    source: "tc-cake(8), unlimited",
-};
-
-const RTT: Param = Param {
-    name: "rtt",
-    kind: Kind::Time(
+params! {
+    /// Rate of the shaper; the default is unlimited, and leaves the rate to the link
+    const BANDWIDTH = bandwidth: Kind::Rate(Kind::FASTEST, tin::LEAST_RATE, Kind::FASTEST),
+        "tc-cake(8), unlimited";
+    /// Round-trip time of the flows: CoDel's interval; its target is a twentieth of it
+    const RTT = rtt: Kind::Time(
         Duration::from_millis(100),
         Duration::from_micros(20),
         Duration::from_secs(1_000),
-    ),
-    doc: "Round-trip time of the flows: CoDel's interval; its target is a twentieth of it",
-    source: "tc-cake(8), internet",
-};
-
-const DIFFSERV: Param = Param {
-    name: "diffserv",
-    kind: Kind::Choice("diffserv3", diffserv::NAMES),
-    doc: "Priority tins, by the codepoint of a packet (`dscp` of its flow)",
-    source: "tc-cake(8)",
-};
-
-const ISOLATION: Param = Param {
-    name: "isolation",
-    kind: Kind::Choice("triple-isolate", isolation::NAMES),
-    doc: "Fairness among flows, and among their source and destination hosts (`from` and `to` of \
-          a flow)",
-    source: "tc-cake(8)",
-};
+    ), "tc-cake(8), internet";
+    /// Priority tins, by the codepoint of a packet (`dscp` of its flow)
+    const DIFFSERV = diffserv: Kind::Choice("diffserv3", diffserv::NAMES), "tc-cake(8)";
+    /// Fairness among flows, and among their source and destination hosts (`from` and `to` of a
+    /// flow)
+    const ISOLATION = isolation: Kind::Choice("triple-isolate", isolation::NAMES), "tc-cake(8)";
+}
 
 const NO_FILTER: &str = "no-ack-filter";
 const FILTER: &str = "ack-filter";
 const AGGRESSIVE: &str = "ack-filter-aggressive";
 
-const ACK_FILTER: Param = Param {
-    name: "ack_filter",
-    kind: Kind::Choice(NO_FILTER, &[NO_FILTER, FILTER, AGGRESSIVE]),
-    doc: "Drops acknowledgements of TCP that a later one in the queue makes redundant, but keeps \
-          two, or one if aggressive",
-    source: "tc-cake(8)",
-};
-
-const OVERHEAD: Param = Param {
-    name: "overhead",
-    kind: Kind::Choice("raw", overhead::NAMES),
-    doc: "Bytes that the shaper adds to each packet, by the technology of the access line; the \
-          link's own `overhead` comes first",
-    source: "tc-cake(8), OVERHEAD COMPENSATION PARAMETERS",
-};
-
-const INGRESS: Param = Param {
-    name: "ingress",
-    kind: Kind::Switch(false),
-    doc: "Counts dropped packets against the rate, for a shaper behind the bottleneck",
-    source: "tc-cake(8)",
-};
+params! {
+    /// Drops acknowledgements of TCP that a later one in the queue makes redundant, but keeps two,
+    /// or one if aggressive
+    const ACK_FILTER = ack_filter: Kind::Choice(NO_FILTER, &[NO_FILTER, FILTER, AGGRESSIVE]),
+        "tc-cake(8)";
+    /// Bytes that the shaper adds to each packet, by the technology of the access line; the link's
+    /// own `overhead` comes first
+    const OVERHEAD = overhead: Kind::Choice("raw", overhead::NAMES),
+        "tc-cake(8), OVERHEAD COMPENSATION PARAMETERS";
+    /// Counts dropped packets against the rate, for a shaper behind the bottleneck
+    const INGRESS = ingress: Kind::Switch(false), "tc-cake(8)";
+}
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -98,12 +71,11 @@ pub(crate) const INFO: Info = Info {
     title: "CAKE: shaper, priority tins, fairness among hosts and flows, CoDel and BLUE",
     source: "arXiv 1804.07617; Linux net/sched/sch_cake.c",
     params: &[BANDWIDTH, RTT, DIFFSERV, ISOLATION, ACK_FILTER, OVERHEAD, INGRESS],
-    ordered: &[],
-    inner: &[],
     // `sch->limit` of `cake_init`.
     default_packets: 10_240,
     random: true,
     shaper: Some(ShaperInfo { shaping, changes: None }),
+    ..Info::BASE
 };
 
 /// The tin of a codepoint, if there is a mode of this name.
@@ -217,32 +189,6 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// `cake_enqueue`.
-    #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        let mut packet = *packet;
-        let flow_hash = packet.flow_hash();
-        let labels = self.labels.get(&flow_hash).copied().unwrap_or(FlowLabels::of(flow_hash));
-        let keys = self.isolation.keys(flow_hash, labels, self.salt);
-        let at = self.mode.tin(labels.dscp);
-        let slot = self.tins[at].place(&keys);
-        self.refresh(at, now);
-        packet.set_enqueued_at(now);
-        self.backlog.packets += 1;
-        self.backlog.bytes += packet.size();
-        self.tins[at].push(slot, packet);
-        self.filter_acks(at, slot, now, drops);
-        self.tins[at].activate(slot, &mut self.random);
-        while self.backlog.exceeds(self.limit) {
-            self.drop_from_longest(now, drops);
-        }
-    }
-
     /// Lets idle shapers forget the time that they did not use.
     fn refresh(&mut self, at: usize, now: Instant) {
         let tin = &mut self.tins[at];
@@ -258,13 +204,7 @@ impl<P: Packet> Cake<P> {
 
     /// Drops an acknowledgement that the flow's newest packet makes redundant: the first of two,
     /// or, if aggressive, the one before the newest (`cake_ack_filter`).
-    fn filter_acks(
-        &mut self,
-        at: usize,
-        slot: usize,
-        now: Instant,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
+    fn filter_acks(&mut self, at: usize, slot: usize, now: Instant, drops: Drops<'_, P>) {
         if self.ack_filter == AckFilter::Off {
             return;
         }
@@ -308,7 +248,7 @@ impl<P: Packet> Cake<P> {
     /// Deviation (Linux `cake_heapify`): Linux finds it by a heap, which moves a shorter queue down by
     /// one level only. The queue that it finds may be some percent shorter, or one of several as long.
     #[cold]
-    fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn drop_from_longest(&mut self, now: Instant, drops: Drops<'_, P>) {
         let longest = |tin: &Tin<P>| tin.bytes.iter().copied().max().unwrap_or(0);
         let most: Vec<u64> = self.tins.iter().map(longest).collect();
         let Some(most_of_all) = most.iter().copied().max().filter(|most| *most > 0) else { return };
@@ -359,7 +299,7 @@ impl<P: Packet> Cake<P> {
         at: usize,
         now: Instant,
         is_first: &mut bool,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Served<P> {
         loop {
             let Some((list, slot)) = self.tins[at].front(std::mem::take(is_first)) else {
@@ -382,7 +322,7 @@ impl<P: Packet> Cake<P> {
         at: usize,
         (list, slot): (List, usize),
         now: Instant,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<Served<P>> {
         loop {
             let Some(mut packet) = self.take(at, slot, 0) else {
@@ -454,14 +394,28 @@ fn redundant<P: Packet>(packets: &VecDeque<P>, is_aggressive: bool) -> Option<us
 }
 
 impl<P: Packet + Send> Queue<P> for Cake<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.enqueue_slow(now, &SlowPath(packet), drops);
+    /// `cake_enqueue`.
+    fn enqueue(&mut self, now: Instant, mut packet: P, drops: Drops<'_, P>) {
+        let flow_hash = packet.flow_hash();
+        let labels = self.labels.get(&flow_hash).copied().unwrap_or(FlowLabels::of(flow_hash));
+        let keys = self.isolation.keys(flow_hash, labels, self.salt);
+        let at = self.mode.tin(labels.dscp);
+        let slot = self.tins[at].place(&keys);
+        self.refresh(at, now);
+        packet.set_enqueued_at(now);
+        self.backlog.packets += 1;
+        self.backlog.bytes += packet.size();
+        self.tins[at].push(slot, packet);
+        self.filter_acks(at, slot, now, drops);
+        self.tins[at].activate(slot, &mut self.random);
+        while self.backlog.exceeds(self.limit) {
+            self.drop_from_longest(now, drops);
+        }
     }
 
     /// `cake_dequeue`.
     #[inline(never)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         let mut is_first = true;
         while self.backlog.packets > 0 {
             if self.shaper.as_ref().is_some_and(|shaper| now < shaper.ready_at()) {
@@ -488,7 +442,7 @@ impl<P: Packet + Send> Queue<P> for Cake<P> {
         Some(shaper.ready_at())
     }
 
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         self.drop_from_longest(now, drops);
     }
 

@@ -22,7 +22,7 @@
 
 use sojourn_units::Instant;
 
-use crate::contract::{DropReason, Info, Packet, Setup};
+use crate::contract::{Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 
 pub(crate) mod control;
@@ -41,12 +41,9 @@ pub(crate) const INFO: Info = Info {
         control::ecn(false, "tc-codel(8)"),
         control::CE_THRESHOLD,
     ],
-    ordered: &[],
-    inner: &[],
     // tc-codel(8): limit.
     default_packets: 1000,
-    random: false,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO controlled by CoDel.
@@ -68,7 +65,7 @@ impl FifoPolicy for CodelPolicy {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<P> {
         self.state.dequeue(now, &self.control, &mut buffer.fifo, drops)
     }

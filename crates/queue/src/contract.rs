@@ -56,6 +56,9 @@ impl FlowLabels {
     }
 }
 
+/// Receives the packets that a queue drops.
+pub type Drops<'a, P> = &'a mut dyn FnMut(P, DropReason);
+
 /// A queue discipline over packets of type `P`.
 ///
 /// Every packet that is enqueued either leaves by `dequeue` or goes to `drops`, exactly
@@ -63,11 +66,11 @@ impl FlowLabels {
 pub trait Queue<P: Packet>: Send {
     /// Enqueues `packet`. Packets dropped to make room, or `packet` itself if it is
     /// refused, go to `drops`.
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason));
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>);
 
     /// The next packet to transmit, if one may leave now, with CE if the discipline marked
     /// it. Packets dropped on the way go to `drops`.
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P>;
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P>;
 
     /// Packets and bytes in the queue.
     fn backlog(&self) -> Backlog;
@@ -95,7 +98,7 @@ pub trait Queue<P: Packet>: Send {
 
     /// Drops at least one waiting packet, as [`DropReason::Full`], to free space in a
     /// buffer shared with other queues. By default this drops the next packet in turn.
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         if let Some(packet) = self.dequeue(now, drops) {
             drops(packet, DropReason::Full);
         }
@@ -175,6 +178,22 @@ pub struct Info {
     pub random: bool,
     /// Its shaper; `None` for a discipline that never delays packets.
     pub shaper: Option<ShaperInfo>,
+}
+
+impl Info {
+    /// A discipline without parameters, inner queues, random numbers or a shaper. An entry states
+    /// its differences: `Info { name, ..Info::BASE }`.
+    pub const BASE: Info = Info {
+        name: "",
+        title: "",
+        source: "",
+        params: &[],
+        ordered: &[],
+        inner: &[],
+        default_packets: 0,
+        random: false,
+        shaper: None,
+    };
 }
 
 /// A shaper, as a discipline declares it.

@@ -8,13 +8,9 @@ pub(crate) const INFO: Info = Info {
     name: "droptail",
     title: "Drop-tail: one FIFO that drops packets that do not fit",
     source: "RFC 7567 section 1",
-    params: &[],
-    ordered: &[],
-    inner: &[],
     // Linux's default transmit queue length.
     default_packets: 1000,
-    random: false,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A drop-tail FIFO.

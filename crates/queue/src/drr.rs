@@ -18,42 +18,33 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
 use crate::hash::Buckets;
-use crate::slow_path::SlowPath;
-
-const QUANTUM: Param = Param {
-    name: "quantum",
-    // The paper's work per packet is constant if the quantum covers any packet (section 3).
-    // The range is that of Linux's fq_codel: a quantum below 256 B only adds rounds.
-    kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
-    doc: "Bytes that a flow may send in a turn",
-    source: "Shreedhar and Varghese 1996, section 3; tc-drr(8): the interface's MTU",
-};
-
-const FLOWS: Param = Param {
-    name: "flows",
-    kind: Kind::Integer(1024, 1, 65_536),
-    doc: "Number of queues that flows are hashed into",
-    source: "RFC 8290 section 5.2.5, as FQ-CoDel; the paper's stochastic fair queueing hashes too",
-};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "drr",
     title: "DRR: flows take turns by bytes, each with its own inner queue",
     source: "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996",
-    params: &[QUANTUM, FLOWS],
-    ordered: &[],
+    params: params! {
+        /// Bytes that a flow may send in a turn
+        // The paper's work per packet is constant if the quantum covers any packet (section 3).
+        // The range is that of Linux's fq_codel: a quantum below 256 B only adds rounds.
+        quantum: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
+            "Shreedhar and Varghese 1996, section 3; tc-drr(8): the interface's MTU";
+        /// Number of queues that flows are hashed into
+        flows: Kind::Integer(1024, 1, 65_536),
+            "RFC 8290 section 5.2.5, as FQ-CoDel; the paper's stochastic fair queueing hashes too";
+    },
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of each flow" }],
     // RFC 8290 section 5.2.3, as FQ-CoDel.
     default_packets: 10_240,
     random: true,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// Deficit round robin over hashed flows.
@@ -108,34 +99,9 @@ impl<P: Packet + Send> Drr<P> {
         }
     }
 
-    /// The paper's enqueuing module.
-    #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        let index = self.buckets.of(packet.flow_hash());
-        self.on_flow(index, |queue| queue.enqueue(now, *packet, drops));
-        let flow = &mut self.flows[index];
-        if flow.turn == Turn::Idle && flow.queue.backlog().packets > 0 {
-            flow.turn = Turn::Waits(0);
-            self.active.push_back(index as u32);
-        }
-        while self.backlog.exceeds(self.limit) {
-            let before = self.backlog;
-            self.drop_from_longest(now, drops);
-            if self.backlog == before {
-                // A user-defined queue may refuse to drop.
-                break;
-            }
-        }
-    }
-
     /// The paper's buffer stealing, over the active flows.
     #[cold]
-    fn drop_from_longest(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn drop_from_longest(&mut self, now: Instant, drops: Drops<'_, P>) {
         let bytes = |index: &&u32| self.flows[**index as usize].queue.backlog().bytes;
         let Some(&longest) = self.active.iter().max_by_key(bytes) else { return };
         self.on_flow(longest as usize, |queue| queue.make_room(now, drops));
@@ -159,12 +125,7 @@ impl<P: Packet + Send> Drr<P> {
     }
 
     /// Serves the flow whose turn it is, if its deficit counter covers the next packet.
-    fn serve(
-        &mut self,
-        index: usize,
-        now: Instant,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) -> Served<P> {
+    fn serve(&mut self, index: usize, now: Instant, drops: Drops<'_, P>) -> Served<P> {
         let flow = &mut self.flows[index];
         let deficit = match flow.turn {
             Turn::Has(deficit) => deficit,
@@ -209,14 +170,28 @@ enum Served<P> {
 }
 
 impl<P: Packet + Send> Queue<P> for Drr<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.enqueue_slow(now, &SlowPath(packet), drops);
+    /// The paper's enqueuing module.
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
+        let index = self.buckets.of(packet.flow_hash());
+        self.on_flow(index, |queue| queue.enqueue(now, packet, drops));
+        let flow = &mut self.flows[index];
+        if flow.turn == Turn::Idle && flow.queue.backlog().packets > 0 {
+            flow.turn = Turn::Waits(0);
+            self.active.push_back(index as u32);
+        }
+        while self.backlog.exceeds(self.limit) {
+            let before = self.backlog;
+            self.drop_from_longest(now, drops);
+            if self.backlog == before {
+                // A user-defined queue may refuse to drop.
+                break;
+            }
+        }
     }
 
     /// The paper's dequeuing module.
     #[inline(never)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         let mut held = 0;
         while held < self.active.len() {
             let index = *self.active.front()?;
@@ -248,7 +223,7 @@ impl<P: Packet + Send> Queue<P> for Drr<P> {
         self.flows[index].queue.label_flow(flow_hash, labels);
     }
 
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         self.drop_from_longest(now, drops);
     }
 }

@@ -8,7 +8,7 @@
 //! packets and its `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
 //! and the splitting of segmentation offloads.
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::contract::{Info, Setup};
@@ -18,37 +18,29 @@ use crate::random::Random;
 
 const SOURCE: &str = "dualpi2_reset_default in Linux 6.17";
 
-const STEP_THRESH: Param = Param {
-    name: "step_thresh",
-    kind: Kind::Time(Duration::from_millis(1), Duration::ZERO, Duration::MAX),
-    doc: "Sojourn time above which every packet of the L queue is marked",
-    source: SOURCE,
-};
-
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "dualpi2_linux",
     title: "DualPI2 as in Linux: its defaults, its step, its random decisions",
     source: "net/sched/sch_dualpi2.c, Linux 6.17; RFC 9332",
-    params: &[
-        params::TARGET,
-        params::tupdate(Duration::from_millis(16), SOURCE),
+    params: params! {
+        params::TARGET;
+        params::tupdate(Duration::from_millis(16), SOURCE);
         // 41/256 and 819/256.
-        params::alpha(0.160_156_25, SOURCE),
-        params::beta(3.199_218_75, SOURCE),
-        params::K,
-        STEP_THRESH,
-        params::DROP_ON_OVERLOAD,
-        params::SCHEDULER,
-        params::classic_protection(0.1, SOURCE),
-        params::TSHIFT,
-    ],
+        params::alpha(0.160_156_25, SOURCE);
+        params::beta(3.199_218_75, SOURCE);
+        params::K;
+        /// Sojourn time above which every packet of the L queue is marked
+        step_thresh: Kind::Time(Duration::from_millis(1), Duration::ZERO, Duration::MAX), SOURCE;
+        params::DROP_ON_OVERLOAD;
+        params::SCHEDULER;
+        params::classic_protection(0.1, SOURCE);
+        params::TSHIFT;
+    },
     // tc-dualpi2(8): limit.
     default_packets: 10_000,
     random: true,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// The coupled queues of Linux.

@@ -8,7 +8,7 @@
 
 use sojourn_units::{Ecn, Instant};
 
-use crate::contract::{Backlog, DropReason, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::slow_path::{SlowPath, drop_full};
 
@@ -123,7 +123,7 @@ impl<P: Packet, J: Judge> DualQ<P, J> {
 
     /// `dualpi2_dequeue` of RFC 9332 appendix A.
     #[inline(never)]
-    fn take(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn take(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         while let Some(class) = self.scheduler.choose(&self.lq, &self.cq) {
             let both_wait = self.lq.first().is_some() && self.cq.first().is_some();
             let own = if class == Class::L4s { &mut self.lq } else { &mut self.cq };
@@ -150,7 +150,7 @@ impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
     ///
     /// Deviation (RFC 9332 appendix A.1): the limit counts the packet's own size, and not the MTU.
     #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
         self.update(now);
         if !self.limit.admits(self.total(), packet.size()) {
             return drop_full(&SlowPath(packet), drops);
@@ -163,7 +163,7 @@ impl<P: Packet + Send, J: Judge> Queue<P> for DualQ<P, J> {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         self.update(now);
         self.take(now, drops)
     }

@@ -3,7 +3,7 @@
 use sojourn_ring::RingBuffer;
 use sojourn_units::{Bytes, Instant};
 
-use crate::contract::{Backlog, DropReason, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Limit, Packet, Queue, Setup};
 use crate::slow_path::{SlowPath, drop_full};
 
 /// Packets per block. Most disciplines have one queue per link, and hardware prefetches
@@ -45,7 +45,7 @@ impl<P: Packet> Fifo<P> {
     }
 
     /// Drops the oldest packet as [`DropReason::Full`].
-    pub(crate) fn drop_first(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
+    pub(crate) fn drop_first(&mut self, drops: Drops<'_, P>) {
         if let Some(packet) = self.pop() {
             drops(packet, DropReason::Full);
         }
@@ -89,7 +89,7 @@ pub trait FifoPolicy: Send {
         buffer: &mut LimitedFifo<P>,
         now: Instant,
         packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) {
         if !buffer.admits(packet.size()) {
             return drop_full(&SlowPath(packet), drops);
@@ -103,7 +103,7 @@ pub trait FifoPolicy: Send {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         _now: Instant,
-        _drops: &mut dyn FnMut(P, DropReason),
+        _drops: Drops<'_, P>,
     ) -> Option<P> {
         buffer.fifo.pop()
     }
@@ -127,12 +127,12 @@ impl<P: Packet, F: FifoPolicy> FifoQueue<P, F> {
 
 impl<P: Packet + Send, F: FifoPolicy> Queue<P> for FifoQueue<P, F> {
     #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
         self.policy.enqueue(&mut self.buffer, now, packet, drops);
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         self.policy.dequeue(&mut self.buffer, now, drops)
     }
 
@@ -145,7 +145,7 @@ impl<P: Packet + Send, F: FifoPolicy> Queue<P> for FifoQueue<P, F> {
         self.buffer.limit = limit;
     }
 
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         self.buffer.fifo.drop_first(drops);
         self.policy.after_drop(now, self.buffer.fifo.backlog());
     }

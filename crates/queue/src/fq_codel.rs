@@ -18,49 +18,31 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{self, Control};
 use crate::codel::linux;
-use crate::contract::{Backlog, DropReason, Info, Limit, Packet, Queue, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Info, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::hash::Buckets;
 use crate::slow_path::SlowPath;
 
-const FLOWS: Param = Param {
-    name: "flows",
-    kind: Kind::Integer(1024, 1, 65_536),
-    doc: "Number of queues that flows are hashed into",
-    source: "RFC 8290 section 5.2.5; range of tc-fq_codel(8)",
-};
-
-const QUANTUM: Param = Param {
-    name: "quantum",
-    // A quantum below 256 B only adds rounds (Linux's minimum).
-    kind: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
-    doc: "Bytes that a flow may send in a turn",
-    source: "RFC 8290 section 5.2.4; range of tc-fq_codel(8)",
-};
-
-const DROP_BATCH: Param = Param {
-    name: "drop_batch",
-    kind: Kind::Integer(64, 1, u32::MAX as u64),
-    doc: "Greatest number of packets dropped at once from the longest queue when the buffer is \
-          full",
-    source: "RFC 8290 section 4.1; tc-fq_codel(8)",
-};
-
 /// The parameters of both forms.
-pub(crate) const PARAMS: &[Param] = &[
-    control::TARGET,
-    control::INTERVAL,
-    control::ecn(true, "RFC 8290 section 5.2.6"),
-    control::CE_THRESHOLD,
-    FLOWS,
-    QUANTUM,
-    DROP_BATCH,
-];
+pub(crate) const PARAMS: &[Param] = params! {
+    control::TARGET;
+    control::INTERVAL;
+    control::ecn(true, "RFC 8290 section 5.2.6");
+    control::CE_THRESHOLD;
+    /// Number of queues that flows are hashed into
+    flows: Kind::Integer(1024, 1, 65_536), "RFC 8290 section 5.2.5; range of tc-fq_codel(8)";
+    /// Bytes that a flow may send in a turn
+    // A quantum below 256 B only adds rounds (Linux's minimum).
+    quantum: Kind::Data(Bytes(1514), Bytes(256), Bytes(1 << 20)),
+        "RFC 8290 section 5.2.4; range of tc-fq_codel(8)";
+    /// Greatest number of packets dropped at once from the longest queue when the buffer is full
+    drop_batch: Kind::Integer(64, 1, u32::MAX as u64), "RFC 8290 section 4.1; tc-fq_codel(8)";
+};
 
 /// RFC 8290 section 5.2.3.
 pub(crate) const PACKETS: u64 = 10_240;
@@ -71,11 +53,9 @@ pub(crate) const INFO: Info = Info {
     title: "FQ-CoDel as in Linux: flows take turns, sparse ones first, each with its own CoDel",
     source: "net/sched/sch_fq_codel.c, Linux 6.12; RFC 8290",
     params: PARAMS,
-    ordered: &[],
-    inner: &[],
     default_packets: PACKETS,
     random: true,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// The decisions in which Linux and RFC 8290 differ, and CoDel's state of one flow.
@@ -90,7 +70,7 @@ pub trait FlowControl: Default + Send {
         control: &Control,
         fifo: &mut Fifo<P>,
         others: Bytes,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<P>;
 
     /// Whether to drop another packet of the fattest flow, of which this many are dropped.
@@ -152,7 +132,7 @@ impl<P: Packet, C: FlowControl> FairCodel<P, C> {
     /// Makes room by dropping from the head of the fattest flow. It drops a batch of
     /// packets, to spread the cost of the search (RFC 8290 section 4.1).
     #[cold]
-    fn drop_from_fattest(&mut self, drops: &mut dyn FnMut(P, DropReason)) {
+    fn drop_from_fattest(&mut self, drops: Drops<'_, P>) {
         let most = self.flow_bytes.iter().max();
         let fattest = self.flow_bytes.iter().position(|bytes| Some(bytes) == most).unwrap_or(0);
         let flow = &mut self.flows[fattest];
@@ -172,12 +152,7 @@ impl<P: Packet, C: FlowControl> FairCodel<P, C> {
 
     /// Dequeues from one flow through its CoDel.
     #[inline]
-    fn dequeue_from(
-        &mut self,
-        index: usize,
-        now: Instant,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) -> Option<P> {
+    fn dequeue_from(&mut self, index: usize, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         let flow = &mut self.flows[index];
         let before = flow.fifo.backlog();
         let others = self.backlog.bytes - before.bytes;
@@ -220,12 +195,7 @@ impl<P: Packet, C: FlowControl> FairCodel<P, C> {
 impl<P: Packet, C: FlowControl> FairCodel<P, C> {
     /// RFC 8290 section 4.1.
     #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
+    fn enqueue_slow(&mut self, now: Instant, SlowPath(packet): &SlowPath<P>, drops: Drops<'_, P>) {
         let index = self.buckets.of(packet.flow_hash());
         let flow = &mut self.flows[index];
         flow.fifo.push(now, *packet);
@@ -246,13 +216,13 @@ impl<P: Packet, C: FlowControl> FairCodel<P, C> {
 
 impl<P: Packet + Send, C: FlowControl> Queue<P> for FairCodel<P, C> {
     #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
         self.enqueue_slow(now, &SlowPath(packet), drops);
     }
 
     // RFC 8290 section 4.2.
     #[inline]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         loop {
             let is_new = !self.new_flows.is_empty();
             let list = if is_new { &self.new_flows } else { &self.old_flows };
@@ -281,7 +251,7 @@ impl<P: Packet + Send, C: FlowControl> Queue<P> for FairCodel<P, C> {
         self.limit = limit;
     }
 
-    fn make_room(&mut self, _now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, _now: Instant, drops: Drops<'_, P>) {
         self.drop_from_fattest(drops);
     }
 

@@ -7,7 +7,7 @@
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{Control, State};
-use crate::contract::{Backlog, DropReason, Info, Packet};
+use crate::contract::{Backlog, Drops, Info, Packet};
 use crate::fifo::Fifo;
 use crate::fq_codel::{FairCodel, FlowControl, PACKETS, PARAMS};
 
@@ -17,11 +17,9 @@ pub(crate) const INFO: Info = Info {
     title: "FQ-CoDel by the text of RFC 8290, without Linux's response to a full buffer",
     source: "RFC 8290",
     params: PARAMS,
-    ordered: &[],
-    inner: &[],
     default_packets: PACKETS,
     random: true,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// FQ-CoDel of RFC 8290.
@@ -37,7 +35,7 @@ impl FlowControl for State {
         control: &Control,
         fifo: &mut Fifo<P>,
         _others: Bytes,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<P> {
         State::dequeue(self, now, control, fifo, drops)
     }

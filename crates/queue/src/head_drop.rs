@@ -5,7 +5,7 @@
 
 use sojourn_units::Instant;
 
-use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::slow_path::{SlowPath, drop_full};
 
@@ -15,13 +15,9 @@ pub(crate) const INFO: Info = Info {
     title: "Head-drop: one FIFO that drops its oldest packets to make room for new ones",
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over \
              ATM, INFOCOM 1996; pfifo_head_drop in Linux",
-    params: &[],
     // Linux's default transmit queue length.
     default_packets: 1000,
-    random: false,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO that drops from its head.
@@ -36,7 +32,7 @@ pub struct HeadDropPolicy;
 fn make_room_for<P: Packet>(
     buffer: &mut LimitedFifo<P>,
     packet: &SlowPath<P>,
-    drops: &mut dyn FnMut(P, DropReason),
+    drops: Drops<'_, P>,
 ) {
     while !buffer.admits(packet.0.size())
         && let Some(oldest) = buffer.fifo.pop()
@@ -56,7 +52,7 @@ impl FifoPolicy for HeadDropPolicy {
         buffer: &mut LimitedFifo<P>,
         now: Instant,
         packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) {
         if !buffer.admits(packet.size()) {
             // A packet larger than the whole buffer must not drop other packets.

@@ -17,14 +17,13 @@
 //! end. An emulator whose bottleneck is HTB is therefore modelled by `htb` in front of a
 //! faster link, and a serial line by a link's `rate`.
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
 use crate::contract::{
-    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
+    Backlog, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
 };
-use crate::slow_path::SlowPath;
 
 /// The rates of a shaper. The default lies outside the range, because a shaper needs an explicit
 /// rate.
@@ -32,31 +31,26 @@ use crate::slow_path::SlowPath;
 // the 60 s after which Linux forgives it.
 pub const SHAPER_RATE: Kind = Kind::Rate(Rate::ZERO, Rate(32_000), Kind::FASTEST);
 
-const RATE: Param = Param {
-    name: "rate",
-    kind: SHAPER_RATE,
-    doc: "Rate of the shaper; a schedule of rates, as that of a link, if it is the outermost queue",
-    source: "tc-htb(8); mbuffer in sch_htb.c",
-};
-
-const BURST: Param = Param {
-    name: "burst",
-    kind: Kind::Data(Bytes(1600), Bytes(1), Bytes(1_000_000_000)),
-    doc: "Greatest burst after a pause",
-    source: "tc-htb(8); iproute2 q_htb.c: one Ethernet packet and what a timer's tick carries",
-};
+params! {
+    /// Rate of the shaper; a schedule of rates, as that of a link, if it is the outermost queue
+    const RATE = rate: SHAPER_RATE, "tc-htb(8); mbuffer in sch_htb.c";
+}
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "htb",
     title: "HTB: a shaper, which limits its inner queue to a rate and a burst",
     source: "Linux net/sched/sch_htb.c",
-    params: &[RATE, BURST],
-    ordered: &[],
+    params: params! {
+        RATE;
+        /// Greatest burst after a pause
+        burst: Kind::Data(Bytes(1600), Bytes(1), Bytes(1_000_000_000)),
+            "tc-htb(8); iproute2 q_htb.c: one Ethernet packet and what a timer's tick carries";
+    },
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue that waits for tokens" }],
     default_packets: 0,
-    random: false,
     shaper: Some(ShaperInfo { shaping: |params| Some(shaping(params)), changes: Some(RATE.name) }),
+    ..Info::BASE
 };
 
 fn shaping(params: &Params) -> Shaping {
@@ -121,26 +115,15 @@ impl<P: Packet + Send> Htb<P> {
         let inner = AnyQueue::inside(&setup.of_active_classes(), 0, 0, setup.limit);
         Htb { inner: Box::new(inner), bucket: Bucket::new(shaping(&setup.params)) }
     }
-
-    #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        self.inner.enqueue(now, *packet, drops);
-    }
 }
 
 impl<P: Packet + Send> Queue<P> for Htb<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.enqueue_slow(now, &SlowPath(packet), drops);
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
+        self.inner.enqueue(now, packet, drops);
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         if now < self.bucket.ready_at {
             return None;
         }
@@ -167,7 +150,7 @@ impl<P: Packet + Send> Queue<P> for Htb<P> {
         waits.then(|| self.inner.ready_at().unwrap_or_default().max(self.bucket.ready_at))
     }
 
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         self.inner.make_room(now, drops);
     }
 

@@ -23,7 +23,8 @@ mod registry;
 mod slow_path;
 
 pub use contract::{
-    Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
+    Backlog, DropReason, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo,
+    Shaping,
 };
 pub use discipline::Discipline;
 pub use dscp::{DSCP_NAMES, dscp};

@@ -12,13 +12,12 @@
 //! optional, turns it on at a third of the buffer, which would leave the delay of a large buffer
 //! uncontrolled.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::random::Random;
-use crate::slow_path::{SlowPath, drop_full};
 
 mod control;
 mod dq_rate;
@@ -26,76 +25,52 @@ mod dq_rate;
 use control::Control;
 use dq_rate::DqRate;
 
-pub(crate) const TARGET: Param = Param {
-    name: "target",
-    kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
-    doc: "Target queueing delay",
-    source: "RFC 8033 section 4.2, QDELAY_REF",
-};
-
-pub(crate) const TUPDATE: Param = Param {
-    name: "tupdate",
+params! {
+    /// Target queueing delay
+    pub(crate) const TARGET =
+        target: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
+            "RFC 8033 section 4.2, QDELAY_REF";
+    /// Time between two updates of the drop probability
     // Linux counts in microseconds and cannot be set lower.
-    kind: Kind::Time(Duration::from_millis(15), Duration::from_micros(1), Duration::MAX),
-    doc: "Time between two updates of the drop probability",
-    source: "RFC 8033 section 4.2, T_UPDATE",
-};
-
-// tc-pie(8) sets both gains in sixteenths, from 0 to 32 (`pie_calculate_probability`).
-pub(crate) const ALPHA: Param = Param {
-    name: "alpha",
-    kind: Kind::Number(0.125, 0.0, 2.0),
-    doc: "Integral gain in Hz, for the delay above target",
-    source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
-};
-
-pub(crate) const BETA: Param = Param {
-    name: "beta",
-    kind: Kind::Number(1.25, 0.0, 2.0),
-    doc: "Proportional gain in Hz, for the delay's change since the last update",
-    source: "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths",
-};
-
-const MAX_BURST: Param = Param {
-    name: "max_burst",
-    kind: Kind::Time(Duration::from_millis(150), Duration::ZERO, Duration::MAX),
-    doc: "Duration of a burst into a calm queue that passes without drops",
-    source: "RFC 8033 section 4.4, MAX_BURST",
-};
-
-pub(crate) const ECN: Param = Param {
-    name: "ecn",
-    kind: Kind::Switch(false),
-    doc: "Marks ECN-capable packets CE instead of dropping them, up to mark_ecnth",
-    source: "RFC 8033 section 5.1; tc-pie(8)",
-};
-
-const MARK_ECNTH: Param = Param {
-    name: "mark_ecnth",
-    kind: Kind::Number(0.1, 0.0, 1.0),
-    doc: "Drop probability above which ECN-capable packets are dropped too",
-    source: "RFC 8033 section 5.1",
-};
-
-pub(crate) const DQ_RATE_ESTIMATOR: Param = Param {
-    name: "dq_rate_estimator",
-    kind: Kind::Switch(false),
-    doc: "Computes the delay from the queued bytes and the dequeue rate, not from timestamps",
-    source: "RFC 8033 sections 4.3 and 5.2; tc-pie(8)",
-};
+    pub(crate) const TUPDATE =
+        tupdate: Kind::Time(Duration::from_millis(15), Duration::from_micros(1), Duration::MAX),
+            "RFC 8033 section 4.2, T_UPDATE";
+    /// Integral gain in Hz, for the delay above target
+    // tc-pie(8) sets both gains in sixteenths, from 0 to 32 (`pie_calculate_probability`).
+    pub(crate) const ALPHA = alpha: Kind::Number(0.125, 0.0, 2.0),
+        "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths";
+    /// Proportional gain in Hz, for the delay's change since the last update
+    pub(crate) const BETA = beta: Kind::Number(1.25, 0.0, 2.0),
+        "RFC 8033 section 4.2; range of tc-pie(8), 0 to 32 sixteenths";
+    /// Marks ECN-capable packets CE instead of dropping them, up to mark_ecnth
+    pub(crate) const ECN = ecn: Kind::Switch(false), "RFC 8033 section 5.1; tc-pie(8)";
+    /// Computes the delay from the queued bytes and the dequeue rate, not from timestamps
+    pub(crate) const DQ_RATE_ESTIMATOR = dq_rate_estimator: Kind::Switch(false),
+        "RFC 8033 sections 4.3 and 5.2; tc-pie(8)";
+}
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "pie",
     title: "PIE: drops arrivals at random to keep the queueing delay at target",
     source: "RFC 8033",
-    params: &[TARGET, TUPDATE, ALPHA, BETA, MAX_BURST, ECN, MARK_ECNTH, DQ_RATE_ESTIMATOR],
+    params: params! {
+        TARGET;
+        TUPDATE;
+        ALPHA;
+        BETA;
+        /// Duration of a burst into a calm queue that passes without drops
+        max_burst: Kind::Time(Duration::from_millis(150), Duration::ZERO, Duration::MAX),
+            "RFC 8033 section 4.4, MAX_BURST";
+        ECN;
+        /// Drop probability above which ECN-capable packets are dropped too
+        mark_ecnth: Kind::Number(0.1, 0.0, 1.0), "RFC 8033 section 5.1";
+        DQ_RATE_ESTIMATOR;
+    },
     // tc-pie(8): limit.
     default_packets: 1000,
     random: true,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO controlled by PIE.
@@ -197,27 +172,6 @@ impl PiePolicy {
     fn may_mark<P: Packet>(&self, packet: &P) -> bool {
         self.ecn && packet.ecn().is_capable() && self.control.drop_prob() <= self.mark_ecnth
     }
-
-    #[inline(never)]
-    fn enqueue_slow<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        SlowPath(packet): &mut SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        if !buffer.admits(packet.size()) {
-            self.accu_prob = 0.0;
-            return drop_full(&SlowPath(*packet), drops);
-        }
-        if self.judge(buffer.fifo.backlog()) {
-            if !self.may_mark(packet) {
-                return drops(*packet, DropReason::Aqm);
-            }
-            packet.mark_ce();
-        }
-        buffer.fifo.push(now, *packet);
-    }
 }
 
 impl FifoPolicy for PiePolicy {
@@ -238,16 +192,25 @@ impl FifoPolicy for PiePolicy {
         }
     }
 
-    #[inline]
     fn enqueue<P: Packet>(
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        mut packet: P,
+        drops: Drops<'_, P>,
     ) {
         self.update(now, buffer.fifo.backlog());
-        self.enqueue_slow(buffer, now, &mut SlowPath(packet), drops);
+        if !buffer.admits(packet.size()) {
+            self.accu_prob = 0.0;
+            return drops(packet, DropReason::Full);
+        }
+        if self.judge(buffer.fifo.backlog()) {
+            if !self.may_mark(&packet) {
+                return drops(packet, DropReason::Aqm);
+            }
+            packet.mark_ce();
+        }
+        buffer.fifo.push(now, packet);
     }
 
     #[inline]
@@ -255,7 +218,7 @@ impl FifoPolicy for PiePolicy {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        _drops: &mut dyn FnMut(P, DropReason),
+        _drops: Drops<'_, P>,
     ) -> Option<P> {
         self.update(now, buffer.fifo.backlog());
         let packet = buffer.fifo.pop()?;

@@ -14,57 +14,43 @@
 //!   sum: the next arrivals are marked too, until one is dropped.
 //! - Deviation (Linux sch_pie.c): updates begin 0.5 s after the start, and not at a tick.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::pie;
 use crate::random::Random;
-use crate::slow_path::{SlowPath, drop_full};
 
 mod control;
 
 use control::{Control, MAX_PROB};
-
-const BYTEMODE: Param = Param {
-    name: "bytemode",
-    kind: Kind::Switch(false),
-    doc: "Scales the drop probability of a packet by its size over the largest one",
-    source: "RFC 8033 section 5.4; tc-pie(8)",
-};
-
-const TICK: Param = Param {
-    name: "tick",
-    kind: Kind::Time(Duration::from_millis(4), Duration::ZERO, Duration::from_secs(1)),
-    doc: "Tick of the kernel's timer: the time between two updates is `tupdate` in whole ticks, and \
-          one more; 0s: exactly `tupdate`",
-    source: "Linux with 250 ticks a second: usecs_to_jiffies, and calc_index of kernel/time/timer.c, \
-             by which no timer is early",
-};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "pie_linux",
     title: "PIE as in Linux: its updates, its burst allowance, its integers",
     source: "net/sched/sch_pie.c, Linux 6.12; RFC 8033",
-    params: &[
-        pie::TARGET,
-        pie::TUPDATE,
+    params: params! {
+        pie::TARGET;
+        pie::TUPDATE;
         // In sixteenths, as the kernel has them.
-        pie::ALPHA,
-        pie::BETA,
-        pie::ECN,
-        BYTEMODE,
-        pie::DQ_RATE_ESTIMATOR,
-        TICK,
-    ],
+        pie::ALPHA;
+        pie::BETA;
+        pie::ECN;
+        /// Scales the drop probability of a packet by its size over the largest one
+        bytemode: Kind::Switch(false), "RFC 8033 section 5.4; tc-pie(8)";
+        pie::DQ_RATE_ESTIMATOR;
+        /// Tick of the kernel's timer: the time between two updates is `tupdate` in whole ticks,
+        /// and one more; 0s: exactly `tupdate`
+        tick: Kind::Time(Duration::from_millis(4), Duration::ZERO, Duration::from_secs(1)),
+            "Linux with 250 ticks a second: usecs_to_jiffies, and calc_index of \
+             kernel/time/timer.c, by which no timer is early";
+    },
     // tc-pie(8): limit.
     default_packets: 1000,
     random: true,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO controlled by Linux's PIE.
@@ -120,30 +106,6 @@ impl PieLinuxPolicy {
         }
         drops
     }
-
-    /// `pie_qdisc_enqueue`.
-    #[inline(never)]
-    fn enqueue_slow<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        SlowPath(packet): &mut SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        if !buffer.admits(packet.size()) {
-            self.control.accu_prob = 0;
-            return drop_full(&SlowPath(*packet), drops);
-        }
-        if self.drops_early(buffer.fifo.backlog().bytes, packet.size()) {
-            let marks = self.ecn && self.control.prob <= MAX_PROB / 10;
-            if !marks || !packet.ecn().is_capable() {
-                self.control.accu_prob = 0;
-                return drops(*packet, DropReason::Aqm);
-            }
-            packet.mark_ce();
-        }
-        buffer.fifo.push(now, *packet);
-    }
 }
 
 /// The time between two updates: the timer's delay in ticks (`pie_timer`) ends in a later tick than
@@ -169,16 +131,28 @@ impl FifoPolicy for PieLinuxPolicy {
         }
     }
 
-    #[inline]
+    /// `pie_qdisc_enqueue`.
     fn enqueue<P: Packet>(
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        mut packet: P,
+        drops: Drops<'_, P>,
     ) {
         self.update(now, buffer.fifo.backlog());
-        self.enqueue_slow(buffer, now, &mut SlowPath(packet), drops);
+        if !buffer.admits(packet.size()) {
+            self.control.accu_prob = 0;
+            return drops(packet, DropReason::Full);
+        }
+        if self.drops_early(buffer.fifo.backlog().bytes, packet.size()) {
+            let marks = self.ecn && self.control.prob <= MAX_PROB / 10;
+            if !marks || !packet.ecn().is_capable() {
+                self.control.accu_prob = 0;
+                return drops(packet, DropReason::Aqm);
+            }
+            packet.mark_ce();
+        }
+        buffer.fifo.push(now, packet);
     }
 
     #[inline]
@@ -186,7 +160,7 @@ impl FifoPolicy for PieLinuxPolicy {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        _drops: &mut dyn FnMut(P, DropReason),
+        _drops: Drops<'_, P>,
     ) -> Option<P> {
         self.update(now, buffer.fifo.backlog());
         let packet = buffer.fifo.pop()?;

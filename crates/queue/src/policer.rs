@@ -7,26 +7,12 @@
 //!
 //! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
-use crate::slow_path::SlowPath;
-
-const RATE: Param = Param {
-    name: "rate",
-    kind: Kind::Rate(Rate::ZERO, Rate(8), Kind::FASTEST),
-    doc: "Rate of the tokens",
-    source: "tc-police(8)",
-};
-
-const BURST: Param = Param {
-    name: "burst",
-    // tc-police(8) has no default either.
-    kind: Kind::Data(Bytes::ZERO, Bytes(1), Bytes(1_000_000_000)),
-    doc: "Greatest number of tokens: bytes that pass at once after a pause; a larger packet never passes",
-    source: "tc-police(8)",
+use crate::contract::{
+    Backlog, DropReason, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup,
 };
 
 /// Registry entry.
@@ -34,12 +20,17 @@ pub(crate) const INFO: Info = Info {
     name: "policer",
     title: "Policer: drops arrivals above a rate and a burst, in front of its inner queue",
     source: "tc-police(8); Linux net/sched/act_police.c",
-    params: &[RATE, BURST],
-    ordered: &[],
+    params: params! {
+        /// Rate of the tokens
+        rate: Kind::Rate(Rate::ZERO, Rate(8), Kind::FASTEST), "tc-police(8)";
+        /// Greatest number of tokens: bytes that pass at once after a pause; a larger packet never
+        /// passes
+        // tc-police(8) has no default either.
+        burst: Kind::Data(Bytes::ZERO, Bytes(1), Bytes(1_000_000_000)), "tc-police(8)";
+    },
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of the packets that pass" }],
     default_packets: 0,
-    random: false,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A token bucket in front of a queue.
@@ -78,30 +69,19 @@ impl<P: Packet + Send> Policer<P> {
         (self.tokens, self.since) = (left, now);
         true
     }
-
-    #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        if self.passes(now, packet.size()) {
-            self.inner.enqueue(now, *packet, drops);
-        } else {
-            drops(*packet, DropReason::Aqm);
-        }
-    }
 }
 
 impl<P: Packet + Send> Queue<P> for Policer<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.enqueue_slow(now, &SlowPath(packet), drops);
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
+        if self.passes(now, packet.size()) {
+            self.inner.enqueue(now, packet, drops);
+        } else {
+            drops(packet, DropReason::Aqm);
+        }
     }
 
     #[inline(never)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         self.inner.dequeue(now, drops)
     }
 
@@ -117,7 +97,7 @@ impl<P: Packet + Send> Queue<P> for Policer<P> {
         self.inner.ready_at()
     }
 
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         self.inner.make_room(now, drops);
     }
 

@@ -10,41 +10,30 @@
 //! Deviation (tc-prio(8)): there are two bands, chosen by packet type or size, which share one
 //! buffer. Linux has up to sixteen, chosen by filters, with a buffer each.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
-use crate::contract::{Backlog, DropReason, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
-use crate::slow_path::SlowPath;
-
-const ACKS: Param = Param {
-    name: "acks",
-    kind: Kind::Switch(true),
-    doc: "Sends pure acknowledgements first",
-    source: "RFC 3449 section 5.4.2, ACKs-first scheduling",
-};
-
-const SMALL: Param = Param {
-    name: "small",
-    kind: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(65_535)),
-    doc: "Sends all packets up to this size first",
-    source: "The range is that of an IPv4 packet: RFC 791 section 3.1",
-};
+use crate::contract::{Backlog, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "prio",
     title: "Strict priority: acknowledgements or small packets before all other packets",
     source: "tc-prio(8); RFC 3449 section 5.4.2, ACKs-first scheduling",
-    params: &[ACKS, SMALL],
-    ordered: &[],
+    params: params! {
+        /// Sends pure acknowledgements first
+        acks: Kind::Switch(true), "RFC 3449 section 5.4.2, ACKs-first scheduling";
+        /// Sends all packets up to this size first
+        small: Kind::Data(Bytes::ZERO, Bytes::ZERO, Bytes(65_535)),
+            "The range is that of an IPv4 packet: RFC 791 section 3.1";
+    },
     inner: &[
         Inner { name: "first", default: "droptail", doc: "queue of packets with priority" },
         Inner { name: "inner", default: "droptail", doc: "queue of all other packets" },
     ],
     default_packets: 0,
-    random: false,
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A priority band and a band for all other packets.
@@ -70,16 +59,12 @@ impl<P: Packet + Send> Prio<P> {
     fn goes_first(&self, packet: &P) -> bool {
         (self.acks && packet.is_ack()) || packet.size() <= self.small
     }
+}
 
-    #[inline(never)]
-    fn enqueue_slow(
-        &mut self,
-        now: Instant,
-        SlowPath(packet): &SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        let band = usize::from(!self.goes_first(packet));
-        self.bands[band].enqueue(now, *packet, drops);
+impl<P: Packet + Send> Queue<P> for Prio<P> {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
+        let band = usize::from(!self.goes_first(&packet));
+        self.bands[band].enqueue(now, packet, drops);
         while self.backlog().exceeds(self.limit) {
             let before = self.backlog();
             self.make_room(now, drops);
@@ -89,16 +74,9 @@ impl<P: Packet + Send> Prio<P> {
             }
         }
     }
-}
-
-impl<P: Packet + Send> Queue<P> for Prio<P> {
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
-        self.enqueue_slow(now, &SlowPath(packet), drops);
-    }
 
     #[inline(never)]
-    fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+    fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         self.bands.iter_mut().find_map(|band| band.dequeue(now, drops))
     }
 
@@ -118,7 +96,7 @@ impl<P: Packet + Send> Queue<P> for Prio<P> {
     }
 
     /// Drops from the low-priority band first.
-    fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+    fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
         let waiting = self.bands.iter_mut().rev().find(|band| band.backlog().packets > 0);
         if let Some(band) = waiting {
             band.make_room(now, drops);

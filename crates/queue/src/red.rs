@@ -6,91 +6,47 @@
 //! space marks (section 7): uniformly, by the count of packets since the last mark. The
 //! queue is measured in packets, or in bytes over the largest packet (section 4's variant).
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::random::Random;
-use crate::slow_path::{SlowPath, drop_full};
-
-const MIN_TH: Param = Param {
-    name: "min_th",
-    kind: Kind::Number(5.0, 0.0, f64::MAX),
-    doc: "Average queue in packets at which marking begins",
-    source: "Floyd and Jacobson 1993, section 5",
-};
-
-const MAX_TH: Param = Param {
-    name: "max_th",
-    kind: Kind::Number(15.0, 0.0, f64::MAX),
-    doc: "Average queue in packets at which every packet is marked",
-    source: "Floyd and Jacobson 1993, section 5",
-};
-
-const MAX_P: Param = Param {
-    name: "max_p",
-    kind: Kind::Number(0.02, 0.0, 1.0),
-    doc: "Probability of a mark just below max_th",
-    source: "Floyd and Jacobson 1993, section 5: 1/50",
-};
-
-const W_Q: Param = Param {
-    name: "w_q",
-    // With a weight of 0 the average would ignore the queue.
-    kind: Kind::Number(0.002, 1e-9, 1.0),
-    doc: "Weight of the current queue in its average",
-    source: "Floyd and Jacobson 1993, section 6",
-};
-
-const GENTLE: Param = Param {
-    name: "gentle",
-    kind: Kind::Switch(false),
-    doc: "Lets the probability rise from max_p at max_th to 1 at twice max_th",
-    source: "Floyd: Recommendation on using the gentle_ variant of RED, 2000",
-};
-
-const UNIT: Param = Param {
-    name: "unit",
-    kind: Kind::Choice("packets", &["packets", "bytes"]),
-    doc: "Unit of the queue; bytes count as parts of the largest packet, and \
-          larger packets are marked more often",
-    source: "Floyd and Jacobson 1993, section 4",
-};
-
-const BANDWIDTH: Param = Param {
-    name: "bandwidth",
-    kind: Kind::Rate(Rate::from_mbit(10), Rate(1), Rate::MAX),
-    doc: "Rate by which the average falls while the queue is empty; set it to the link's",
-    source: "Floyd and Jacobson 1993, section 4 (s); tc-red(8)",
-};
-
-const ECN: Param = Param {
-    name: "ecn",
-    kind: Kind::Switch(false),
-    doc: "Marks ECN-capable packets CE instead of dropping them",
-    source: "tc-red(8)",
-};
-
-const HARDDROP: Param = Param {
-    name: "harddrop",
-    kind: Kind::Switch(false),
-    doc: "Drops all packets, ECN-capable ones too, if every packet would be marked",
-    source: "RFC 3168 section 7; tc-red(8)",
-};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "red",
     title: "RED: drops or marks at random, more often with a longer average queue",
     source: "Floyd and Jacobson, IEEE/ACM ToN, August 1993",
-    params: &[MIN_TH, MAX_TH, MAX_P, W_Q, GENTLE, UNIT, BANDWIDTH, ECN, HARDDROP],
+    params: params! {
+        /// Average queue in packets at which marking begins
+        min_th: Kind::Number(5.0, 0.0, f64::MAX), "Floyd and Jacobson 1993, section 5";
+        /// Average queue in packets at which every packet is marked
+        max_th: Kind::Number(15.0, 0.0, f64::MAX), "Floyd and Jacobson 1993, section 5";
+        /// Probability of a mark just below max_th
+        max_p: Kind::Number(0.02, 0.0, 1.0), "Floyd and Jacobson 1993, section 5: 1/50";
+        /// Weight of the current queue in its average
+        // With a weight of 0 the average would ignore the queue.
+        w_q: Kind::Number(0.002, 1e-9, 1.0), "Floyd and Jacobson 1993, section 6";
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th
+        gentle: Kind::Switch(false),
+            "Floyd: Recommendation on using the gentle_ variant of RED, 2000";
+        /// Unit of the queue; bytes count as parts of the largest packet, and larger packets are
+        /// marked more often
+        unit: Kind::Choice("packets", &["packets", "bytes"]), "Floyd and Jacobson 1993, section 4";
+        /// Rate by which the average falls while the queue is empty; set it to the link's
+        bandwidth: Kind::Rate(Rate::from_mbit(10), Rate(1), Rate::MAX),
+            "Floyd and Jacobson 1993, section 4 (s); tc-red(8)";
+        /// Marks ECN-capable packets CE instead of dropping them
+        ecn: Kind::Switch(false), "tc-red(8)";
+        /// Drops all packets, ECN-capable ones too, if every packet would be marked
+        harddrop: Kind::Switch(false), "RFC 3168 section 7; tc-red(8)";
+    },
     // Linux's default transmit queue length.
     default_packets: 1000,
     random: true,
     ordered: &[("min_th", "max_th")],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO controlled by RED.
@@ -227,25 +183,6 @@ impl RedPolicy {
             self.average.idle_since.get_or_insert(now);
         }
     }
-
-    #[inline(never)]
-    fn enqueue_slow<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        SlowPath(packet): &mut SlowPath<P>,
-        drops: &mut dyn FnMut(P, DropReason),
-    ) {
-        if self.drops(now, packet, buffer.fifo.backlog()) {
-            drops(*packet, DropReason::Aqm);
-        } else if buffer.admits(packet.size()) {
-            buffer.fifo.push(now, *packet);
-        } else {
-            drop_full(&SlowPath(*packet), drops);
-        }
-        // The queue may still be empty, if the packet was dropped.
-        self.note_if_idle(now, buffer.fifo.backlog());
-    }
 }
 
 impl FifoPolicy for RedPolicy {
@@ -275,15 +212,22 @@ impl FifoPolicy for RedPolicy {
         }
     }
 
-    #[inline]
     fn enqueue<P: Packet>(
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        mut packet: P,
+        drops: Drops<'_, P>,
     ) {
-        self.enqueue_slow(buffer, now, &mut SlowPath(packet), drops);
+        if self.drops(now, &mut packet, buffer.fifo.backlog()) {
+            drops(packet, DropReason::Aqm);
+        } else if buffer.admits(packet.size()) {
+            buffer.fifo.push(now, packet);
+        } else {
+            drops(packet, DropReason::Full);
+        }
+        // The queue may still be empty, if the packet was dropped.
+        self.note_if_idle(now, buffer.fifo.backlog());
     }
 
     #[inline]
@@ -291,7 +235,7 @@ impl FifoPolicy for RedPolicy {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        _drops: &mut dyn FnMut(P, DropReason),
+        _drops: Drops<'_, P>,
     ) -> Option<P> {
         let packet = buffer.fifo.pop();
         self.note_if_idle(now, buffer.fifo.backlog());

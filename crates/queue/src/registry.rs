@@ -35,26 +35,26 @@ macro_rules! queues {
             /// [`Queue::dequeue`], then `to` on the packet. `to` is inlined into each hot
             /// queue's code, which saves a copy of the packet.
             #[inline(always)]
-            pub fn dequeue_to<R>(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason), to: impl FnOnce(P) -> R) -> Option<R> {
+            pub fn dequeue_to<R>(&mut self, now: Instant, drops: Drops<'_, P>, to: impl FnOnce(P) -> R) -> Option<R> {
                 $($crate::registry::queues!(@hot $place self $variant q q.dequeue(now, drops).map(to));)+
                 self.dequeue(now, drops).map(to)
             }
 
             #[inline(never)]
-            fn enqueue_cold(&mut self, now: Instant, packet: &SlowPath<P>, drops: &mut dyn FnMut(P, DropReason)) {
+            fn enqueue_cold(&mut self, now: Instant, packet: &SlowPath<P>, drops: Drops<'_, P>) {
                 match self { $(Self::$variant(q) => q.enqueue(now, packet.0, drops),)+ Self::User(q) => q.enqueue(now, packet.0, drops) }
             }
         }
 
         impl<P: Packet + Send> Queue<P> for AnyQueue<P> {
             #[inline(always)]
-            fn enqueue(&mut self, now: Instant, packet: P, drops: &mut dyn FnMut(P, DropReason)) {
+            fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
                 $($crate::registry::queues!(@hot $place self $variant q q.enqueue(now, packet, drops));)+
                 self.enqueue_cold(now, &SlowPath(packet), drops);
             }
             // One copy for queues with inner queues, for device rings, and for cold queues.
             #[inline(never)]
-            fn dequeue(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) -> Option<P> {
+            fn dequeue(&mut self, now: Instant, drops: Drops<'_, P>) -> Option<P> {
                 match self { $(Self::$variant(q) => q.dequeue(now, drops),)+ Self::User(q) => q.dequeue(now, drops) }
             }
             #[inline]
@@ -67,7 +67,7 @@ macro_rules! queues {
             fn set_rate(&mut self, rate: Rate) {
                 match self { $(Self::$variant(q) => q.set_rate(rate),)+ Self::User(q) => q.set_rate(rate) }
             }
-            fn make_room(&mut self, now: Instant, drops: &mut dyn FnMut(P, DropReason)) {
+            fn make_room(&mut self, now: Instant, drops: Drops<'_, P>) {
                 match self { $(Self::$variant(q) => q.make_room(now, drops),)+ Self::User(q) => q.make_room(now, drops) }
             }
             fn head_size(&self) -> Option<Bytes> {

@@ -5,7 +5,7 @@
 //! few small stores then have to finish before the copy into the queue can load it (store
 //! forwarding), which costs 10 ns a packet. The rare slow path therefore gets its own copy.
 
-use crate::contract::{DropReason, Packet};
+use crate::contract::{DropReason, Drops, Packet};
 
 /// A copy of a packet in memory, for functions that are not inlined.
 pub(crate) struct SlowPath<P>(pub(crate) P);
@@ -13,6 +13,6 @@ pub(crate) struct SlowPath<P>(pub(crate) P);
 /// Drops a packet that does not fit into the buffer.
 #[cold]
 #[inline(never)]
-pub(crate) fn drop_full<P: Packet>(packet: &SlowPath<P>, drops: &mut dyn FnMut(P, DropReason)) {
+pub(crate) fn drop_full<P: Packet>(packet: &SlowPath<P>, drops: Drops<'_, P>) {
     drops(packet.0, DropReason::Full);
 }

@@ -8,41 +8,31 @@
 //! at the limit of the buffer. RED with these settings (`red` with both thresholds at K and `w_q =
 //! 1`) drops them at K.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
-use crate::contract::{Backlog, DropReason, Info, Packet, Setup};
+use crate::contract::{Backlog, Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 use crate::slow_path::{SlowPath, drop_full};
-
-const K: Param = Param {
-    name: "k",
-    // No flow has more than 10^7 packets in flight.
-    kind: Kind::Integer(65, 0, 10_000_000),
-    doc: "Queue in packets above which an arriving packet is marked",
-    source: "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1 and, for \
-             10 Gbit/s, section 4",
-};
-
-const K_BYTES: Param = Param {
-    name: "k_bytes",
-    kind: Kind::Data(Bytes::MAX, Bytes::ZERO, Bytes::MAX),
-    doc: "Queue in bytes above which an arriving packet is marked; off by default",
-    source: "RFC 8257 section 3.1: the threshold, as switches that count bytes have it",
-};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
     name: "step",
     title: "Step marking: a FIFO that marks all arrivals beyond a threshold, for DCTCP",
     source: "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
-    params: &[K, K_BYTES],
+    params: params! {
+        /// Queue in packets above which an arriving packet is marked
+        // No flow has more than 10^7 packets in flight.
+        k: Kind::Integer(65, 0, 10_000_000),
+            "Alizadeh et al.: Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1 and, for 10 \
+             Gbit/s, section 4";
+        /// Queue in bytes above which an arriving packet is marked; off by default
+        k_bytes: Kind::Data(Bytes::MAX, Bytes::ZERO, Bytes::MAX),
+            "RFC 8257 section 3.1: the threshold, as switches that count bytes have it";
+    },
     // Linux's default transmit queue length.
     default_packets: 1000,
-    random: false,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO with a threshold.
@@ -72,7 +62,7 @@ impl FifoPolicy for StepPolicy {
         buffer: &mut LimitedFifo<P>,
         now: Instant,
         mut packet: P,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) {
         if !buffer.admits(packet.size()) {
             return drop_full(&SlowPath(packet), drops);

@@ -8,10 +8,10 @@
 //!
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Duration, Instant};
 
-use crate::contract::{DropReason, Info, Packet, Setup};
+use crate::contract::{Drops, Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
 
 /// Registry entry.
@@ -19,26 +19,17 @@ pub(crate) const INFO: Info = Info {
     name: "threshold",
     title: "Threshold: one FIFO that marks packets whose sojourn time exceeds a threshold",
     source: "Huitema: A Low Latency Internet with L4S, 2022; RFC 8257 section 3.1, by delay",
-    params: &[
-        Param {
-            name: "ce_threshold",
-            kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
-            doc: "Sojourn time at which ECN-capable packets are marked",
-            source: "Huitema: A Low Latency Internet with L4S, 2022",
-        },
-        Param {
-            name: "ecn",
-            kind: Kind::Switch(true),
-            doc: "Marks; without it the queue is drop-tail",
-            source: "Huitema: A Low Latency Internet with L4S, 2022, whose New Reno had no marks",
-        },
-    ],
+    params: params! {
+        /// Sojourn time at which ECN-capable packets are marked
+        ce_threshold: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
+            "Huitema: A Low Latency Internet with L4S, 2022";
+        /// Marks; without it the queue is drop-tail
+        ecn: Kind::Switch(true),
+            "Huitema: A Low Latency Internet with L4S, 2022, whose New Reno had no marks";
+    },
     // Linux's default transmit queue length.
     default_packets: 1000,
-    random: false,
-    ordered: &[],
-    inner: &[],
-    shaper: None,
+    ..Info::BASE
 };
 
 /// A FIFO with a threshold.
@@ -70,7 +61,7 @@ impl FifoPolicy for ThresholdPolicy {
         &mut self,
         buffer: &mut LimitedFifo<P>,
         now: Instant,
-        _drops: &mut dyn FnMut(P, DropReason),
+        _drops: Drops<'_, P>,
     ) -> Option<P> {
         let mut packet = buffer.fifo.pop()?;
         if self.marks(now, &packet) {

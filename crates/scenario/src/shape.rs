@@ -177,6 +177,45 @@ impl Field {
     }
 }
 
+/// Declares the fields of a form, each with its description above it: `name: shape, default;`,
+/// `required name: shape;` or `optional name: shape;`, and the source of default and range at the
+/// end. A list may include fields that are declared elsewhere: `OTHER;`.
+macro_rules! fields {
+    (@list [$($done:expr,)*]) => { &[$($done),*] };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ required $name:ident: $shape:expr $(, $source:expr)?;
+        $($rest:tt)*
+    ) => {
+        fields!(@list [$($done,)*
+            Field::required(stringify!($name), $shape, concat!($($doc),+).trim_ascii())
+                $(.from($source))?,
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ optional $name:ident: $shape:expr $(, $source:expr)?;
+        $($rest:tt)*
+    ) => {
+        fields!(@list [$($done,)*
+            Field::optional(stringify!($name), $shape, concat!($($doc),+).trim_ascii())
+                $(.from($source))?,
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ $name:ident: $shape:expr, $default:expr $(, $source:expr)?;
+        $($rest:tt)*
+    ) => {
+        fields!(@list [$($done,)*
+            Field::new(stringify!($name), $shape, $default, concat!($($doc),+).trim_ascii())
+                $(.from($source))?,
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*] $field:expr; $($rest:tt)*) => {
+        fields!(@list [$($done,)* $field,] $($rest)*)
+    };
+    ($($list:tt)+) => { fields!(@list [] $($list)+) };
+}
+pub(crate) use fields;
+
 impl Shape {
     /// The shape of the value under `key`; `None` if the key is unknown.
     pub(crate) fn child(self, key: &str) -> Option<Shape> {
@@ -213,7 +252,6 @@ pub(crate) const TIME: Shape = Shape::Scalar(Kind::TIME);
 pub(crate) const SPAN: Shape = Shape::Scalar(Kind::SPAN);
 /// A rate, zero included.
 pub(crate) const RATE: Shape = Shape::Scalar(Kind::Rate(Rate::ZERO, Rate::ZERO, Kind::FASTEST));
-/// An amount of data greater than zero.
 /// A count of at least one.
 pub(crate) const COUNT: Shape = Shape::Scalar(Kind::COUNT);
 /// A probability.

@@ -6,7 +6,7 @@ use sojourn_params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, Info, Model, Setup, Source};
+use crate::contract::{Action, Info, Model, Setup, Source};
 
 /// More bytes than any run can send.
 const ENDLESS: u64 = u64::MAX / 4;
@@ -18,15 +18,7 @@ pub(crate) struct Bulk {
 }
 
 impl Model for Bulk {
-    const INFO: Info = Info {
-        name: "bulk",
-        title: "Unlimited data",
-        params: &[],
-        optional: &[],
-        exclusive: &[],
-        file: None,
-        carrier: Carrier::Connection,
-    };
+    const INFO: Info = Info { name: "bulk", title: "Unlimited data", ..Info::BASE };
 
     fn build(setup: &Setup) -> Box<dyn Source> {
         Box::new(Bulk { next_at: setup.start })

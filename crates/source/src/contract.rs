@@ -27,6 +27,20 @@ pub struct Info {
     pub carrier: Carrier,
 }
 
+impl Info {
+    /// A source of a connection, without keys. An entry states its differences:
+    /// `Info { name, ..Info::BASE }`.
+    pub(crate) const BASE: Info = Info {
+        name: "",
+        title: "",
+        params: &[],
+        optional: &[],
+        exclusive: &[],
+        file: None,
+        carrier: Carrier::Connection,
+    };
+}
+
 /// A key of a source that names a file: a text.
 #[derive(Clone, Copy, Debug)]
 pub struct FileKey {

@@ -6,7 +6,7 @@ use sojourn_params::{Param, Params};
 use sojourn_units::{Bytes, Duration};
 
 use crate::cdf::Cdf;
-use crate::contract::{Carrier, Info, Model, Setup, Source};
+use crate::contract::{Info, Model, Setup, Source};
 use crate::kinds::SIZE;
 use crate::transfers::{Series, Transfer};
 
@@ -18,10 +18,7 @@ impl Model for File {
         name: "file",
         title: "One file",
         params: &[Param { name: "size", kind: SIZE, doc: "size of the file", source: "" }],
-        optional: &[],
-        exclusive: &[],
-        file: None,
-        carrier: Carrier::Connection,
+        ..Info::BASE
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Param, Params};
+use sojourn_params::{Params, params};
 use sojourn_units::{Bytes, Duration};
 
 use crate::cdf::Cdf;
@@ -18,25 +18,18 @@ impl Model for Files {
     const INFO: Info = Info {
         name: "files",
         title: "Files one after the other",
-        params: &[
-            Param {
-                name: "size",
-                kind: SIZE,
-                doc: "size of each file, unless `sizes` draws it",
-                source: "",
-            },
-            sizes::SIZES,
-            sizes::MEAN,
-            sizes::SIGMA,
-            sizes::SHAPE,
-            Param { name: "count", kind: COUNT, doc: "number of files", source: "" },
-            Param {
-                name: "think",
-                kind: PAUSE,
-                doc: "pause between the delivery of one and the start of the next",
-                source: "",
-            },
-        ],
+        params: params! {
+            /// size of each file, unless `sizes` draws it
+            size: SIZE;
+            sizes::SIZES;
+            sizes::MEAN;
+            sizes::SIGMA;
+            sizes::SHAPE;
+            /// number of files
+            count: COUNT;
+            /// pause between the delivery of one and the start of the next
+            think: PAUSE;
+        },
         optional: &["size", "sizes", "mean", "sigma", "shape"],
         exclusive: &[("size", "sizes")],
         file: Some(sizes::FILE),

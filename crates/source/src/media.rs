@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::cdf::Cdf;
@@ -68,139 +68,62 @@ impl Model for Media {
     const INFO: Info = Info {
         name: "media",
         title: "Frames in RTP packets, at a rate that follows the controller, with playout",
-        params: &[
-            Param {
-                name: "min_rate",
-                kind: LEAST,
-                doc: "least rate of the encoder",
-                source: "RFC 8867 section 5: 150 kbit/s",
-            },
-            Param {
-                name: "max_rate",
-                kind: MOST,
-                doc: "greatest rate of the encoder",
-                source: "RFC 8867 section 5: 1.5 Mbit/s",
-            },
-            Param {
-                name: "start_rate",
-                kind: LEAST,
-                doc: "rate until the controller gives one, and always without a controller; \
-                      `min_rate` if absent",
-                source: "",
-            },
-            Param {
-                name: "frame_rate",
-                kind: Kind::Number(30.0, 0.1, 10_000.0),
-                doc: "frames a second",
-                source: "RFC 8593 figure 2, FPS: 30",
-            },
-            Param {
-                name: "key_interval",
-                kind: PAUSE,
-                doc: "time between two key frames; 0s for the first frame only",
-                source: "",
-            },
-            Param {
-                name: "key_size",
-                kind: Kind::Number(1.0, 1.0, 100.0),
-                doc: "size of a key frame, as a multiple of the mean size; the frames of the next \
-                      second are smaller, so that the rate stays the same",
-                source: "",
-            },
-            Param {
-                name: "variation",
-                kind: Kind::Number(0.15, 0.0, 1.0),
-                doc: "scale of the Laplacian deviation of the sizes, as a share of their mean; the \
-                      standard deviation is 1.41 times as large",
-                source: "RFC 8593 figure 2, SCALE_B: 0.15",
-            },
-            Param {
-                name: "reaction",
-                kind: PAUSE,
-                doc: "least time between two changes of the encoder's rate",
-                source: "RFC 8593 section 5.1, tau_v: 0.2 s for a slow encoder",
-            },
-            Param {
-                name: "pause",
-                kind: SPAN,
-                doc: "time after the start at which the source pauses, until `resume`",
-                source: "RFC 8867 section 5.8",
-            },
-            Param {
-                name: "resume",
-                kind: SPAN,
-                doc: "time after the start at which the source goes on, with a key frame",
-                source: "RFC 8867 section 5.8",
-            },
-            Param {
-                name: "packet",
-                kind: Kind::Data(Bytes(1200), Bytes(64), Bytes(65_000)),
-                doc: "greatest RTP packet, with RTP's 12 bytes of header; UDP and IP add 28",
-                source: "libwebrtc: 1,200 bytes",
-            },
-            Param {
-                name: "microburst",
-                kind: PAUSE,
-                doc: "packets that the pacing spreads over this time leave together",
-                source: "Ericsson's sender of SCReAM, -microburstinterval: 0.5 ms",
-            },
-            Param {
-                name: "feedback",
-                kind: Kind::Choice("rfc8888", &["rfc8888", "transport-wide"]),
-                doc: "format of the feedback: RFC 8888 has marks and times in units of 1/1024 s; \
-                      transport-wide has times in units of 250 us, and no marks",
-                source: "RFC 8888; draft-holmer-rmcat-transport-wide-cc-extensions-01",
-            },
-            Param {
-                name: "feedback_interval",
-                kind: span_of(Duration::from_millis(40)),
-                doc: "greatest time between two reports",
-                source: "draft-ietf-ccwg-rfc8298bis-screamv2 section 5: 40 ms",
-            },
-            Param {
-                name: "feedback_packets",
-                kind: Kind::Integer(16, 1, 10_000),
-                doc: "packets after which a report is due",
-                source: "draft-ietf-ccwg-rfc8298bis-screamv2 section 5: 16",
-            },
-            Param {
-                name: "feedback_on_frame",
-                kind: Kind::Switch(true),
-                doc: "whether the last packet of a frame makes a report due",
-                source: "draft-ietf-ccwg-rfc8298bis-screamv2 section 5",
-            },
-            Param {
-                name: "playout_delay",
-                kind: PAUSE,
-                doc: "time from the capture of a frame to its playout; adaptive if absent",
-                source: "",
-            },
-            Param {
-                name: "repair",
-                kind: Kind::Choice("conceal", &["conceal", "key-frame"]),
-                doc: "after a lost frame, the decoder conceals the loss, or it waits for a key \
-                      frame that it requests",
-                source: "RFC 4585 section 6.3.1: picture loss indication",
-            },
-            Param {
-                name: "quality",
-                kind: Kind::Choice("video", &["video", "voice", "none"]),
-                doc: "model of the estimated quality: ITU-T P.1203.1 mode 0 for video, the E-model \
-                      (ITU-T G.107) with G.711 for voice; voice discards frames that come after \
-                      their playout time",
-                source: "",
-            },
-            Param {
-                name: "resolution",
-                kind: Kind::Choice("720p", RESOLUTIONS),
-                doc: "resolution of the video, for the estimated quality",
-                source: "",
-            },
-        ],
+        params: params! {
+            /// least rate of the encoder
+            min_rate: LEAST, "RFC 8867 section 5: 150 kbit/s";
+            /// greatest rate of the encoder
+            max_rate: MOST, "RFC 8867 section 5: 1.5 Mbit/s";
+            /// rate until the controller gives one, and always without a controller; `min_rate` if
+            /// absent
+            start_rate: LEAST;
+            /// frames a second
+            frame_rate: Kind::Number(30.0, 0.1, 10_000.0), "RFC 8593 figure 2, FPS: 30";
+            /// time between two key frames; 0s for the first frame only
+            key_interval: PAUSE;
+            /// size of a key frame, as a multiple of the mean size; the frames of the next second
+            /// are smaller, so that the rate stays the same
+            key_size: Kind::Number(1.0, 1.0, 100.0);
+            /// scale of the Laplacian deviation of the sizes, as a share of their mean; the
+            /// standard deviation is 1.41 times as large
+            variation: Kind::Number(0.15, 0.0, 1.0), "RFC 8593 figure 2, SCALE_B: 0.15";
+            /// least time between two changes of the encoder's rate
+            reaction: PAUSE, "RFC 8593 section 5.1, tau_v: 0.2 s for a slow encoder";
+            /// time after the start at which the source pauses, until `resume`
+            pause: SPAN, "RFC 8867 section 5.8";
+            /// time after the start at which the source goes on, with a key frame
+            resume: SPAN, "RFC 8867 section 5.8";
+            /// greatest RTP packet, with RTP's 12 bytes of header; UDP and IP add 28
+            packet: Kind::Data(Bytes(1200), Bytes(64), Bytes(65_000)), "libwebrtc: 1,200 bytes";
+            /// packets that the pacing spreads over this time leave together
+            microburst: PAUSE, "Ericsson's sender of SCReAM, -microburstinterval: 0.5 ms";
+            /// format of the feedback: RFC 8888 has marks and times in units of 1/1024 s;
+            /// transport-wide has times in units of 250 us, and no marks
+            feedback: Kind::Choice("rfc8888", &["rfc8888", "transport-wide"]),
+                "RFC 8888; draft-holmer-rmcat-transport-wide-cc-extensions-01";
+            /// greatest time between two reports
+            feedback_interval: span_of(Duration::from_millis(40)),
+                "draft-ietf-ccwg-rfc8298bis-screamv2 section 5: 40 ms";
+            /// packets after which a report is due
+            feedback_packets: Kind::Integer(16, 1, 10_000),
+                "draft-ietf-ccwg-rfc8298bis-screamv2 section 5: 16";
+            /// whether the last packet of a frame makes a report due
+            feedback_on_frame: Kind::Switch(true), "draft-ietf-ccwg-rfc8298bis-screamv2 section 5";
+            /// time from the capture of a frame to its playout; adaptive if absent
+            playout_delay: PAUSE;
+            /// after a lost frame, the decoder conceals the loss, or it waits for a key frame that
+            /// it requests
+            repair: Kind::Choice("conceal", &["conceal", "key-frame"]),
+                "RFC 4585 section 6.3.1: picture loss indication";
+            /// model of the estimated quality: ITU-T P.1203.1 mode 0 for video, the E-model (ITU-T
+            /// G.107) with G.711 for voice; voice discards frames that come after their playout
+            /// time
+            quality: Kind::Choice("video", &["video", "voice", "none"]);
+            /// resolution of the video, for the estimated quality
+            resolution: Kind::Choice("720p", RESOLUTIONS);
+        },
         optional: &["start_rate", "pause", "resume", "playout_delay"],
-        exclusive: &[],
-        file: None,
         carrier: Carrier::Media,
+        ..Info::BASE
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::cdf::Cdf;
@@ -35,21 +35,18 @@ impl Model for OnOff {
     const INFO: Info = Info {
         name: "on-off",
         title: "On and off at a constant rate; without pauses if `off` is 0s",
-        params: &[
-            Param { name: "rate", kind: SPEED, doc: "rate of payload while on", source: "" },
-            Param { name: "on", kind: SPAN, doc: "time on; its mean if exponential", source: "" },
-            Param { name: "off", kind: TIME, doc: "time off; its mean if exponential", source: "" },
-            Param {
-                name: "distribution",
-                kind: Kind::Choice("periodic", &["periodic", "exponential"]),
-                doc: "distribution of the times",
-                source: "",
-            },
-        ],
-        optional: &[],
-        exclusive: &[],
-        file: None,
+        params: params! {
+            /// rate of payload while on
+            rate: SPEED;
+            /// time on; its mean if exponential
+            on: SPAN;
+            /// time off; its mean if exponential
+            off: TIME;
+            /// distribution of the times
+            distribution: Kind::Choice("periodic", &["periodic", "exponential"]);
+        },
         carrier: Carrier::ConnectionOrUdp,
+        ..Info::BASE
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {

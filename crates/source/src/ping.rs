@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
@@ -21,26 +21,16 @@ impl Model for Ping {
     const INFO: Info = Info {
         name: "ping",
         title: "ICMP echo requests, each answered at once; their RTT is recorded",
-        params: &[
-            Param {
-                name: "interval",
-                kind: span_of(Duration::from_secs(1)),
-                doc: "time between two requests, independent of the replies",
-                source: "ping(8), -i",
-            },
-            Param {
-                name: "size",
-                // From ICMP's header alone to the size of the largest packet.
-                kind: Kind::Data(Bytes(64), Bytes(8), Bytes(65_000)),
-                doc: "size of the ICMP message, 8 bytes of header included; IP's 20 bytes are \
-                      added",
-                source: "RFC 792; ping(8), -s: 56 bytes of data",
-            },
-        ],
-        optional: &[],
-        exclusive: &[],
-        file: None,
+        params: params! {
+            /// time between two requests, independent of the replies
+            interval: span_of(Duration::from_secs(1)), "ping(8), -i";
+            /// size of the ICMP message, 8 bytes of header included; IP's 20 bytes are added
+            // From ICMP's header alone to the size of the largest packet.
+            size: Kind::Data(Bytes(64), Bytes(8), Bytes(65_000)),
+                "RFC 792; ping(8), -s: 56 bytes of data";
+        },
         carrier: Carrier::Echo,
+        ..Info::BASE
     };
 
     fn build(setup: &Setup) -> Box<dyn Source> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Param, Params};
+use sojourn_params::{Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
@@ -29,30 +29,18 @@ impl Model for Poisson {
     const INFO: Info = Info {
         name: "poisson",
         title: "Transfers that arrive at random, each over a new connection",
-        params: &[
-            Param {
-                name: "load",
-                kind: SPEED,
-                doc: "mean rate of payload that arrives",
-                source: "",
-            },
-            Param {
-                name: "interval",
-                kind: SPAN,
-                doc: "mean time between two arrivals, instead of `load`",
-                source: "",
-            },
-            Param {
-                name: "count",
-                kind: COUNT,
-                doc: "number of transfers; unlimited if absent",
-                source: "",
-            },
-            sizes::SIZES,
-            sizes::MEAN,
-            sizes::SIGMA,
-            sizes::SHAPE,
-        ],
+        params: params! {
+            /// mean rate of payload that arrives
+            load: SPEED;
+            /// mean time between two arrivals, instead of `load`
+            interval: SPAN;
+            /// number of transfers; unlimited if absent
+            count: COUNT;
+            sizes::SIZES;
+            sizes::MEAN;
+            sizes::SIGMA;
+            sizes::SHAPE;
+        },
         optional: &["load", "interval", "count", "mean", "sigma", "shape"],
         exclusive: &[("load", "interval")],
         file: Some(sizes::FILE),

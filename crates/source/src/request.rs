@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::cdf::Cdf;
@@ -37,46 +37,27 @@ impl Model for Request {
     const INFO: Info = Info {
         name: "request",
         title: "Requests in the reverse direction, each with a response",
-        params: &[
-            Param { name: "request", kind: SIZE, doc: "size of a request", source: "" },
-            Param {
-                name: "response",
-                kind: SIZE,
-                doc: "size of a response, unless `sizes` draws it",
-                source: "",
-            },
-            sizes::SIZES,
-            sizes::MEAN,
-            sizes::SIGMA,
-            sizes::SHAPE,
-            Param {
-                name: "count",
-                kind: COUNT,
-                doc: "number of requests; unlimited if absent",
-                source: "",
-            },
-            Param {
-                name: "batch",
-                kind: Kind::Integer(1, 1, 1_000_000_000),
-                doc: "number of requests between two pauses, each sent when the response to the one \
-                      before has arrived",
-                source: "",
-            },
-            Param {
-                name: "think",
-                kind: PAUSE,
-                doc: "pause between the arrival of a batch's last response and the next request; 0s \
-                      if absent",
-                source: "",
-            },
-            Param {
-                name: "interval",
-                kind: SPAN,
-                doc: "time between the first requests of two batches, instead of `think`; a late \
-                      response delays the next batch",
-                source: "",
-            },
-        ],
+        params: params! {
+            /// size of a request
+            request: SIZE;
+            /// size of a response, unless `sizes` draws it
+            response: SIZE;
+            sizes::SIZES;
+            sizes::MEAN;
+            sizes::SIGMA;
+            sizes::SHAPE;
+            /// number of requests; unlimited if absent
+            count: COUNT;
+            /// number of requests between two pauses, each sent when the response to the one before
+            /// has arrived
+            batch: Kind::Integer(1, 1, 1_000_000_000);
+            /// pause between the arrival of a batch's last response and the next request; 0s if
+            /// absent
+            think: PAUSE;
+            /// time between the first requests of two batches, instead of `think`; a late response
+            /// delays the next batch
+            interval: SPAN;
+        },
         optional: &["response", "sizes", "mean", "sigma", "shape", "count", "think", "interval"],
         exclusive: &[("response", "sizes"), ("think", "interval")],
         file: Some(sizes::FILE),

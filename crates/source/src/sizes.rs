@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::Bytes;
 
 use crate::cdf::Cdf;
@@ -26,32 +26,18 @@ const KEYS: &[(&str, &[&str])] = &[
 pub(crate) const NAMES: &[&str] =
     &["fixed", "exponential", "lognormal", "pareto", "web-search", "data-mining", "file"];
 
-/// The key that selects a distribution. It has no default value.
-pub(crate) const SIZES: Param = Param {
-    name: "sizes",
-    kind: Kind::Choice("", NAMES),
-    doc: "distribution of the sizes; web-search and data-mining are published ones",
-    source: "web-search: Alizadeh et al. 2010, DCTCP, SIGCOMM; data-mining: Greenberg et al. 2009, \
-             VL2, SIGCOMM; points as in HKUST-SING/TrafficGenerator, conf",
-};
-pub(crate) const MEAN: Param = Param {
-    name: "mean",
-    kind: SIZE,
-    doc: "mean size, for fixed, exponential, lognormal and pareto",
-    source: "",
-};
-pub(crate) const SIGMA: Param = Param {
-    name: "sigma",
-    kind: Kind::Number(0.0, 0.001, 5.0),
-    doc: "standard deviation of the size's natural logarithm, for lognormal",
-    source: "",
-};
-pub(crate) const SHAPE: Param = Param {
-    name: "shape",
-    kind: Kind::Number(0.0, 1.001, 100.0),
-    doc: "exponent of the tail, for pareto; the mean is finite above 1",
-    source: "",
-};
+params! {
+    /// distribution of the sizes; web-search and data-mining are published ones
+    pub(crate) const SIZES = sizes: Kind::Choice("", NAMES),
+        "web-search: Alizadeh et al. 2010, DCTCP, SIGCOMM; data-mining: Greenberg et al. 2009, \
+         VL2, SIGCOMM; points as in HKUST-SING/TrafficGenerator, conf";
+    /// mean size, for fixed, exponential, lognormal and pareto
+    pub(crate) const MEAN = mean: SIZE;
+    /// standard deviation of the size's natural logarithm, for lognormal
+    pub(crate) const SIGMA = sigma: Kind::Number(0.0, 0.001, 5.0);
+    /// exponent of the tail, for pareto; the mean is finite above 1
+    pub(crate) const SHAPE = shape: Kind::Number(0.0, 1.001, 100.0);
+}
 pub(crate) const FILE: FileKey = FileKey {
     name: "file",
     doc: "file of sizes, for file: each line has a size in bytes and the share of transfers up to \

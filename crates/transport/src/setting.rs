@@ -39,9 +39,9 @@ pub struct Setting {
     pub may_be_unlimited: bool,
     /// Description in one line.
     pub doc: &'static str,
-    of: Of,
-    tcp: In,
-    quic: In,
+    pub(crate) of: Of,
+    pub(crate) tcp: In,
+    pub(crate) quic: In,
 }
 
 impl Setting {
@@ -109,33 +109,44 @@ macro_rules! choices {
 }
 pub(crate) use choices;
 
-/// Declares the struct of the settings, each with a [`Declared`].
+/// Declares the struct of the settings, each with its description above it: its type, its owner,
+/// its unit and range, and its value in each profile.
 macro_rules! settings {
     (
         $(#[$about:meta])* $config:ident;
-        $($(#[$doc:meta])* $name:ident: $type:ty = $declared:expr;)+
+        $(
+            $(#[doc = $doc:literal])+
+            $name:ident: $type:ty = $of:expr, $kind:expr, tcp: $tcp:expr, quic: $quic:expr;
+        )+
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $config {
             /// The protocol whose rules the connection follows.
             pub profile: Profile,
-            $($(#[$doc])* pub $name: $type,)+
+            $($(#[doc = $doc])+ pub $name: $type,)+
         }
 
         impl $config {
             /// The defaults of a profile.
             pub fn new(profile: Profile) -> $config {
-                $config { profile, $($name: $declared.value(profile),)+ }
+                $config { profile, $($name: within($tcp, $quic, profile).value(),)+ }
             }
 
             /// All settings, in the order of their declaration.
-            pub const SETTINGS: &'static [Setting] =
-                &[$($declared.setting::<$type>(stringify!($name)),)+];
+            pub const SETTINGS: &'static [Setting] = &[$(Setting {
+                name: stringify!($name),
+                kind: $kind,
+                may_be_unlimited: <$type as Type>::MAY_BE_UNLIMITED,
+                doc: concat!($($doc),+).trim_ascii(),
+                of: $of,
+                tcp: $tcp,
+                quic: $quic,
+            }),+];
 
             /// Takes the settings of one side from another connection's.
             pub fn take(&mut self, side: Side, from: &$config) {
-                $(if $declared.of.side() == side {
+                $(if $of.side() == side {
                     self.$name = from.$name;
                 })+
             }
@@ -164,17 +175,6 @@ macro_rules! settings {
 }
 pub(crate) use settings;
 
-/// A declaration of a setting.
-pub(crate) struct Declared {
-    pub(crate) of: Of,
-    /// Description in one line.
-    pub(crate) doc: &'static str,
-    /// Unit and range.
-    pub(crate) kind: Kind,
-    pub(crate) tcp: In,
-    pub(crate) quic: In,
-}
-
 /// Owner of a setting: it alone changes the setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
@@ -201,22 +201,17 @@ pub(crate) enum In {
 }
 use In::{Fixed, Is};
 
-fn within(tcp: In, quic: In, profile: Profile) -> In {
+pub(crate) const fn within(tcp: In, quic: In, profile: Profile) -> In {
     match profile {
         Profile::Tcp => tcp,
         Profile::Quic => quic,
     }
 }
 
-impl Declared {
-    pub(crate) fn value<T: Type>(&self, profile: Profile) -> T {
-        let (Is(text, _) | Fixed(text)) = within(self.tcp, self.quic, profile);
+impl In {
+    pub(crate) fn value<T: Type>(self) -> T {
+        let (Is(text, _) | Fixed(text)) = self;
         T::parse(text).unwrap_or_else(|| panic!("the value `{text}` is of another type"))
-    }
-
-    pub(crate) const fn setting<T: Type>(self, name: &'static str) -> Setting {
-        let Declared { of, doc, kind, tcp, quic } = self;
-        Setting { name, kind, may_be_unlimited: T::MAY_BE_UNLIMITED, doc, of, tcp, quic }
     }
 }
 

@@ -19,73 +19,35 @@ class Command(NamedTuple):
 
     name: str
     help: str
-    declare: str
+    place: str = ""
+    """The function, if it is neither `declare` of its module nor `declare_two` for `one two`."""
     runs_another: bool = False
     """Whether `--` separates its own arguments from a command line for it to run."""
 
+    @property
+    def declare(self) -> str:
+        """The module and the name of the function."""
+        first, _, second = self.name.partition(" ")
+        return self.place or f"sojourn.cli.{first}:declare" + (f"_{second}" if second else "")
+
 
 COMMANDS = (
+    Command("run", "simulate a scenario, once for each of its controllers"),
+    Command("live", "run a scenario in real time, on real network stacks"),
+    Command("serve", "receive the data of `sojourn send` on this machine, over UDP"),
+    Command("send", "send data to a machine that runs `sojourn serve`, with any controller"),
+    Command("quic serve", "serve files over HTTP/3, with any controller in a QUIC stack"),
+    Command("quic get", "download over HTTP/3, and show the figures of the connection"),
     Command(
-        "run", "simulate a scenario, once for each of its controllers", "sojourn.cli.run:declare"
+        "shell", "run any program in real time over the links of a scenario", runs_another=True
     ),
+    Command("kernel load", "load a controller into the kernel, for every program of this machine"),
+    Command("kernel list", "list the controllers that can be loaded into the kernel"),
+    Command("kernel status", "list the loaded controllers, their sockets and their parameters"),
+    Command("kernel unload", "remove a loaded controller from the kernel"),
+    Command("compare", "compare run directories, of Sojourn or another program"),
     Command(
-        "live", "run a scenario in real time, on real network stacks", "sojourn.cli.live:declare"
-    ),
-    Command(
-        "serve",
-        "receive the data of `sojourn send` on this machine, over UDP",
-        "sojourn.cli.serve:declare",
-    ),
-    Command(
-        "send",
-        "send data to a machine that runs `sojourn serve`, with any controller",
-        "sojourn.cli.send:declare",
-    ),
-    Command(
-        "quic serve",
-        "serve files over HTTP/3, with any controller in a QUIC stack",
-        "sojourn.cli.quic:declare_serve",
-    ),
-    Command(
-        "quic get",
-        "download over HTTP/3, and show the figures of the connection",
-        "sojourn.cli.quic:declare_get",
-    ),
-    Command(
-        "shell",
-        "run any program in real time over the links of a scenario",
-        "sojourn.cli.shell:declare",
-        runs_another=True,
-    ),
-    Command(
-        "kernel load",
-        "load a controller into the kernel, for every program of this machine",
-        "sojourn.cli.kernel:declare_load",
-    ),
-    Command(
-        "kernel list",
-        "list the controllers that can be loaded into the kernel",
-        "sojourn.cli.kernel:declare_list",
-    ),
-    Command(
-        "kernel status",
-        "list the loaded controllers, their sockets and their parameters",
-        "sojourn.cli.kernel:declare_status",
-    ),
-    Command(
-        "kernel unload",
-        "remove a loaded controller from the kernel",
-        "sojourn.cli.kernel:declare_unload",
-    ),
-    Command(
-        "compare",
-        "compare run directories, of Sojourn or another program",
-        "sojourn.cli.compare:declare",
-    ),
-    Command(
-        "sweep",
-        "simulate a scenario at every point of a study, such as several queues and rates",
-        "sojourn.cli.sweep:declare",
+        "sweep", "simulate a scenario at every point of a study, such as several queues and rates"
     ),
     Command(
         "sweep show",
@@ -97,16 +59,8 @@ COMMANDS = (
         "query a sweep's dataset in SQL, through DuckDB",
         "sojourn.cli.sweep_show:declare_query",
     ),
-    Command(
-        "worst",
-        "search the changes of a link that a controller handles worst",
-        "sojourn.cli.worst:declare",
-    ),
-    Command(
-        "matrix",
-        "run every controller over every queue, alone and in pairs",
-        "sojourn.cli.matrix:declare",
-    ),
+    Command("worst", "search the changes of a link that a controller handles worst"),
+    Command("matrix", "run every controller over every queue, alone and in pairs"),
     Command(
         "theory spike",
         "compute the minimum latency spike, or loss, after a drop of capacity",
@@ -131,9 +85,7 @@ COMMANDS = (
         "sojourn_papers.command:declare_run",
     ),
     Command(
-        "rtt",
-        "compute the round-trip times of every TCP flow in a capture, in both directions",
-        "sojourn.cli.rtt:declare",
+        "rtt", "compute the round-trip times of every TCP flow in a capture, in both directions"
     ),
     Command(
         "controllers",
@@ -161,22 +113,10 @@ COMMANDS = (
         "sojourn.cli.shipped:declare",
     ),
     Command("check", "validate scenario files", "sojourn.cli.scenarios:declare_check"),
-    Command(
-        "qlog",
-        "show the figures and plots of qlog files of any program",
-        "sojourn.cli.qlog:declare",
-    ),
-    Command("report", "redraw the report of a run directory", "sojourn.cli.report:declare"),
-    Command(
-        "view",
-        "serve runs and the simulator as a page for the browser, on loopback",
-        "sojourn.cli.view:declare",
-    ),
-    Command(
-        "completion",
-        "print the completion of commands and options for a shell",
-        "sojourn.cli.completion:declare",
-    ),
+    Command("qlog", "show the figures and plots of qlog files of any program"),
+    Command("report", "redraw the report of a run directory"),
+    Command("view", "serve runs and the simulator as a page for the browser, on loopback"),
+    Command("completion", "print the completion of commands and options for a shell"),
     Command("bench", "measure speed, memory and start-up", "sojourn_bench.command:declare"),
     Command(
         "schema", "print the JSON Schema of scenario files", "sojourn.cli.scenarios:declare_schema"

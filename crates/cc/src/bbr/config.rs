@@ -1,86 +1,45 @@
 //! BBR's parameters, under their kernel names without the prefix `bbr_`.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::gain::Gain;
 use crate::contract::Setup;
 
 /// The parameters with ranges and sources.
-pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "high_gain",
-        // 739/256, the kernel's `BBR_UNIT * 2885 / 1000 + 1`. The kernel's field of 10 bits
-        // ends below 4.
-        kind: Kind::Number(2.88671875, 1.0, 3.99),
-        doc: "pacing and window gain of STARTUP; DRAIN paces with its inverse",
-        source: "Linux 5.10 tcp_bbr.c, bbr_high_gain: the least above 2/ln 2 = 2.885",
-    },
-    Param {
-        name: "cwnd_gain",
-        kind: Kind::Number(2.0, 1.0, 3.99),
-        doc: "window in PROBE_BW, in bandwidth-delay products",
-        source: "Linux 5.10 tcp_bbr.c, bbr_cwnd_gain",
-    },
-    Param {
-        name: "min_rtt_win",
-        kind: Kind::Time(
-            Duration::from_secs(10),
-            Duration::from_millis(100),
-            Duration::from_secs(3600),
-        ),
-        doc: "age at which the minimum round-trip time is measured again",
-        source: "Linux 5.10 tcp_bbr.c, bbr_min_rtt_win_sec",
-    },
-    Param {
-        name: "probe_rtt_mode",
-        kind: Kind::Time(Duration::from_millis(200), Duration::ZERO, Duration::from_secs(10)),
-        doc: "minimum time in PROBE_RTT; zero: never enter it",
-        source: "Linux 5.10 tcp_bbr.c, bbr_probe_rtt_mode_ms",
-    },
-    Param {
-        name: "cwnd_min_target",
-        kind: Kind::Integer(4, 1, 1_000),
-        doc: "minimum window, and the window in PROBE_RTT, in packets",
-        source: "Linux 5.10 tcp_bbr.c, bbr_cwnd_min_target",
-    },
-    Param {
-        name: "pacing_margin_percent",
-        kind: Kind::Integer(1, 0, 50),
-        doc: "margin of the pacing rate below the estimated bandwidth",
-        source: "Linux 5.10 tcp_bbr.c, bbr_pacing_margin_percent",
-    },
-    Param {
-        name: "full_bw_thresh",
-        kind: Kind::Number(1.25, 1.0, 4.0),
-        doc: "bandwidth growth per round that continues STARTUP",
-        source: "Linux 5.10 tcp_bbr.c, bbr_full_bw_thresh",
-    },
-    Param {
-        name: "full_bw_cnt",
-        kind: Kind::Integer(3, 1, 100),
-        doc: "rounds without that growth until the pipe counts as full",
-        source: "Linux 5.10 tcp_bbr.c, bbr_full_bw_cnt",
-    },
-    Param {
-        name: "extra_acked_gain",
-        kind: Kind::Number(1.0, 0.0, 4.0),
-        doc: "share of the measured ACK aggregation added to the window; zero: none",
-        source: "Linux 5.10 tcp_bbr.c, bbr_extra_acked_gain",
-    },
-    Param {
-        name: "lt_bw",
-        kind: Kind::Switch(true),
-        doc: "detect policers by long-term sampling of bandwidth",
-        source: "Linux 5.10 tcp_bbr.c, bbr_lt_bw_sampling",
-    },
-    Param {
-        name: "offload",
-        kind: Kind::Switch(false),
-        doc: "send bursts of about a millisecond, as with segmentation offload",
-        source: "Linux 5.10 tcp_output.c, tcp_tso_autosize",
-    },
-];
+pub(super) const PARAMS: &[Param] = params! {
+    /// pacing and window gain of STARTUP; DRAIN paces with its inverse
+    // 739/256, the kernel's `BBR_UNIT * 2885 / 1000 + 1`. The kernel's field of 10 bits
+    // ends below 4.
+    high_gain: Kind::Number(2.88671875, 1.0, 3.99),
+        "Linux 5.10 tcp_bbr.c, bbr_high_gain: the least above 2/ln 2 = 2.885";
+    /// window in PROBE_BW, in bandwidth-delay products
+    cwnd_gain: Kind::Number(2.0, 1.0, 3.99), "Linux 5.10 tcp_bbr.c, bbr_cwnd_gain";
+    /// age at which the minimum round-trip time is measured again
+    min_rtt_win: Kind::Time(
+        Duration::from_secs(10),
+        Duration::from_millis(100),
+        Duration::from_secs(3600),
+    ), "Linux 5.10 tcp_bbr.c, bbr_min_rtt_win_sec";
+    /// minimum time in PROBE_RTT; zero: never enter it
+    probe_rtt_mode: Kind::Time(Duration::from_millis(200), Duration::ZERO, Duration::from_secs(10)),
+        "Linux 5.10 tcp_bbr.c, bbr_probe_rtt_mode_ms";
+    /// minimum window, and the window in PROBE_RTT, in packets
+    cwnd_min_target: Kind::Integer(4, 1, 1_000), "Linux 5.10 tcp_bbr.c, bbr_cwnd_min_target";
+    /// margin of the pacing rate below the estimated bandwidth
+    pacing_margin_percent: Kind::Integer(1, 0, 50),
+        "Linux 5.10 tcp_bbr.c, bbr_pacing_margin_percent";
+    /// bandwidth growth per round that continues STARTUP
+    full_bw_thresh: Kind::Number(1.25, 1.0, 4.0), "Linux 5.10 tcp_bbr.c, bbr_full_bw_thresh";
+    /// rounds without that growth until the pipe counts as full
+    full_bw_cnt: Kind::Integer(3, 1, 100), "Linux 5.10 tcp_bbr.c, bbr_full_bw_cnt";
+    /// share of the measured ACK aggregation added to the window; zero: none
+    extra_acked_gain: Kind::Number(1.0, 0.0, 4.0), "Linux 5.10 tcp_bbr.c, bbr_extra_acked_gain";
+    /// detect policers by long-term sampling of bandwidth
+    lt_bw: Kind::Switch(true), "Linux 5.10 tcp_bbr.c, bbr_lt_bw_sampling";
+    /// send bursts of about a millisecond, as with segmentation offload
+    offload: Kind::Switch(false), "Linux 5.10 tcp_output.c, tcp_tso_autosize";
+};
 
 /// The parameters in the algorithm's units.
 #[derive(Clone, Copy, Debug)]

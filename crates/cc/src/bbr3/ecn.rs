@@ -9,7 +9,7 @@
 //! Deviation (Google's BBR v3): load balancing (PLB) is absent, and fractions are millionths; there
 //! they have 8 bits.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::Bbr3;
@@ -18,49 +18,29 @@ use super::sample::Sample;
 use super::undo::Probed;
 use crate::contract::{EcnUse, Feedback, Setup};
 
-/// Whether the controller responds to marks.
-pub(super) const ECN: Param = Param {
-    name: "ecn",
-    kind: Kind::Switch(false),
-    doc: "respond to ECN marks as Google's BBR v3 does; the marks must come from a shallow \
-          threshold",
-    source: "github.com/google/bbr v3, tcp_bbr.c; draft-ietf-ccwg-bbr-06 has no such response",
-};
+/// Greater than every round-trip time.
+const MOST_RTT: Duration = Duration::from_secs(1_000);
 
-pub(super) const MAX_RTT: Param = Param {
-    name: "ecn_max_rtt",
-    kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::from_secs(1_000)),
-    doc: "greatest minimum round-trip time with which marks count; 0s: any",
-    source: "tcp_bbr.c bbr_ecn_max_rtt_us",
-};
-
-pub(super) const ALPHA_GAIN: Param = Param {
-    name: "ecn_alpha_gain",
-    kind: Kind::Number(1.0 / 16.0, 0.001, 1.0),
-    doc: "weight of a round trip in the average fraction of marked packets",
-    source: "tcp_bbr.c bbr_ecn_alpha_gain",
-};
-
-pub(super) const FACTOR: Param = Param {
-    name: "ecn_factor",
-    kind: Kind::Number(1.0 / 3.0, 0.0, 1.0),
-    doc: "strength of the reduction in a round trip with marks; 0: none",
-    source: "tcp_bbr.c bbr_ecn_factor",
-};
-
-pub(super) const THRESH: Param = Param {
-    name: "ecn_thresh",
-    kind: Kind::Number(0.5, 0.0, 1.0),
-    doc: "fraction of marked packets that ends Startup and probes; 0: none does",
-    source: "tcp_bbr.c bbr_ecn_thresh",
-};
-
-pub(super) const FULL_CNT: Param = Param {
-    name: "full_ecn_cnt",
-    kind: Kind::Integer(2, 0, 1_000),
-    doc: "successive round trips above `ecn_thresh` that end Startup; 0: they do not",
-    source: "tcp_bbr.c bbr_full_ecn_cnt",
-};
+params! {
+    /// respond to ECN marks as Google's BBR v3 does; the marks must come from a shallow threshold
+    pub(super) const ECN = ecn: Kind::Switch(false),
+        "github.com/google/bbr v3, tcp_bbr.c; draft-ietf-ccwg-bbr-06 has no such response";
+    /// greatest minimum round-trip time with which marks count; 0s: any
+    pub(super) const MAX_RTT =
+        ecn_max_rtt: Kind::Time(Duration::from_millis(5), Duration::ZERO, MOST_RTT),
+            "tcp_bbr.c bbr_ecn_max_rtt_us";
+    /// weight of a round trip in the average fraction of marked packets
+    pub(super) const ALPHA_GAIN = ecn_alpha_gain: Kind::Number(1.0 / 16.0, 0.001, 1.0),
+        "tcp_bbr.c bbr_ecn_alpha_gain";
+    /// strength of the reduction in a round trip with marks; 0: none
+    pub(super) const FACTOR = ecn_factor: Kind::Number(1.0 / 3.0, 0.0, 1.0),
+        "tcp_bbr.c bbr_ecn_factor";
+    /// fraction of marked packets that ends Startup and probes; 0: none does
+    pub(super) const THRESH = ecn_thresh: Kind::Number(0.5, 0.0, 1.0), "tcp_bbr.c bbr_ecn_thresh";
+    /// successive round trips above `ecn_thresh` that end Startup; 0: they do not
+    pub(super) const FULL_CNT = full_ecn_cnt: Kind::Integer(2, 0, 1_000),
+        "tcp_bbr.c bbr_full_ecn_cnt";
+}
 
 /// The parameters of the response; `None` if it is off.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@
 //! implementation. The paper has no ceiling: if the buffer is smaller than the oscillation, the
 //! full queue becomes the minimum round-trip time, and every sample looks like an empty queue.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -178,56 +178,33 @@ impl Copa {
         name: "copa",
         title: "Copa: aims at a rate of 1/(delta d_q)",
         source: "Arun and Balakrishnan, \"Copa\", NSDI 2018; ceiling: the authors' genericCC",
-        params: &[
-            Param {
-                name: "delta",
-                kind: Kind::Number(0.5, 0.004, 4.0),
-                doc: "weight of delay: in the default mode a flow keeps about 1/delta packets in \
-                      the queue",
-                source: "Arun and Balakrishnan 2018 section 2.2; range: 250 packets to a quarter",
-            },
-            Param {
-                name: "mode_switching",
-                kind: Kind::Switch(true),
-                doc: "use the competitive mode if the queue is never nearly empty",
-                source: "Arun and Balakrishnan 2018 section 2.2",
-            },
-            Param {
-                name: "rtt_min_window",
-                kind: Kind::Time(
-                    Duration::from_secs(10),
-                    Duration::from_millis(100),
-                    Duration::from_secs(3600),
-                ),
-                doc: "length of the filter of the minimum round-trip time",
-                source: "Arun and Balakrishnan 2018 section 2.1: 10 s",
-            },
-            Param {
-                name: "loss_limit",
-                kind: Kind::Number(0.3, 0.0, 1.0),
-                doc: "share of packets lost in two round trips above which the window shrinks, in \
-                      either mode: a ceiling for buffers smaller than the queue's oscillation; 1: \
-                      no ceiling, as in the paper",
-                source: "genericCC 18299d6, estimators.cc, ReduceOnLoss::update (since d223989, \
-                         2018: 30 % in 2 RTTs)",
-            },
-            Param {
-                name: "loss_beta",
-                kind: Kind::Number(0.7, 0.1, 1.0),
-                doc: "factor by which the window then shrinks",
-                source: "genericCC 18299d6, markoviancc.cc, MarkovianCC::onACK",
-            },
-            Param {
-                name: "arithmetic",
-                kind: Kind::Choice("exact", &["exact", "integer"]),
-                doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's \
-                      program for the Linux kernel",
-                source: "bpf/copa.h",
-            },
-        ],
-        ordered: &[],
+        params: params! {
+            /// weight of delay: in the default mode a flow keeps about 1/delta packets in the queue
+            delta: Kind::Number(0.5, 0.004, 4.0),
+                "Arun and Balakrishnan 2018 section 2.2; range: 250 packets to a quarter";
+            /// use the competitive mode if the queue is never nearly empty
+            mode_switching: Kind::Switch(true), "Arun and Balakrishnan 2018 section 2.2";
+            /// length of the filter of the minimum round-trip time
+            rtt_min_window: Kind::Time(
+                Duration::from_secs(10),
+                Duration::from_millis(100),
+                Duration::from_secs(3600),
+            ), "Arun and Balakrishnan 2018 section 2.1: 10 s";
+            /// share of packets lost in two round trips above which the window shrinks, in either
+            /// mode: a ceiling for buffers smaller than the queue's oscillation; 1: no ceiling, as
+            /// in the paper
+            loss_limit: Kind::Number(0.3, 0.0, 1.0),
+                "genericCC 18299d6, estimators.cc, ReduceOnLoss::update (since d223989, 2018: 30 % \
+                 in 2 RTTs)";
+            /// factor by which the window then shrinks
+            loss_beta: Kind::Number(0.7, 0.1, 1.0),
+                "genericCC 18299d6, markoviancc.cc, MarkovianCC::onACK";
+            /// formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's program
+            /// for the Linux kernel
+            arithmetic: Kind::Choice("exact", &["exact", "integer"]), "bpf/copa.h";
+        },
         needs: Needs { prr: false, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -4,7 +4,7 @@
 //! Windows are in bytes, and the cubic function counts segments, as in the RFC. With
 //! `arithmetic = "linux"`, windows are in whole packets, as in [`linux`].
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::AnyController;
@@ -108,58 +108,33 @@ impl Cubic {
         title: "CUBIC: grows by a cubic function of time, never slower than Reno",
         source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681; RFC 8511 (ABE) and RFC 9959 (Careful Resume) \
                  by choice",
-        params: &[
-            Param {
-                name: "c",
-                kind: Kind::Number(0.4, 0.001, 100.0),
-                doc: "steepness of the cubic function, in segments per second cubed",
-                source: "RFC 9438 section 5.1",
-            },
-            Param {
-                name: "beta",
-                kind: Kind::Number(0.7, 0.1, 0.95),
-                doc: "factor applied to the window after a congestion event, loss or mark",
-                source: "RFC 9438 section 4.6",
-            },
-            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.85"),
-            Param {
-                name: "fast_convergence",
-                kind: Kind::Switch(true),
-                doc: "reduce w_max further if the window did not reach it again",
-                source: "RFC 9438 section 4.7",
-            },
-            Param {
-                name: "tcp_friendliness",
-                kind: Kind::Switch(true),
-                doc: "never grow slower than Reno; without it, the window follows only the cubic \
-                      function, as in older simulators",
-                source: "RFC 9438 section 4.3; Linux tcp_friendliness",
-            },
-            Param {
-                name: "slow_start",
-                kind: Kind::Choice("hystart", SlowStart::NAMES),
-                doc: "how slow start ends before a loss; the default is Linux's, with its growth \
-                      of 5 % a round trip until the first congestion event; RFC 9438 recommends \
-                      hystart++",
-                source: "Linux tcp_cubic.c; RFC 9406; draft-chung-ccwg-search; RFC 5681",
-            },
-            hystart::DETECT,
-            hystart::TRAIN,
-            search::THRESH,
-            search::ROLLBACK,
-            careful_resume::SAVED_CWND,
-            careful_resume::SAVED_RTT,
-            Param {
-                name: "arithmetic",
-                kind: Kind::Choice("exact", &["exact", "linux"]),
-                doc: "windows in bytes and floats, or in Linux's whole packets and ticks of 4 ms, \
-                      with Linux's growth where RFC 9438 differs",
-                source: "RFC 9438; Linux tcp_cubic.c",
-            },
-        ],
-        ordered: &[],
+        params: params! {
+            /// steepness of the cubic function, in segments per second cubed
+            c: Kind::Number(0.4, 0.001, 100.0), "RFC 9438 section 5.1";
+            /// factor applied to the window after a congestion event, loss or mark
+            beta: Kind::Number(0.7, 0.1, 0.95), "RFC 9438 section 4.6";
+            abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.85");
+            /// reduce w_max further if the window did not reach it again
+            fast_convergence: Kind::Switch(true), "RFC 9438 section 4.7";
+            /// never grow slower than Reno; without it, the window follows only the cubic function,
+            /// as in older simulators
+            tcp_friendliness: Kind::Switch(true), "RFC 9438 section 4.3; Linux tcp_friendliness";
+            /// how slow start ends before a loss; the default is Linux's, with its growth of 5 % a
+            /// round trip until the first congestion event; RFC 9438 recommends hystart++
+            slow_start: Kind::Choice("hystart", SlowStart::NAMES),
+                "Linux tcp_cubic.c; RFC 9406; draft-chung-ccwg-search; RFC 5681";
+            hystart::DETECT;
+            hystart::TRAIN;
+            search::THRESH;
+            search::ROLLBACK;
+            careful_resume::SAVED_CWND;
+            careful_resume::SAVED_RTT;
+            /// windows in bytes and floats, or in Linux's whole packets and ticks of 4 ms, with
+            /// Linux's growth where RFC 9438 differs
+            arithmetic: Kind::Choice("exact", &["exact", "linux"]), "RFC 9438; Linux tcp_cubic.c";
+        },
         needs: Needs { ecn: EcnUse::Classic, validation: true, ..Needs::BASE },
-        random: false,
+        ..Info::BASE
     };
 
     /// The transport features: Careful Resume needs every packet.

@@ -1,7 +1,7 @@
 //! LoLa's parameters, by the paper's names. Parameters that the paper does not name have
 //! their names from the published module, without its prefix.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::arithmetic::Arithmetic;
@@ -14,90 +14,49 @@ const MODULE: &str = "TCP LoLa's Linux module, version 1.5";
 
 /// The parameters with ranges and sources. The paper gives values only; the ranges are the
 /// physically possible ones.
-pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "q_low",
-        kind: Kind::Time(
-            Duration::from_millis(1),
-            Duration::from_micros(1),
-            Duration::from_secs(10),
-        ),
-        doc: "queueing delay above which the queue counts as standing; the same for all flows",
-        source: PAPER,
-    },
-    Param {
-        name: "q_target",
-        kind: Kind::Time(
-            Duration::from_millis(5),
-            Duration::from_micros(1),
-            Duration::from_secs(10),
-        ),
-        doc: "queueing delay above which the link counts as congested; the same for all flows",
-        source: PAPER,
-    },
-    Param {
-        name: "t_sync",
-        kind: Kind::Time(Duration::from_millis(250), Duration::ZERO, Duration::from_secs(10)),
-        doc: "time for which the window is held before its reduction",
-        source: "Hock et al. 2017, sections III-D and V-A",
-    },
-    Param {
-        name: "t_measure",
-        kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::from_secs(10)),
-        doc: "length of the filter of the minimum round-trip time",
-        source: "Hock et al. 2017, equation 4 and section V-A",
-    },
-    Param {
-        name: "gamma",
-        kind: Kind::Number(973.0 / 1024.0, 0.1, 1.0),
-        doc: "factor applied by a tailored decrease to the window that just fills the path",
-        source: "Hock et al. 2017, sections III-E and V-A: 973/1024",
-    },
-    Param {
-        name: "phi",
-        kind: Kind::Number(35.0, 1.0, 10_000.0),
-        doc: "slowness of X(t) = (t/phi)^3: milliseconds per cube root of a byte",
-        source: "Hock et al. 2017, equation 2 and section V-A",
-    },
-    Param {
-        name: "c",
-        kind: Kind::Number(0.4, 0.001, 100.0),
-        doc: "steepness of the cubic increase, in segments per second cubed",
-        source: "Hock et al. 2017, equation 1",
-    },
-    Param {
-        name: "beta",
-        kind: Kind::Number(0.7, 0.1, 0.95),
-        doc: "factor applied to the window after a loss, as in CUBIC",
-        source: "TCP LoLa's Linux module, version 1.5: 717/1024; RFC 9438 section 4.6",
-    },
-    Param {
-        name: "cwnd_min",
-        kind: Kind::Integer(5, 1, 1_000),
-        doc: "minimum window after a tailored decrease, in packets",
-        source: MODULE,
-    },
-    Param {
-        name: "base_timeout",
-        kind: Kind::Integer(100, 0, 100_000),
-        doc: "tailored decreases without a round-trip time near the minimum until the minimum is \
-              reset; zero: never",
-        source: "Hock et al. 2017, section IV",
-    },
-    Param {
-        name: "base_delay_epsilon",
-        kind: Kind::Time(Duration::from_micros(100), Duration::ZERO, Duration::from_secs(10)),
-        doc: "greatest distance that counts as near the minimum round-trip time",
-        source: MODULE,
-    },
-    Param {
-        name: "arithmetic",
-        kind: Kind::Choice("exact", &["exact", "integer"]),
-        doc: "formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's \
-              program for the Linux kernel",
-        source: "bpf/lola.h",
-    },
-];
+pub(super) const PARAMS: &[Param] = params! {
+    /// queueing delay above which the queue counts as standing; the same for all flows
+    q_low: Kind::Time(Duration::from_millis(1), Duration::from_micros(1), Duration::from_secs(10)),
+        PAPER;
+    /// queueing delay above which the link counts as congested; the same for all flows
+    q_target: Kind::Time(
+        Duration::from_millis(5),
+        Duration::from_micros(1),
+        Duration::from_secs(10),
+    ),
+        PAPER;
+    /// time for which the window is held before its reduction
+    t_sync: Kind::Time(Duration::from_millis(250), Duration::ZERO, Duration::from_secs(10)),
+        "Hock et al. 2017, sections III-D and V-A";
+    /// length of the filter of the minimum round-trip time
+    t_measure: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::from_secs(10)),
+        "Hock et al. 2017, equation 4 and section V-A";
+    /// factor applied by a tailored decrease to the window that just fills the path
+    gamma: Kind::Number(973.0 / 1024.0, 0.1, 1.0),
+        "Hock et al. 2017, sections III-E and V-A: 973/1024";
+    /// slowness of X(t) = (t/phi)^3: milliseconds per cube root of a byte
+    phi: Kind::Number(35.0, 1.0, 10_000.0), "Hock et al. 2017, equation 2 and section V-A";
+    /// steepness of the cubic increase, in segments per second cubed
+    c: Kind::Number(0.4, 0.001, 100.0), "Hock et al. 2017, equation 1";
+    /// factor applied to the window after a loss, as in CUBIC
+    beta: Kind::Number(0.7, 0.1, 0.95),
+        "TCP LoLa's Linux module, version 1.5: 717/1024; RFC 9438 section 4.6";
+    /// minimum window after a tailored decrease, in packets
+    cwnd_min: Kind::Integer(5, 1, 1_000), MODULE;
+    /// tailored decreases without a round-trip time near the minimum until the minimum is reset;
+    /// zero: never
+    base_timeout: Kind::Integer(100, 0, 100_000), "Hock et al. 2017, section IV";
+    /// greatest distance that counts as near the minimum round-trip time
+    base_delay_epsilon: Kind::Time(
+        Duration::from_micros(100),
+        Duration::ZERO,
+        Duration::from_secs(10),
+    ),
+        MODULE;
+    /// formulas in floats, or in integers with 20 bits of fraction, as in Sojourn's program for the
+    /// Linux kernel
+    arithmetic: Kind::Choice("exact", &["exact", "integer"]), "bpf/lola.h";
+};
 
 /// The parameters in the algorithm's units.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,6 @@ pub(super) const INFO: Info = Info {
     title: "NADA: media by one congestion signal of delay, losses and marks",
     source: "RFC 8698",
     params: PARAMS,
-    ordered: &[],
     needs: Needs {
         ecn: EcnUse::None,
         receive_times: true,
@@ -20,7 +19,7 @@ pub(super) const INFO: Info = Info {
         prr: false,
         ..Needs::BASE
     },
-    random: false,
+    ..Info::BASE
 };
 
 /// The needs with these parameters: marks are optional.

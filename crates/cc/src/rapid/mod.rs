@@ -110,9 +110,8 @@ impl Rapid {
         source: "Konda and Kaur, \"RAPID\", INFOCOM 2009; Lovewell and Kaur, \"Impact of Cross \
                  Traffic Burstiness on the Packet-scale Paradigm\", UNC TR11-007",
         params: params::PARAMS,
-        ordered: &[],
         needs: params::NEEDS,
-        random: false,
+        ..Info::BASE
     };
 
     /// Builds a controller.

@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params, params};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::contract::{EcnUse, Info, Needs, Setup};
@@ -36,115 +36,51 @@ const fn factor(default: f64) -> Kind {
     Kind::Number(default, 0.01, 1.0)
 }
 
-const fn param(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, doc, source }
-}
-
-const PARAMS: &[Param] = &[
-    param(
-        "ecn",
-        Kind::Choice("l4s", &["l4s", "classic", "none"]),
-        "response to marks: in proportion (L4S), once a round trip (classic), or no ECN",
-        "draft section 4.2.1, IS_L4S",
-    ),
-    param(
-        "qdelay_target_lo",
-        time(60, 10_000),
-        "target of the queueing delay, and its minimum",
-        "draft section 4.2.2, QDELAY_TARGET_LO",
-    ),
-    param(
-        "qdelay_target_hi",
-        time(400, 10_000),
-        "maximum of the target beside loss-based flows",
-        "draft section 4.2.2, QDELAY_TARGET_HI",
-    ),
-    param(
-        "min_ref_wnd",
-        Kind::Data(Bytes(3000), Bytes(500), Bytes(1_000_000)),
-        "minimum reference window",
-        "draft section 4.2.2, MIN_REF_WND",
-    ),
-    param("beta_loss", factor(0.7), "window factor after a loss", "draft section 4.2.2, BETA_LOSS"),
-    param(
-        "beta_ecn",
-        factor(0.8),
-        "window factor after a mark of classic ECN",
-        "draft section 4.2.2, BETA_ECN",
-    ),
-    param(
-        "mul_increase_factor",
-        Kind::Number(0.02, 0.0, 1.0),
-        "growth of the window in a round trip, as a share of it, long after congestion",
-        "draft section 4.2.2, MUL_INCREASE_FACTOR",
-    ),
-    param(
-        "post_congestion_delay_rtts",
-        Kind::Number(100.0, 1.0, 10_000.0),
-        "round trips after congestion until that growth is reached",
-        "draft section 4.2.2, POST_CONGESTION_DELAY_RTT",
-    ),
-    param(
-        "bytes_in_flight_head_room",
-        Kind::Number(1.5, 1.0, 10.0),
-        "greatest window, as a multiple of the bytes in flight",
-        "draft section 4.2.2, BYTES_IN_FLIGHT_HEAD_ROOM",
-    ),
-    param(
-        "virtual_rtt",
-        time(25, 1000),
-        "round-trip time below which flows get equal shares",
-        "draft section 4.2.2, VIRTUAL_RTT",
-    ),
-    param(
-        "reduce_jitter",
-        Kind::Switch(false),
-        "whether variation of the queueing delay slows growth and shrinks the head room",
-        "draft section 4.2.1.4, REDUCE_JITTER",
-    ),
-    param(
-        "packet_pacing_headroom",
-        Kind::Number(1.5, 1.0, 10.0),
-        "pacing rate as a multiple of the media rate",
-        "draft section 4.3.2, PACKET_PACING_HEADROOM",
-    ),
-    param(
-        "rate_pace_min",
-        Kind::Rate(Rate(50_000), Rate(1000), Kind::FASTEST),
-        "minimum pacing rate, before the head room",
-        "draft section 4.3.2, RATE_PACE_MIN",
-    ),
-    param(
-        "packet_overhead",
-        Kind::Data(Bytes(20), Bytes(0), Bytes(1000)),
-        "bytes of a packet beside the media",
-        "draft section 4.4, PACKET_OVERHEAD",
-    ),
-    param(
-        "clock_drift",
-        Kind::Switch(false),
-        "whether a standing queueing delay resets the base delay",
-        "draft section 4.5.1",
-    ),
-    param(
-        "conditional_loss",
-        Kind::Switch(false),
-        "whether losses count only above a rate of 1 %, or with a queue, and a policer is detected",
-        "draft section 4.5.2",
-    ),
-    param(
-        "reduce_undershoot",
-        Kind::Switch(false),
-        "whether the window shrinks less while the media rate is below the acknowledged rate",
-        "draft section 4.5.3",
-    ),
-    param(
-        "competing_flows",
-        Kind::Switch(false),
-        "whether the target of the queueing delay rises beside loss-based flows",
-        "draft section 4.5.4; off by default as enableSbd in EricssonResearch/scream",
-    ),
-];
+const PARAMS: &[Param] = params! {
+    /// response to marks: in proportion (L4S), once a round trip (classic), or no ECN
+    ecn: Kind::Choice("l4s", &["l4s", "classic", "none"]), "draft section 4.2.1, IS_L4S";
+    /// target of the queueing delay, and its minimum
+    qdelay_target_lo: time(60, 10_000), "draft section 4.2.2, QDELAY_TARGET_LO";
+    /// maximum of the target beside loss-based flows
+    qdelay_target_hi: time(400, 10_000), "draft section 4.2.2, QDELAY_TARGET_HI";
+    /// minimum reference window
+    min_ref_wnd: Kind::Data(Bytes(3000), Bytes(500), Bytes(1_000_000)),
+        "draft section 4.2.2, MIN_REF_WND";
+    /// window factor after a loss
+    beta_loss: factor(0.7), "draft section 4.2.2, BETA_LOSS";
+    /// window factor after a mark of classic ECN
+    beta_ecn: factor(0.8), "draft section 4.2.2, BETA_ECN";
+    /// growth of the window in a round trip, as a share of it, long after congestion
+    mul_increase_factor: Kind::Number(0.02, 0.0, 1.0), "draft section 4.2.2, MUL_INCREASE_FACTOR";
+    /// round trips after congestion until that growth is reached
+    post_congestion_delay_rtts: Kind::Number(100.0, 1.0, 10_000.0),
+        "draft section 4.2.2, POST_CONGESTION_DELAY_RTT";
+    /// greatest window, as a multiple of the bytes in flight
+    bytes_in_flight_head_room: Kind::Number(1.5, 1.0, 10.0),
+        "draft section 4.2.2, BYTES_IN_FLIGHT_HEAD_ROOM";
+    /// round-trip time below which flows get equal shares
+    virtual_rtt: time(25, 1000), "draft section 4.2.2, VIRTUAL_RTT";
+    /// whether variation of the queueing delay slows growth and shrinks the head room
+    reduce_jitter: Kind::Switch(false), "draft section 4.2.1.4, REDUCE_JITTER";
+    /// pacing rate as a multiple of the media rate
+    packet_pacing_headroom: Kind::Number(1.5, 1.0, 10.0),
+        "draft section 4.3.2, PACKET_PACING_HEADROOM";
+    /// minimum pacing rate, before the head room
+    rate_pace_min: Kind::Rate(Rate(50_000), Rate(1000), Kind::FASTEST),
+        "draft section 4.3.2, RATE_PACE_MIN";
+    /// bytes of a packet beside the media
+    packet_overhead: Kind::Data(Bytes(20), Bytes(0), Bytes(1000)),
+        "draft section 4.4, PACKET_OVERHEAD";
+    /// whether a standing queueing delay resets the base delay
+    clock_drift: Kind::Switch(false), "draft section 4.5.1";
+    /// whether losses count only above a rate of 1 %, or with a queue, and a policer is detected
+    conditional_loss: Kind::Switch(false), "draft section 4.5.2";
+    /// whether the window shrinks less while the media rate is below the acknowledged rate
+    reduce_undershoot: Kind::Switch(false), "draft section 4.5.3";
+    /// whether the target of the queueing delay rises beside loss-based flows
+    competing_flows: Kind::Switch(false),
+        "draft section 4.5.4; off by default as enableSbd in EricssonResearch/scream";
+};
 
 /// Values of the parameters, times in seconds.
 #[derive(Clone, Copy, Debug)]

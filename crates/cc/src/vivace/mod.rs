@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
@@ -65,62 +65,27 @@ impl Vivace {
         name: "vivace",
         title: "PCC Vivace: learns the rate online from throughput, latency gradient and loss",
         source: "Dong et al., NSDI 2018",
-        params: &[
-            Param {
-                name: "exponent",
-                kind: Kind::Number(0.9, 0.1, 0.99),
-                doc: "exponent of the rate in the utility",
-                source: PAPER,
-            },
-            Param {
-                name: "latency_coefficient",
-                kind: Kind::Number(900.0, 0.0, 1e5),
-                doc: "weight of the latency gradient; 0: Vivace-loss",
-                source: PAPER,
-            },
-            Param {
-                name: "loss_coefficient",
-                kind: Kind::Number(11.35, 0.0, 1e5),
-                doc: "weight of the loss rate; the default tolerates 5 % of random loss",
-                source: PAPER,
-            },
-            Param {
-                name: "latency_filter",
-                kind: Kind::Number(0.01, 0.0, 1.0),
-                doc: "latency gradient below which it counts as zero",
-                source: CONTROL,
-            },
-            Param {
-                name: "epsilon",
-                kind: Kind::Number(0.05, 0.001, 0.5),
-                doc: "distance of the two rates that are tried, as a share of the current one",
-                source: CONTROL,
-            },
-            Param {
-                name: "theta",
-                kind: Kind::Number(1.0, 0.001, 1_000.0),
-                doc: "change of the rate in Mbit/s for a utility gradient of one",
-                source: CONTROL,
-            },
-            Param {
-                name: "omega",
-                kind: Kind::Number(0.05, 0.001, 1.0),
-                doc: "initial boundary of a change, as a share of the rate",
-                source: CONTROL,
-            },
-            Param {
-                name: "delta",
-                kind: Kind::Number(0.1, 0.0, 1.0),
-                doc: "increment of the boundary while changes exceed it",
-                source: CONTROL,
-            },
-            Param {
-                name: "min_rate",
-                kind: Kind::Rate(Rate(500_000), Rate(1_000), Rate(1_000_000_000)),
-                doc: "least rate",
-                source: "PCC-Uspace kMinSendingRate",
-            },
-        ],
+        params: params! {
+            /// exponent of the rate in the utility
+            exponent: Kind::Number(0.9, 0.1, 0.99), PAPER;
+            /// weight of the latency gradient; 0: Vivace-loss
+            latency_coefficient: Kind::Number(900.0, 0.0, 1e5), PAPER;
+            /// weight of the loss rate; the default tolerates 5 % of random loss
+            loss_coefficient: Kind::Number(11.35, 0.0, 1e5), PAPER;
+            /// latency gradient below which it counts as zero
+            latency_filter: Kind::Number(0.01, 0.0, 1.0), CONTROL;
+            /// distance of the two rates that are tried, as a share of the current one
+            epsilon: Kind::Number(0.05, 0.001, 0.5), CONTROL;
+            /// change of the rate in Mbit/s for a utility gradient of one
+            theta: Kind::Number(1.0, 0.001, 1_000.0), CONTROL;
+            /// initial boundary of a change, as a share of the rate
+            omega: Kind::Number(0.05, 0.001, 1.0), CONTROL;
+            /// increment of the boundary while changes exceed it
+            delta: Kind::Number(0.1, 0.0, 1.0), CONTROL;
+            /// least rate
+            min_rate: Kind::Rate(Rate(500_000), Rate(1_000), Rate(1_000_000_000)),
+                "PCC-Uspace kMinSendingRate";
+        },
         ordered: &[],
         needs: Needs { ack_delay: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,

@@ -30,16 +30,31 @@ impl<T: Repr> Repr for Vec<T> {
     }
 }
 
-/// Implements [`Repr`] and `__repr__` for a class, as its constructor with these fields would be
-/// written.
-macro_rules! class_repr {
-    ($class:ident: $($field:ident),+ $(,)?) => {
-        impl $crate::user_controllers::repr::Repr for $class {
+/// Declares a class of inputs with the value of each field, and its `repr()`, as its constructor
+/// with these fields would be written.
+macro_rules! input {
+    (
+        $(#[$about:meta])*
+        $class:ident($from:ident: $contract:ty) {
+            $($(#[$doc:meta])* $field:ident: $type:ty = $value:expr,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[pyclass(module = "sojourn", frozen, get_all)]
+        pub(crate) struct $class {
+            $($(#[$doc])* $field: $type,)+
+        }
+
+        impl $class {
+            pub(super) fn new($from: $contract) -> $class {
+                $class { $($field: $value,)+ }
+            }
+        }
+
+        impl Repr for $class {
             fn repr(&self) -> String {
-                let fields = [$(format!(
-                    concat!(stringify!($field), "={}"),
-                    $crate::user_controllers::repr::Repr::repr(&self.$field)
-                )),+];
+                let fields =
+                    [$(format!(concat!(stringify!($field), "={}"), self.$field.repr())),+];
                 format!(concat!(stringify!($class), "({})"), fields.join(", "))
             }
         }
@@ -47,9 +62,9 @@ macro_rules! class_repr {
         #[pymethods]
         impl $class {
             fn __repr__(&self) -> String {
-                $crate::user_controllers::repr::Repr::repr(self)
+                self.repr()
             }
         }
     };
 }
-pub(super) use class_repr;
+pub(super) use input;

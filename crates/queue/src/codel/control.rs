@@ -1,37 +1,26 @@
 //! CoDel's control loop over one FIFO: estimator, set point, control law.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::contract::{DropReason, Packet, Setup};
+use crate::contract::{DropReason, Drops, Packet, Setup};
 use crate::fifo::Fifo;
 
-/// Acceptable least sojourn time.
-pub(crate) const TARGET: Param = Param {
-    name: "target",
-    kind: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
-    doc: "Acceptable minimum sojourn time over an interval",
-    source: "RFC 8289 section 4.3",
-};
-
-/// Window over which the sojourn time must stay above target, and the first gap between
-/// drops.
-pub(crate) const INTERVAL: Param = Param {
-    name: "interval",
+params! {
+    /// Acceptable minimum sojourn time over an interval
+    pub(crate) const TARGET =
+        target: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
+            "RFC 8289 section 4.3";
+    /// Time that the sojourn time must stay above target before the first drop; a long round-trip
+    /// time among the link's flows
     // Linux counts in microseconds; no shorter interval can be configured.
-    kind: Kind::Time(Duration::from_millis(100), Duration::from_micros(1), Duration::MAX),
-    doc: "Time that the sojourn time must stay above target before the first drop; a long \
-          round-trip time among the link's flows",
-    source: "RFC 8289 section 4.2",
-};
-
-/// Sojourn time above which every ECN-capable packet is marked.
-pub(crate) const CE_THRESHOLD: Param = Param {
-    name: "ce_threshold",
-    kind: Kind::Time(Duration::MAX, Duration::ZERO, Duration::MAX),
-    doc: "Marks every ECN-capable packet whose sojourn time is above this; off by default",
-    source: "tc-codel(8)",
-};
+    pub(crate) const INTERVAL =
+        interval: Kind::Time(Duration::from_millis(100), Duration::from_micros(1), Duration::MAX),
+            "RFC 8289 section 4.2";
+    /// Marks every ECN-capable packet whose sojourn time is above this; off by default
+    pub(crate) const CE_THRESHOLD =
+        ce_threshold: Kind::Time(Duration::MAX, Duration::ZERO, Duration::MAX), "tc-codel(8)";
+}
 
 /// The switch between marking and dropping.
 pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
@@ -131,7 +120,7 @@ impl State {
         now: Instant,
         control: &Control,
         fifo: &mut Fifo<P>,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<P> {
         let mut head = self.dodequeue(now, control, fifo);
         if self.dropping {
@@ -181,7 +170,7 @@ impl State {
         control: &Control,
         fifo: &mut Fifo<P>,
         mut head: Head<P>,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Head<P> {
         if let Some(packet) = head.packet.as_mut()
             && !control.marks(packet)
@@ -209,7 +198,7 @@ impl State {
         control: &Control,
         fifo: &mut Fifo<P>,
         mut head: Head<P>,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Head<P> {
         while self.dropping && now >= self.drop_next {
             let Some(packet) = head.packet.as_mut() else { break };

@@ -8,7 +8,7 @@
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::codel::control::{Control, mark_capable};
-use crate::contract::{Backlog, DropReason, Packet};
+use crate::contract::{Backlog, DropReason, Drops, Packet};
 use crate::fifo::Fifo;
 use crate::fq_codel::FlowControl;
 
@@ -58,7 +58,7 @@ impl FlowControl for State {
         control: &Control,
         fifo: &mut Fifo<P>,
         others: Bytes,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Option<P> {
         let mut head = self.take(now, control, fifo, others);
         if self.dropping {
@@ -118,7 +118,7 @@ impl State {
         fifo: &mut Fifo<P>,
         others: Bytes,
         mut head: Head<P>,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Head<P> {
         if let Some(packet) = head.packet.as_mut()
             && !control.marks(packet)
@@ -151,7 +151,7 @@ impl State {
         fifo: &mut Fifo<P>,
         others: Bytes,
         mut head: Head<P>,
-        drops: &mut dyn FnMut(P, DropReason),
+        drops: Drops<'_, P>,
     ) -> Head<P> {
         while self.dropping && at(now) >= self.drop_next {
             let Some(packet) = head.packet.as_mut() else { break };

@@ -1,15 +1,29 @@
 //! Parameters of both DualPI2 variants; each has its own defaults.
 
-use sojourn_params::{Kind, Param};
+use sojourn_params::{Kind, Param, params};
 use sojourn_units::Duration;
 
-/// Target queueing delay of the PI controller.
-pub(crate) const TARGET: Param = Param {
-    name: "target",
-    kind: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
-    doc: "Target queueing delay of Classic traffic",
-    source: "RFC 9332 appendix A.1; dualpi2_reset_default in Linux",
-};
+params! {
+    /// Target queueing delay of Classic traffic
+    pub(crate) const TARGET =
+        target: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
+            "RFC 9332 appendix A.1; dualpi2_reset_default in Linux";
+    /// Coupling factor: the L queue's coupled probability over the base probability
+    pub(crate) const K = k: Kind::Number(2.0, 1.0, 255.0),
+        "RFC 9332 section 2.1 and appendix A.1; range of tc-dualpi2(8), coupling_factor";
+    /// Drops from both queues once all L packets are marked; otherwise ECN-capable packets are
+    /// never dropped, and overload fills the buffer
+    pub(crate) const DROP_ON_OVERLOAD = drop_on_overload: Kind::Switch(true),
+        "RFC 9332 section 4.2.3 and appendix A.2; tc-dualpi2(8), drop_on_overload and overflow";
+    /// Weighted round robin, or a time-shifted FIFO
+    pub(crate) const SCHEDULER = scheduler: Kind::Choice("wrr", &["wrr", "ts-fifo"]),
+        "RFC 9332 appendix A.1; dequeue_packet in Linux";
+    /// Extra waiting time after which a Classic packet leaves before one of the L queue, with
+    /// scheduler = "ts-fifo"
+    pub(crate) const TSHIFT =
+        tshift: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::MAX),
+            "the L4S team's first dualq qdisc (sch_pi2.c, tshift)";
+}
 
 /// Time between two updates of the base probability.
 pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Param {
@@ -43,31 +57,6 @@ pub(crate) const fn beta(default: f64, source: &'static str) -> Param {
     }
 }
 
-/// Coupling factor.
-pub(crate) const K: Param = Param {
-    name: "k",
-    kind: Kind::Number(2.0, 1.0, 255.0),
-    doc: "Coupling factor: the L queue's coupled probability over the base probability",
-    source: "RFC 9332 section 2.1 and appendix A.1; range of tc-dualpi2(8), coupling_factor",
-};
-
-/// Behaviour under overload.
-pub(crate) const DROP_ON_OVERLOAD: Param = Param {
-    name: "drop_on_overload",
-    kind: Kind::Switch(true),
-    doc: "Drops from both queues once all L packets are marked; otherwise ECN-capable \
-          packets are never dropped, and overload fills the buffer",
-    source: "RFC 9332 section 4.2.3 and appendix A.2; tc-dualpi2(8), drop_on_overload and overflow",
-};
-
-/// The choice of scheduler.
-pub(crate) const SCHEDULER: Param = Param {
-    name: "scheduler",
-    kind: Kind::Choice("wrr", &["wrr", "ts-fifo"]),
-    doc: "Weighted round robin, or a time-shifted FIFO",
-    source: "RFC 9332 appendix A.1; dequeue_packet in Linux",
-};
-
 /// The C queue's share of the link under WRR, while both queues are backlogged.
 pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Param {
     Param {
@@ -78,12 +67,3 @@ pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Pa
         source,
     }
 }
-
-/// The L queue's head start in a time-shifted FIFO.
-pub(crate) const TSHIFT: Param = Param {
-    name: "tshift",
-    kind: Kind::Time(Duration::from_millis(40), Duration::ZERO, Duration::MAX),
-    doc: "Extra waiting time after which a Classic packet leaves before one of the L queue, with \
-          scheduler = \"ts-fifo\"",
-    source: "the L4S team's first dualq qdisc (sch_pi2.c, tshift)",
-};

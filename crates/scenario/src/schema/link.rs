@@ -7,7 +7,7 @@ use sojourn_units::Bytes;
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
 use crate::model::{Distribution, Spacing};
 use crate::shape::{
-    COUNT, Either, Field, Form, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, up_to,
+    COUNT, Either, Field, Form, PROBABILITY, RATE, SPAN, SWITCH, Shape, TIME, fields, up_to,
 };
 
 /// The form of a value that changes at steps and ramps: its title, the shape and the key of the value,
@@ -56,84 +56,46 @@ macro_rules! schedule {
 
 pub(super) static LINK: Form = Form {
     title: "link",
-    fields: &[
-        Field::optional(
-            "rate",
-            Shape::Either(&CAPACITY),
-            "capacity: a rate, a schedule of rates, or a trace; unlimited if absent",
-        ),
-        Field::new("delay", Shape::Either(&DELAY), "0s", "propagation delay"),
-        Field::new(
-            "queue",
-            Shape::OneOf(&super::QUEUE),
-            "droptail",
-            "queue discipline in front of the link",
-        ),
-        Field::optional(
-            "buffer",
-            Shape::Buffer,
-            "size of the buffer: \"300kB\", \"100packets\", \"50ms\" (the link's capacity in that \
-             time) or \"unlimited\"; the discipline's default if absent. A time becomes bytes at \
-             the start, by the first rate or a trace's mean, and again at each change of `rate`, \
-             except to 0. If the buffer shrinks, the waiting packets stay, and from the next \
-             arrival on the queue drops packets as if full; a size in bytes does not shrink",
-        ),
-        Field::optional(
-            "ring",
-            Shape::Table(&RING),
-            "the device's transmit ring below the queue, kept short by byte queue limits; if \
-             absent, the queue passes on one packet at a time",
-        ),
-        Field::new("loss", Shape::Either(&LOSS), "0", "loss on the wire, after the queue"),
-        Field::new(
-            "jitter",
-            Shape::Either(&JITTER),
-            "0s",
-            "extra delay, uniform in [0, jitter], or a table; packets keep their order unless the \
-             table has `reorder`",
-        ),
-        Field::new(
-            "reorder",
-            Shape::Either(&REORDER),
-            "0",
-            "reordering on the wire: the probability that a packet skips the delay and overtakes, \
-             or a table",
-        ),
-        Field::new(
-            "duplicate",
-            Shape::Either(&DUPLICATE),
-            "0",
-            "duplication on the wire: the probability that a copy follows the packet, or a table",
-        ),
-        Field::optional(
-            "ecn",
-            Shape::Either(&ECN),
-            "damage to ECN on the wire, after the queue: `bleach` clears the ECN field, \
-             `ect1-to-ect0` rewrites it, `mark` sets CE on every packet, `drop` drops ECN-capable \
-             packets, `drop-syn` drops SYNs that ask for ECN; or a table",
-        ),
-        Field::new(
-            "ack_thinning",
-            Shape::Either(&ACK_THINNING),
-            "1",
-            "of this many pure acknowledgements of a TCP connection in a row, a middlebox passes \
-             the first and drops the others; those of QUIC are encrypted and pass",
-        )
-        .from("RFC 3449 section 5.2"),
-        Field::optional(
-            "slots",
-            Shape::Table(&SLOTS),
-            "delivery in batches, as WiFi, cable and LTE aggregate; if absent, each packet arrives \
-             at its own time",
-        ),
-        Field::new(
-            "overhead",
-            up_to(65_000),
-            "0B",
-            "bytes that the link counts for each packet beyond the IP packet \
-             (14B: Ethernet's header; 38B: the whole frame)",
-        ),
-    ],
+    fields: fields! {
+        /// capacity: a rate, a schedule of rates, or a trace; unlimited if absent
+        optional rate: Shape::Either(&CAPACITY);
+        /// propagation delay
+        delay: Shape::Either(&DELAY), "0s";
+        /// queue discipline in front of the link
+        queue: Shape::OneOf(&super::QUEUE), "droptail";
+        /// size of the buffer: "300kB", "100packets", "50ms" (the link's capacity in that time) or
+        /// "unlimited"; the discipline's default if absent. A time becomes bytes at the start, by
+        /// the first rate or a trace's mean, and again at each change of `rate`, except to 0. If
+        /// the buffer shrinks, the waiting packets stay, and from the next arrival on the queue
+        /// drops packets as if full; a size in bytes does not shrink
+        optional buffer: Shape::Buffer;
+        /// the device's transmit ring below the queue, kept short by byte queue limits; if absent,
+        /// the queue passes on one packet at a time
+        optional ring: Shape::Table(&RING);
+        /// loss on the wire, after the queue
+        loss: Shape::Either(&LOSS), "0";
+        /// extra delay, uniform in [0, jitter], or a table; packets keep their order unless the
+        /// table has `reorder`
+        jitter: Shape::Either(&JITTER), "0s";
+        /// reordering on the wire: the probability that a packet skips the delay and overtakes, or
+        /// a table
+        reorder: Shape::Either(&REORDER), "0";
+        /// duplication on the wire: the probability that a copy follows the packet, or a table
+        duplicate: Shape::Either(&DUPLICATE), "0";
+        /// damage to ECN on the wire, after the queue: `bleach` clears the ECN field,
+        /// `ect1-to-ect0` rewrites it, `mark` sets CE on every packet, `drop` drops ECN-capable
+        /// packets, `drop-syn` drops SYNs that ask for ECN; or a table
+        optional ecn: Shape::Either(&ECN);
+        /// of this many pure acknowledgements of a TCP connection in a row, a middlebox passes the
+        /// first and drops the others; those of QUIC are encrypted and pass
+        ack_thinning: Shape::Either(&ACK_THINNING), "1", "RFC 3449 section 5.2";
+        /// delivery in batches, as WiFi, cable and LTE aggregate; if absent, each packet arrives at
+        /// its own time
+        optional slots: Shape::Table(&SLOTS);
+        /// bytes that the link counts for each packet beyond the IP packet (14B: Ethernet's header;
+        /// 38B: the whole frame)
+        overhead: up_to(65_000), "0B";
+    },
 };
 
 static CAPACITY: Either = Either {
@@ -142,23 +104,16 @@ static CAPACITY: Either = Either {
     forms: &[
         Form {
             title: "trace",
-            fields: &[
-                Field::required(
-                    "trace",
-                    Shape::Text,
-                    "a mahimahi trace, with the millisecond of a delivery of 1504 bytes in each line, or \
-                     a table of times and rates from then on, such as `0,60Mbit`; its path is relative \
-                     to the scenario's folder",
-                ),
-                Field::new(
-                    "spacing",
-                    Shape::Scalar(Kind::Choice("even", Spacing::NAMES)),
-                    "even",
-                    "`even` delivers at a rate that changes as little as the milliseconds of the \
-                     deliveries allow, so that a constant trace is a constant rate; `burst` makes \
-                     all deliveries of a millisecond at its end, as mahimahi does",
-                ),
-            ],
+            fields: fields! {
+                /// a mahimahi trace, with the millisecond of a delivery of 1504 bytes in each line,
+                /// or a table of times and rates from then on, such as `0,60Mbit`; its path is
+                /// relative to the scenario's folder
+                required trace: Shape::Text;
+                /// `even` delivers at a rate that changes as little as the milliseconds of the
+                /// deliveries allow, so that a constant trace is a constant rate; `burst` makes all
+                /// deliveries of a millisecond at its end, as mahimahi does
+                spacing: Shape::Scalar(Kind::Choice("even", Spacing::NAMES)), "even";
+            },
         },
         schedule!("schedule of rates", RATE, "rate", "initial rate", "rate afterwards"),
     ],
@@ -201,22 +156,24 @@ static LOSS: Either = Either {
 
 const PERIODIC_LOSS: Form = Form {
     title: "periodic loss",
-    fields: &[Field::required("every", COUNT, "period in packets, of which the last is lost")
-        .from("RFC 9438 section 5: the deterministic loss model")],
+    fields: fields! {
+        /// period in packets, of which the last is lost
+        required every: COUNT, "RFC 9438 section 5: the deterministic loss model";
+    },
 };
 
 const GILBERT_ELLIOTT: Form = Form {
     title: "Gilbert-Elliott loss",
-    fields: &[
-        Field::required("p", PROBABILITY, "probability that a packet enters the bad state")
-            .from("tc-netem(8), gemodel"),
-        Field::required("r", PROBABILITY, "probability that a packet leaves the bad state")
-            .from("tc-netem(8), gemodel"),
-        Field::new("loss_bad", PROBABILITY, "1", "loss in the bad state")
-            .from("tc-netem(8), gemodel: 1-h"),
-        Field::new("loss_good", PROBABILITY, "0", "loss in the good state")
-            .from("tc-netem(8), gemodel: 1-k"),
-    ],
+    fields: fields! {
+        /// probability that a packet enters the bad state
+        required p: PROBABILITY, "tc-netem(8), gemodel";
+        /// probability that a packet leaves the bad state
+        required r: PROBABILITY, "tc-netem(8), gemodel";
+        /// loss in the bad state
+        loss_bad: PROBABILITY, "1", "tc-netem(8), gemodel: 1-h";
+        /// loss in the good state
+        loss_good: PROBABILITY, "0", "tc-netem(8), gemodel: 1-k";
+    },
 };
 
 static JITTER: Either = Either {
@@ -224,30 +181,18 @@ static JITTER: Either = Either {
     key: Some("span"),
     forms: &[Form {
         title: "jitter",
-        fields: &[
-            Field::required(
-                "span",
-                TIME,
-                "greatest extra delay; with `distribution = \"normal\"` the standard deviation",
-            ),
-            Field::new(
-                "distribution",
-                Shape::Scalar(Kind::Choice("uniform", Distribution::NAMES)),
-                "uniform",
-                "`uniform` draws from [0, span]; `normal` draws around zero, up to 4 deviations \
-                 and not below a delay of zero. Packets that keep their order wait for earlier \
-                 ones, so that the mean delay of a busy link is above `delay`",
-            )
-            .from("tc-netem(8), distribution"),
-            Field::new(
-                "reorder",
-                SWITCH,
-                "false",
-                "whether packets overtake each other, by jitter and by a shrinking delay",
-            )
-            .from("tc-netem(8), delay: netem does so"),
-            CORRELATION,
-        ],
+        fields: fields! {
+            /// greatest extra delay; with `distribution = "normal"` the standard deviation
+            required span: TIME;
+            /// `uniform` draws from [0, span]; `normal` draws around zero, up to 4 deviations and
+            /// not below a delay of zero. Packets that keep their order wait for earlier ones, so
+            /// that the mean delay of a busy link is above `delay`
+            distribution: Shape::Scalar(Kind::Choice("uniform", Distribution::NAMES)),
+                "uniform", "tc-netem(8), distribution";
+            /// whether packets overtake each other, by jitter and by a shrinking delay
+            reorder: SWITCH, "false", "tc-netem(8), delay: netem does so";
+            CORRELATION;
+        },
     }],
 };
 
@@ -256,31 +201,24 @@ static REORDER: Either =
 
 const LATE: Form = Form {
     title: "late packets",
-    fields: &[
-        Field::required("late", SPAN, "extra delay of the packets that the others overtake"),
-        Field::required("probability", PROBABILITY, "probability that a packet is late"),
-        CORRELATION,
-    ],
+    fields: fields! {
+        /// extra delay of the packets that the others overtake
+        required late: SPAN;
+        /// probability that a packet is late
+        required probability: PROBABILITY;
+        CORRELATION;
+    },
 };
 
 const EARLY: Form = Form {
     title: "early packets",
-    fields: &[
-        Field::required(
-            "probability",
-            PROBABILITY,
-            "probability that a packet skips delay and jitter, and overtakes the others",
-        )
-        .from("tc-netem(8), reorder"),
-        CORRELATION,
-        Field::new(
-            "gap",
-            COUNT,
-            "1",
-            "after an early packet, and at the start, gap - 1 packets are never early",
-        )
-        .from("tc-netem(8), gap"),
-    ],
+    fields: fields! {
+        /// probability that a packet skips delay and jitter, and overtakes the others
+        required probability: PROBABILITY, "tc-netem(8), reorder";
+        CORRELATION;
+        /// after an early packet, and at the start, gap - 1 packets are never early
+        gap: COUNT, "1", "tc-netem(8), gap";
+    },
 };
 
 static DUPLICATE: Either = Either {
@@ -288,11 +226,11 @@ static DUPLICATE: Either = Either {
     key: Some("probability"),
     forms: &[Form {
         title: "duplicates",
-        fields: &[
-            Field::required("probability", PROBABILITY, "probability that a copy follows a packet")
-                .from("tc-netem(8), duplicate"),
-            CORRELATION,
-        ],
+        fields: fields! {
+            /// probability that a copy follows a packet
+            required probability: PROBABILITY, "tc-netem(8), duplicate";
+            CORRELATION;
+        },
     }],
 };
 
@@ -301,19 +239,12 @@ static ECN: Either = Either {
     key: Some("kind"),
     forms: &[Form {
         title: "damage to ECN",
-        fields: &[
-            Field::required(
-                "kind",
-                Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES)),
-                "the damage",
-            ),
-            Field::new(
-                "probability",
-                PROBABILITY,
-                "1",
-                "probability that it happens to a packet, such as on one of several paths",
-            ),
-        ],
+        fields: fields! {
+            /// the damage
+            required kind: Shape::Scalar(Kind::Choice("bleach", EcnFaultKind::NAMES));
+            /// probability that it happens to a packet, such as on one of several paths
+            probability: PROBABILITY, "1";
+        },
     }],
 };
 
@@ -322,40 +253,31 @@ static ACK_THINNING: Either = Either {
     key: Some("every"),
     forms: &[Form {
         title: "thinned acknowledgements",
-        fields: &[
-            Field::required("every", COUNT, "number of acknowledgements of which the first passes"),
-            Field::new(
-                "gap",
-                TIME,
-                BURST_GAP_TEXT,
-                "after this time without an acknowledgement of the connection, the next one is a \
-                 first one: a device thins those of a burst",
-            ),
-        ],
+        fields: fields! {
+            /// number of acknowledgements of which the first passes
+            required every: COUNT;
+            /// after this time without an acknowledgement of the connection, the next one is a
+            /// first one: a device thins those of a burst
+            gap: TIME, BURST_GAP_TEXT;
+        },
     }],
 };
 
 static SLOTS: Form = Form {
     title: "slots",
-    fields: &[
-        Field::required("least", SPAN, "least time from a slot to the next")
-            .from("tc-netem(8), slot"),
-        Field::optional("most", SPAN, "greatest time from a slot to the next; `least` if absent"),
-        Field::optional("packets", COUNT, "greatest number of packets in a slot"),
-        Field::optional(
-            "bytes",
-            Shape::Scalar(Kind::Data(Bytes(1), Bytes(1), Bytes(1_000_000_000))),
-            "bytes in a slot, which ends with the packet that reaches them",
-        ),
-        Field::new(
-            "filter_acks",
-            SWITCH,
-            "false",
-            "whether the modem keeps only the newest acknowledgement of a TCP connection in a \
-             slot, except those with selective ranges or ECN echoes",
-        )
-        .from("RFC 3449 section 5.2.1, ACK filtering"),
-    ],
+    fields: fields! {
+        /// least time from a slot to the next
+        required least: SPAN, "tc-netem(8), slot";
+        /// greatest time from a slot to the next; `least` if absent
+        optional most: SPAN;
+        /// greatest number of packets in a slot
+        optional packets: COUNT;
+        /// bytes in a slot, which ends with the packet that reaches them
+        optional bytes: Shape::Scalar(Kind::Data(Bytes(1), Bytes(1), Bytes(1_000_000_000)));
+        /// whether the modem keeps only the newest acknowledgement of a TCP connection in a slot,
+        /// except those with selective ranges or ECN echoes
+        filter_acks: SWITCH, "false", "RFC 3449 section 5.2.1, ACK filtering";
+    },
 };
 
 const CORRELATION: Field = Field::new(
@@ -369,14 +291,10 @@ const CORRELATION: Field = Field::new(
 
 static RING: Form = Form {
     title: "transmit ring",
-    fields: &[
-        Field::required("packets", COUNT, "greatest number of packets in the ring"),
-        Field::new(
-            "hold_time",
-            TIME,
-            "1s",
-            "time after which an unused part of its limit is withdrawn",
-        )
-        .from("Linux dql_init, slack_hold_time"),
-    ],
+    fields: fields! {
+        /// greatest number of packets in the ring
+        required packets: COUNT;
+        /// time after which an unused part of its limit is withdrawn
+        hold_time: TIME, "1s", "Linux dql_init, slack_hold_time";
+    },
 };

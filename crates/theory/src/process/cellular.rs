@@ -9,42 +9,28 @@
 //! arrive as a Poisson process of this rate, of which a sender cannot know more.
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params, params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::uniform;
 use crate::capacity::Step;
 
-pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "sigma",
-        kind: Kind::Rate(Rate(2_400_000), Rate(1), Rate::MAX),
-        doc: "standard deviation of the rate's change after one second",
-        source: "Sprout: 200 packets (of 1500 bytes) per second and root second",
-    },
-    Param {
-        name: "most",
-        kind: Kind::Rate(Rate(12_000_000), Rate(1), Rate::MAX),
-        doc: "greatest rate",
-        source: "Sprout: 1000 packets (of 1500 bytes) per second",
-    },
-    Param {
-        name: "escape",
-        kind: Kind::Number(1.0, 0.001, 1_000.0),
-        doc: "rate at which an outage ends, per second",
-        source: "Sprout: 1",
-    },
-    Param {
-        name: "tick",
-        kind: Kind::Time(
-            Duration::from_millis(20),
-            Duration::from_micros(100),
-            Duration::from_secs(10),
-        ),
-        doc: "duration of a rate",
-        source: "Sprout: 20 ms",
-    },
-];
+pub(super) const PARAMS: &[Param] = params! {
+    /// standard deviation of the rate's change after one second
+    sigma: Kind::Rate(Rate(2_400_000), Rate(1), Rate::MAX),
+        "Sprout: 200 packets (of 1500 bytes) per second and root second";
+    /// greatest rate
+    most: Kind::Rate(Rate(12_000_000), Rate(1), Rate::MAX),
+        "Sprout: 1000 packets (of 1500 bytes) per second";
+    /// rate at which an outage ends, per second
+    escape: Kind::Number(1.0, 0.001, 1_000.0), "Sprout: 1";
+    /// duration of a rate
+    tick: Kind::Time(
+        Duration::from_millis(20),
+        Duration::from_micros(100),
+        Duration::from_secs(10),
+    ), "Sprout: 20 ms";
+};
 
 /// A cellular link in Sprout's model.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@
 //! follow it at once and without errors.
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Kind, Param, Params, params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::{pick, uniform};
@@ -38,21 +38,15 @@ pub(crate) const SCHEMES: [(f64, u64); 8] = [
     (22.0, 65_000),
 ];
 
-pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "snr",
-        kind: Kind::Number(20.0, -10.0, 60.0),
-        doc: "mean signal-to-noise ratio in dB",
-        source: "our choice: at 20 dB every scheme is in use, and an outage is rare (2.5 %)",
-    },
-    Param {
-        name: "doppler",
-        kind: Kind::Number(6.0, 0.01, 10_000.0),
-        doc: "greatest Doppler frequency in Hz",
-        source: "IEEE 802.11-03/940r4 (TGn channel models): movement indoors at 1.2 km/h, which \
-                 is 6 Hz at 5.25 GHz",
-    },
-];
+pub(super) const PARAMS: &[Param] = params! {
+    /// mean signal-to-noise ratio in dB
+    snr: Kind::Number(20.0, -10.0, 60.0),
+        "our choice: at 20 dB every scheme is in use, and an outage is rare (2.5 %)";
+    /// greatest Doppler frequency in Hz
+    doppler: Kind::Number(6.0, 0.01, 10_000.0),
+        "IEEE 802.11-03/940r4 (TGn channel models): movement indoors at 1.2 km/h, which is 6 Hz at \
+         5.25 GHz";
+};
 
 /// A WiFi link under Rayleigh fading.
 #[derive(Debug, Clone, PartialEq)]
