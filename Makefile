@@ -44,7 +44,8 @@ WHEEL = $(lastword $(sort $(filter-out %-linux_$(MACHINE).whl,$(wildcard target/
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 14
 
-demo: $(VENV)/.installed  ## set up, and simulate the capacity drop with every controller
+# A first run needs the simulator alone, unless the whole package is there.
+demo: $(firstword $(wildcard $(VENV)/.installed) $(VENV)/.simulator)  ## set up the simulator, and simulate the capacity drop with every controller
 	$(BIN)/sojourn run $(SCENARIO)
 
 # The tests of Rust, those of Python and its lints run side by side, because each has steps that
@@ -130,6 +131,7 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
 
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
+	@bpf/features --install
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
 
@@ -137,6 +139,7 @@ wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in
 ARM := aarch64-unknown-linux-gnu
 
 wheel-aarch64: page target/shipped $(VENV)/.made  ## build the wheel for Linux on aarch64, in target/wheels
+	@bpf/features --install
 	rustup target add $(ARM)
 	$(BIN)/python $(PIP) install 'ziglang>=0.14'
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
@@ -246,7 +249,6 @@ $(VENV)/.made $(TEST_VENV)/.made:
 		|| { echo "Python's venv module is missing; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@command -v cargo >/dev/null \
 		|| { echo "cargo is missing; Rust's toolchain comes from https://rustup.rs" >&2; exit 1; }
-	@bpf/features --install
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python $(PIP) install 'maturin>=1.9,<2'
 	@touch $@
@@ -255,9 +257,18 @@ $(VENV)/.installed: PROFILE := release
 $(TEST_VENV)/.installed: PROFILE := dev
 $(TEST_VENV)/.installed: EXTRA := [test]
 
+$(VENV)/.simulator: $(VENV)/.made $(SOURCES) target/shipped
+	@echo "Building the simulator, which takes about two minutes. \`make install\` adds live runs, QUIC" \
+		"and the kernel's controllers."
+	@touch $@.begun
+	MATURIN_PEP517_ARGS="--profile release --no-default-features" PATH="$(CURDIR)/$(BIN):$$PATH" \
+		$(BIN)/python $(PIP) install --no-build-isolation .
+	@mv $@.begun $@
+
 # `sojourn bench` compares with the bare loop's program, which is no part of the package. Cargo puts
 # the profile `dev` into target/debug.
 %/.installed: %/.made $(SOURCES) target/shipped
+	@bpf/features --install
 	@echo "Building Sojourn with the profile $(PROFILE); the first time takes a few minutes."
 	@touch $@.begun
 	MATURIN_PEP517_ARGS="--profile $(PROFILE) $$(bpf/features)" PATH="$(CURDIR)/$*/bin:$$PATH" \

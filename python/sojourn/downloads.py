@@ -107,12 +107,6 @@ class Strays(TypedDict):
     overflowed: int
 
 
-def require_linux() -> None:
-    """Refuse another system than Linux."""
-    if not hasattr(_core, "QuicServing"):
-        raise UsageError("`sojourn quic` needs Linux; `sojourn run` simulates a scenario anywhere")
-
-
 def parse_url(text: str) -> Url:
     """Parse `https://HOST[:PORT]/PATH`; without a port, a server has 443."""
     parts = urllib.parse.urlsplit(text)

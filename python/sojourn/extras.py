@@ -7,6 +7,18 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from sojourn import _core
+from sojourn.errors import UsageError
+
+
+def require_live(what: str) -> None:
+    """Refuse what needs live runs, if the core is built without them, or for another system."""
+    if hasattr(_core, "LiveRun"):
+        return
+    if sys.platform != "linux":
+        raise UsageError(f"{what} needs Linux; `sojourn run` simulates a scenario anywhere")
+    raise UsageError(f"this build is without {what}; `make install` builds it with all")
+
 
 def installation(part: str) -> str:
     """Return the command that installs the packages of an optional part, such as `sweep`.

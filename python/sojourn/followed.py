@@ -24,7 +24,7 @@ class Followed:
         self._history = LinkHistory(0, 1.0)
         self._next_s = 0.0
 
-    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+    def begin(self, run: "_core.LiveRun", control: str | None, seed: int) -> None:
         """Follow this run from now on."""
         self._begun += 1
         which = f"run {self._begun} of {self._runs}, " if self._runs > 1 else ""

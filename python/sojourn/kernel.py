@@ -7,6 +7,7 @@ from typing import TypedDict, cast
 from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import toml_value
+from sojourn.extras import require_live
 
 
 class Registered(TypedDict):
@@ -35,7 +36,7 @@ _DOCUMENT = {
 
 def names() -> list[str]:
     """Return the names of the controllers that can be loaded."""
-    _require_linux()
+    require_live("a kernel's controller")
     return _core.kernel_names()
 
 
@@ -67,16 +68,11 @@ def _fault(name: str, item: "_core.ErrorItem") -> str:
 
 def registered() -> list[Registered]:
     """Return the registered controllers."""
-    _require_linux()
+    require_live("a kernel's controller")
     return cast(list[Registered], json.loads(_core.kernel_registered()))
 
 
 def unload(name: str, force: bool) -> None:
     """Unregister a controller, also if another process has loaded it."""
-    _require_linux()
+    require_live("a kernel's controller")
     _core.kernel_unload(name, force)
-
-
-def _require_linux() -> None:
-    if not hasattr(_core, "kernel_names"):
-        raise UsageError("controllers in the kernel need Linux; `sojourn run` simulates anywhere")

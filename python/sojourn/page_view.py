@@ -25,7 +25,7 @@ class PageView(Followed):
         self._server = PageServer(page, [], results.read, now=self.now)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
-    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+    def begin(self, run: "_core.LiveRun", control: str | None, seed: int) -> None:
         """Follow this run from now on."""
         with self._lock:
             super().begin(run, control, seed)

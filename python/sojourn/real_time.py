@@ -8,6 +8,7 @@ from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.experiment import Job, Progress, Running, jobs_of, simulate
 from sojourn.exports import Files
+from sojourn.extras import require_live
 
 Stack = Literal["kernel", "udp"]
 """The hosts: the kernel's TCP, or Sojourn's transport over UDP."""
@@ -44,7 +45,7 @@ _refusals: list[_core.LiveError] = []
 class Watcher(Protocol):
     """Shows the bottleneck link of runs while they go on."""
 
-    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+    def begin(self, run: "_core.LiveRun", control: str | None, seed: int) -> None:
         """Follow this run from now on. The thread that starts the run calls this."""
 
 
@@ -77,7 +78,7 @@ def run(
     watcher: Watcher | None = None,
 ) -> list[_core.Outcome]:
     """Run each controller with each seed, one after another, since they share the processor."""
-    require_linux(scenario)
+    require_live("live runs")
     if live.departures != "timer" and live.stack != "udp":
         raise UsageError(
             "the kernel's TCP paces by itself; add --stack udp, or leave out --departures kernel"
@@ -94,7 +95,7 @@ def run(
 
 def link_commands(scenario: _core.Scenario, live: Live) -> str:
     """Return the commands that make the scenario's links from the kernel's queues."""
-    require_linux(scenario)
+    require_live("live runs")
     return scenario.link_commands(scenario.seed(), live.ipv6)
 
 
@@ -115,9 +116,3 @@ def require_privilege() -> None:
     """Raise the fault of `gain_privilege`, if there was one."""
     if _refusals:
         raise _refusals[0]
-
-
-def require_linux(scenario: _core.Scenario) -> None:
-    """Refuse live runs on other systems."""
-    if not hasattr(scenario, "live"):
-        raise UsageError("live runs need Linux; `sojourn run` simulates the scenario anywhere")

@@ -72,14 +72,6 @@ class Strays(TypedDict):
     overflowed: int
 
 
-def require_linux(command: str) -> None:
-    """Refuse another system than Linux."""
-    if not hasattr(_core, "Serving"):
-        raise UsageError(
-            f"`sojourn {command}` needs Linux; `sojourn run` simulates a scenario anywhere"
-        )
-
-
 def parse_host(text: str) -> Host:
     """Parse `HOST`, `HOST:PORT`, an IPv6 address, or `[IPv6 address]:PORT`."""
     name, port = text, str(PORT)

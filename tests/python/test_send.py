@@ -378,14 +378,30 @@ def test_other_hosts_are_refused(text: str) -> None:
         transfers.parse_host(text)
 
 
-@pytest.mark.parametrize("args", [["serve"], ["send", "127.0.0.1"]])
-def test_another_system_is_refused(tmp_path: Path, args: list[str]) -> None:
+COMMANDS_OF_LIVE = {
+    "`sojourn serve`": ["serve"],
+    "`sojourn send`": ["send", "127.0.0.1"],
+    "`sojourn quic`": ["quic", "serve"],
+    "`sojourn shell`": ["shell", "capacity-drop", "--", "true"],
+    "live runs": ["live", "capacity-drop"],
+    "a kernel's controller": ["kernel", "list"],
+}
+
+
+@pytest.mark.parametrize("what", COMMANDS_OF_LIVE)
+@pytest.mark.parametrize("system", ["darwin", "linux"])
+def test_a_core_without_live_runs_names_the_remedy(tmp_path: Path, what: str, system: str) -> None:
     elsewhere = (
         "import sys\n"
         "from sojourn import _core, cli\n"
-        "del _core.Serving, _core.Transfer\n"
+        f"sys.platform = {system!r}\n"
+        "del _core.LiveRun, _core.Shell, _core.gain_privilege\n"
         "sys.exit(cli.main(sys.argv[1:]))\n"
     )
-    line = [sys.executable, "-c", elsewhere, *args]
+    line = [sys.executable, "-c", elsewhere, *COMMANDS_OF_LIVE[what]]
     done = subprocess.run(line, cwd=tmp_path, env=environment(), capture_output=True, text=True)
-    refused(done, f"`sojourn {args[0]}` needs Linux; `sojourn run` simulates a scenario anywhere")
+    message = {
+        "darwin": f"{what} needs Linux; `sojourn run` simulates a scenario anywhere",
+        "linux": f"this build is without {what}; `make install` builds it with all",
+    }
+    refused(done, message[system])

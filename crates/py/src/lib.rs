@@ -1,6 +1,6 @@
 //! The Python module `sojourn._core`: conversions only, no logic.
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod background;
 mod bench;
 mod capture;
@@ -9,23 +9,23 @@ mod export;
 mod files;
 mod input;
 mod interrupt;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod kernel;
 mod listing;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod live;
 mod parts;
 mod qlog;
 mod quantity;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod quic;
 mod record;
 mod run;
 mod scenario;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod shell;
 mod theory;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod udp;
 mod user_controllers;
 
@@ -63,19 +63,19 @@ mod _core {
     #[pymodule_export]
     use crate::user_controllers::{Catalogue, Feedback, Limits, RateSample, Received, Sent, Setup};
 
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[pymodule_export]
     use crate::kernel::{KernelController, kernel_names, kernel_registered, kernel_unload};
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[pymodule_export]
     use crate::live::{LiveRun, gain_privilege};
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[pymodule_export]
     use crate::quic::{QuicFetch, QuicServing};
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[pymodule_export]
     use crate::shell::Shell;
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[pymodule_export]
     use crate::udp::{Serving, Transfer};
 

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
 use sojourn_params::Param;
-use sojourn_transport::{Choice, Host, HostSetting, Parameter};
+use sojourn_transport::{Choice, Host, HostSetting, Parameter, Stacks};
 use sojourn_units::Bytes;
 
 /// The default of a parameter; `off` for the greatest number of bytes, a limit without effect.
@@ -121,7 +121,15 @@ pub(crate) fn hosts() -> String {
 /// The JSON Schema of scenarios.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    let stacks = sojourn_quic::endpoint::stacks();
+    let stacks = stacks();
     let known = sojourn_scenario::Known { stacks, ..Default::default() };
     sojourn_scenario::json_schema_known(&known).to_string()
+}
+
+/// The stacks of QUIC that a scenario may name.
+pub(crate) fn stacks() -> Stacks {
+    #[cfg(feature = "live")]
+    return sojourn_quic::endpoint::stacks();
+    #[cfg(not(feature = "live"))]
+    Stacks::none()
 }

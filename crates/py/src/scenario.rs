@@ -5,25 +5,25 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use sojourn_live::{Departures, IpVersion, Links, Options, Readings, ShellOptions, Stack};
 use sojourn_scenario::{Control, Document, Flow, Known, Scenario as Resolved, kept_names};
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::errors::LiveError;
 use crate::errors::{scenario_error, value_error};
 use crate::export::AnyRun;
 use crate::files::Files;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::kernel::KernelController;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::live::LiveRun;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::quic::{QuicFetch, QuicServing, Url};
 use crate::run::Simulation;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::shell::Shell;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use crate::udp::Transfer;
 use crate::user_controllers::{Catalogue, Failure};
 
@@ -60,10 +60,8 @@ impl Scenario {
             return Ok(resolved);
         }
         let read = |name: &str| self.files.read(name);
-        let known = Known {
-            controllers: self.controllers.names(),
-            stacks: sojourn_quic::endpoint::stacks(),
-        };
+        let known =
+            Known { controllers: self.controllers.names(), stacks: crate::listing::stacks() };
         let resolved = self.document.resolve_known(&known, &read);
         let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
         Ok(self.resolved.get_or_init(|| resolved))
@@ -76,6 +74,7 @@ impl Scenario {
     }
 
     /// Refuses a flow that a real stack carries, for work that has another transport.
+    #[cfg(live)]
     fn refuse_stacks(&self, py: Python<'_>, work: &str) -> PyResult<()> {
         let stacks = self.resolve(py)?.flows.iter().find(|flow| flow.stack.is_some());
         let Some((flow, stack)) = stacks.and_then(|flow| Some((flow, flow.stack.as_ref()?))) else {
@@ -284,7 +283,7 @@ impl Scenario {
     /// Starts a run in real time. `network` has the stack of the hosts, whether they use IPv6, and
     /// the maker of the links. `pcapng` is the prefix of the files for its packets. A watched run
     /// has readings of its bottleneck link.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn live(
         &self,
         py: Python<'_>,
@@ -317,13 +316,13 @@ impl Scenario {
     }
 
     /// Name of the link that a watched live run reads.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn bottleneck(&self, py: Python<'_>) -> PyResult<&str> {
         Ok(sojourn_live::bottleneck(self.resolve(py)?))
     }
 
     /// The commands that make the links of a live run from the kernel's queues.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn link_commands(&self, py: Python<'_>, seed: u64, ipv6: bool) -> PyResult<String> {
         let scenario = self.resolve(py)?;
         sojourn_live::commands(scenario, seed, ip_version(ipv6))
@@ -331,7 +330,7 @@ impl Scenario {
     }
 
     /// Sends the data of its only flow to the first of these addresses that is reachable.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn send(
         &self,
         py: Python<'_>,
@@ -345,7 +344,7 @@ impl Scenario {
     }
 
     /// Serves bodies over HTTP/3 with the controller of its only flow.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[expect(clippy::too_many_arguments, reason = "each is a group of options of the command")]
     fn quic_serve(
         &self,
@@ -364,7 +363,7 @@ impl Scenario {
     }
 
     /// Downloads a URL over HTTP/3 from the first of these addresses that is reachable.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn quic_get(
         &self,
         py: Python<'_>,
@@ -378,13 +377,13 @@ impl Scenario {
     }
 
     /// Loads the controller of its only flow into the kernel.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn kernel_load(&self, py: Python<'_>) -> PyResult<KernelController> {
         KernelController::load(self.resolve(py)?)
     }
 
     /// Starts a program over the links of a flow. It ends with the calling thread.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     fn shell(
         &self,
         py: Python<'_>,
@@ -424,14 +423,14 @@ impl Scenario {
 }
 
 /// The keeper of departure times of this name.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 fn departures(name: &str) -> PyResult<Departures> {
     let all = [Departures::Timer, Departures::Kernel];
     let unknown = || value_error(format!("`{name}` is neither `timer` nor `kernel`"));
     all.into_iter().find(|one| one.name() == name).ok_or_else(unknown)
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 fn ip_version(ipv6: bool) -> IpVersion {
     if ipv6 { IpVersion::V6 } else { IpVersion::V4 }
 }

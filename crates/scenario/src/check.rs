@@ -210,7 +210,7 @@ impl Checker {
         let noun = one.what;
         let message = format!("there is no {noun} `{name}`");
         self.report_unknown(at, message, || match names.is_empty() {
-            true => format!("this program knows no {noun}"),
+            true => format!("this program is without a {noun}; `make install` builds it with all"),
             false => match one.foreign.iter().find(|(foreign, _)| *foreign == name) {
                 Some((_, near)) => format!("the nearest {noun} is `{near}`"),
                 None => nearest::help(name, &names),

@@ -5,12 +5,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import _core, api, experiment, output, real_time, results
+from sojourn import _core, api, experiment, output, results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_departures, add_scenario_options, pictures_of
 from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
+from sojourn.extras import require_live
 from sojourn.progress import Bar
 from sojourn.real_time import Live, gain_privilege, host, link_commands
 from sojourn.results import Run
@@ -131,12 +132,12 @@ def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
         from sojourn.live_report import page_folder
         from sojourn.page_view import PageView
 
-        real_time.require_linux(core)
+        require_live("live runs")
         return PageView(page_folder(), title, link, runs)
     from sojourn.view import View, require_terminal
 
     require_terminal()
-    real_time.require_linux(core)
+    require_live("live runs")
     return View(title, link, runs)
 
 

@@ -16,6 +16,7 @@ from sojourn.cli.interrupts import Request
 from sojourn.cli.options import positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
+from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
 
@@ -151,7 +152,7 @@ def _declare_controller(parser: argparse.ArgumentParser) -> None:
 
 def _serve(args: argparse.Namespace) -> int:
     """Serve until a signal asks for the end."""
-    downloads.require_linux()
+    require_live("`sojourn quic`")
     if (args.cert is None) != (args.key is None):
         raise UsageError("give both --cert FILE and --key FILE, or neither")
     if args.save_cert is not None and args.cert is not None:
@@ -237,7 +238,7 @@ def _strays_text(strays: Strays) -> str:
 
 def _get(args: argparse.Namespace) -> int:
     """Download, and show the figures; fail if a response is not complete and successful."""
-    downloads.require_linux()
+    require_live("`sojourn quic`")
     if args.out is None:
         _download(args, None)
     else:

@@ -10,6 +10,7 @@ from rich.table import Table
 from sojourn import _core, output, results, transfers
 from sojourn.cli.console import console, name
 from sojourn.cli.options import add_departures, whole
+from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
 from sojourn.real_time import Departures
@@ -61,7 +62,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Carry out the transfer, write the files on request, and show the figures."""
-    transfers.require_linux("send")
+    require_live("`sojourn send`")
     target = None if args.out is None else output.require_free(args.out)
     core = transfers.scenario(
         Settings(args.control, args.bytes, args.duration, args.seed, args.set)

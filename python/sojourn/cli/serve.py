@@ -7,6 +7,7 @@ from sojourn import _core, transfers
 from sojourn.cli import serving
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import positive
+from sojourn.extras import require_live
 from sojourn.formatting import MISSING, rate_text, size_text
 from sojourn.transfers import Peer, Strays
 
@@ -32,7 +33,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Serve until a signal asks for the end."""
-    transfers.require_linux("serve")
+    require_live("`sojourn serve`")
     with Request() as request:
         server = _core.Serving(args.bind, args.port, args.peers)
         empty = 0

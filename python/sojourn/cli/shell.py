@@ -10,6 +10,7 @@ from sojourn import _core, experiment, output, terminal
 from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
 from sojourn.errors import UsageError
+from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text
 from sojourn.real_time import gain_privilege, require_privilege
 from sojourn.status_line import StatusLine
@@ -63,8 +64,7 @@ def execute(args: argparse.Namespace) -> int:
     if not command:
         raise UsageError("there is no COMMAND; write it after --, such as -- ping $SOJOURN_PEER")
     core = experiment.prepare(read(args.file), assignments=args.set, seed=args.seed)
-    if not hasattr(core, "shell"):
-        raise UsageError("`sojourn shell` needs Linux; `sojourn run` simulates scenarios anywhere")
+    require_live("`sojourn shell`")
     if shutil.which(command[0]) is None:
         raise UsageError(f"{command[0]}: command not found; install it, or name its path")
     target = output.require_free_file(args.json, "--json") if args.json else None
@@ -88,7 +88,7 @@ def execute(args: argparse.Namespace) -> int:
     return status
 
 
-def _watch(shell: _core.Shell, line: StatusLine) -> int:
+def _watch(shell: "_core.Shell", line: StatusLine) -> int:
     """Wait for the program's end, and return its exit status."""
     before: dict[str, Any] = {"t_s": 0.0, "sent_bits": 0}
     with line:

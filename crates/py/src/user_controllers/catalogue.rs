@@ -64,7 +64,7 @@ impl Catalogue {
     }
 
     fn schema(&self) -> String {
-        let stacks = sojourn_quic::endpoint::stacks();
+        let stacks = crate::listing::stacks();
         let known = sojourn_scenario::Known { controllers: self.names(), stacks };
         sojourn_scenario::json_schema_known(&known).to_string()
     }
