@@ -23,7 +23,7 @@
 use sojourn_units::Instant;
 
 use crate::contract::{Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 
 pub(crate) mod control;
 pub(crate) mod linux;
@@ -55,18 +55,13 @@ pub struct CodelPolicy {
     control: Control,
 }
 
-impl FifoPolicy for CodelPolicy {
+impl<P: Packet> FifoPolicy<P> for CodelPolicy {
     fn new(setup: &Setup) -> CodelPolicy {
         CodelPolicy { state: State::default(), control: Control::new(setup) }
     }
 
     #[inline]
-    fn dequeue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        drops: Drops<'_, P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, buffer: &mut Buffer<P>, now: Instant, drops: Drops<'_, P>) -> Option<P> {
         self.state.dequeue(now, &self.control, &mut buffer.fifo, drops)
     }
 }

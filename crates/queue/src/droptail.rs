@@ -1,6 +1,6 @@
 //! Drop-tail: one FIFO that drops packets that do not fit.
 
-use crate::contract::{Info, Setup};
+use crate::contract::{Info, Packet, Setup};
 use crate::fifo::{FifoPolicy, FifoQueue};
 
 /// Registry entry.
@@ -19,7 +19,7 @@ pub(crate) type DropTail<P> = FifoQueue<P, DropTailPolicy>;
 /// The rules of any [`FifoPolicy`].
 pub struct DropTailPolicy;
 
-impl FifoPolicy for DropTailPolicy {
+impl<P: Packet> FifoPolicy<P> for DropTailPolicy {
     fn new(_setup: &Setup) -> DropTailPolicy {
         DropTailPolicy
     }

@@ -64,12 +64,12 @@ impl<P: Packet> Fifo<P> {
 }
 
 /// A FIFO with a limit.
-pub struct LimitedFifo<P> {
+pub struct Buffer<P> {
     pub(crate) fifo: Fifo<P>,
     pub(crate) limit: Limit,
 }
 
-impl<P: Packet> LimitedFifo<P> {
+impl<P: Packet> Buffer<P> {
     /// Whether a packet of `size` fits.
     #[inline(always)]
     pub(crate) fn admits(&self, size: Bytes) -> bool {
@@ -78,19 +78,13 @@ impl<P: Packet> LimitedFifo<P> {
 }
 
 /// A discipline's rules over one FIFO. By default they are those of drop-tail.
-pub trait FifoPolicy: Send {
+pub trait FifoPolicy<P: Packet>: Send {
     /// Reads the queue's parameters.
     fn new(setup: &Setup) -> Self;
 
     /// See [`Queue::enqueue`].
     #[inline(always)]
-    fn enqueue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        packet: P,
-        drops: Drops<'_, P>,
-    ) {
+    fn enqueue(&mut self, buffer: &mut Buffer<P>, now: Instant, packet: P, drops: Drops<'_, P>) {
         if !buffer.admits(packet.size()) {
             return drop_full(&SlowPath(packet), drops);
         }
@@ -99,9 +93,9 @@ pub trait FifoPolicy: Send {
 
     /// See [`Queue::dequeue`].
     #[inline(always)]
-    fn dequeue<P: Packet>(
+    fn dequeue(
         &mut self,
-        buffer: &mut LimitedFifo<P>,
+        buffer: &mut Buffer<P>,
         _now: Instant,
         _drops: Drops<'_, P>,
     ) -> Option<P> {
@@ -114,18 +108,18 @@ pub trait FifoPolicy: Send {
 
 /// A queue that consists of one FIFO.
 pub struct FifoQueue<P, F> {
-    buffer: LimitedFifo<P>,
+    buffer: Buffer<P>,
     policy: F,
 }
 
-impl<P: Packet, F: FifoPolicy> FifoQueue<P, F> {
+impl<P: Packet, F: FifoPolicy<P>> FifoQueue<P, F> {
     pub(crate) fn new(setup: &Setup) -> FifoQueue<P, F> {
-        let buffer = LimitedFifo { fifo: Fifo::new(), limit: setup.limit };
+        let buffer = Buffer { fifo: Fifo::new(), limit: setup.limit };
         FifoQueue { buffer, policy: F::new(setup) }
     }
 }
 
-impl<P: Packet + Send, F: FifoPolicy> Queue<P> for FifoQueue<P, F> {
+impl<P: Packet + Send, F: FifoPolicy<P>> Queue<P> for FifoQueue<P, F> {
     #[inline(always)]
     fn enqueue(&mut self, now: Instant, packet: P, drops: Drops<'_, P>) {
         self.policy.enqueue(&mut self.buffer, now, packet, drops);

@@ -6,7 +6,7 @@
 use sojourn_units::Instant;
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 use crate::slow_path::{SlowPath, drop_full};
 
 /// Registry entry.
@@ -29,11 +29,7 @@ pub struct HeadDropPolicy;
 /// Drops from the head until `packet` fits.
 #[cold]
 #[inline(never)]
-fn make_room_for<P: Packet>(
-    buffer: &mut LimitedFifo<P>,
-    packet: &SlowPath<P>,
-    drops: Drops<'_, P>,
-) {
+fn make_room_for<P: Packet>(buffer: &mut Buffer<P>, packet: &SlowPath<P>, drops: Drops<'_, P>) {
     while !buffer.admits(packet.0.size())
         && let Some(oldest) = buffer.fifo.pop()
     {
@@ -41,19 +37,13 @@ fn make_room_for<P: Packet>(
     }
 }
 
-impl FifoPolicy for HeadDropPolicy {
+impl<P: Packet> FifoPolicy<P> for HeadDropPolicy {
     fn new(_setup: &Setup) -> HeadDropPolicy {
         HeadDropPolicy
     }
 
     #[inline(always)]
-    fn enqueue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        packet: P,
-        drops: Drops<'_, P>,
-    ) {
+    fn enqueue(&mut self, buffer: &mut Buffer<P>, now: Instant, packet: P, drops: Drops<'_, P>) {
         if !buffer.admits(packet.size()) {
             // A packet larger than the whole buffer must not drop other packets.
             if !buffer.limit.admits(Backlog::default(), packet.size()) {

@@ -16,7 +16,7 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 use crate::random::Random;
 
 mod control;
@@ -174,7 +174,7 @@ impl PiePolicy {
     }
 }
 
-impl FifoPolicy for PiePolicy {
+impl<P: Packet> FifoPolicy<P> for PiePolicy {
     fn new(setup: &Setup) -> PiePolicy {
         let estimates = setup.params.switch("dq_rate_estimator");
         PiePolicy {
@@ -192,9 +192,9 @@ impl FifoPolicy for PiePolicy {
         }
     }
 
-    fn enqueue<P: Packet>(
+    fn enqueue(
         &mut self,
-        buffer: &mut LimitedFifo<P>,
+        buffer: &mut Buffer<P>,
         now: Instant,
         mut packet: P,
         drops: Drops<'_, P>,
@@ -214,12 +214,7 @@ impl FifoPolicy for PiePolicy {
     }
 
     #[inline]
-    fn dequeue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        _drops: Drops<'_, P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, buffer: &mut Buffer<P>, now: Instant, _drops: Drops<'_, P>) -> Option<P> {
         self.update(now, buffer.fifo.backlog());
         let packet = buffer.fifo.pop()?;
         let sojourn = now.since(packet.enqueued_at());

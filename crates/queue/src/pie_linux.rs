@@ -18,7 +18,7 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 use crate::pie;
 use crate::random::Random;
 
@@ -117,7 +117,7 @@ fn between_updates(tupdate: Duration, tick: Duration) -> Duration {
     Duration(tick.0.saturating_mul(tupdate.0.div_ceil(tick.0).saturating_add(1)))
 }
 
-impl FifoPolicy for PieLinuxPolicy {
+impl<P: Packet> FifoPolicy<P> for PieLinuxPolicy {
     fn new(setup: &Setup) -> PieLinuxPolicy {
         PieLinuxPolicy {
             control: Control::new(&setup.params),
@@ -132,9 +132,9 @@ impl FifoPolicy for PieLinuxPolicy {
     }
 
     /// `pie_qdisc_enqueue`.
-    fn enqueue<P: Packet>(
+    fn enqueue(
         &mut self,
-        buffer: &mut LimitedFifo<P>,
+        buffer: &mut Buffer<P>,
         now: Instant,
         mut packet: P,
         drops: Drops<'_, P>,
@@ -156,12 +156,7 @@ impl FifoPolicy for PieLinuxPolicy {
     }
 
     #[inline]
-    fn dequeue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        _drops: Drops<'_, P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, buffer: &mut Buffer<P>, now: Instant, _drops: Drops<'_, P>) -> Option<P> {
         self.update(now, buffer.fifo.backlog());
         let packet = buffer.fifo.pop()?;
         let backlog = buffer.fifo.backlog().bytes;

@@ -10,7 +10,7 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 use crate::random::Random;
 
 /// Registry entry.
@@ -185,7 +185,7 @@ impl RedPolicy {
     }
 }
 
-impl FifoPolicy for RedPolicy {
+impl<P: Packet> FifoPolicy<P> for RedPolicy {
     fn new(setup: &Setup) -> RedPolicy {
         let params = &setup.params;
         let s = params.rate("bandwidth").time_for(setup.mtu).max(Duration(1));
@@ -212,9 +212,9 @@ impl FifoPolicy for RedPolicy {
         }
     }
 
-    fn enqueue<P: Packet>(
+    fn enqueue(
         &mut self,
-        buffer: &mut LimitedFifo<P>,
+        buffer: &mut Buffer<P>,
         now: Instant,
         mut packet: P,
         drops: Drops<'_, P>,
@@ -231,12 +231,7 @@ impl FifoPolicy for RedPolicy {
     }
 
     #[inline]
-    fn dequeue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        _drops: Drops<'_, P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, buffer: &mut Buffer<P>, now: Instant, _drops: Drops<'_, P>) -> Option<P> {
         let packet = buffer.fifo.pop();
         self.note_if_idle(now, buffer.fifo.backlog());
         packet

@@ -12,7 +12,7 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 use crate::slow_path::{SlowPath, drop_full};
 
 /// Registry entry.
@@ -51,15 +51,15 @@ impl StepPolicy {
     }
 }
 
-impl FifoPolicy for StepPolicy {
+impl<P: Packet> FifoPolicy<P> for StepPolicy {
     fn new(setup: &Setup) -> StepPolicy {
         StepPolicy { k: setup.params.integer("k"), k_bytes: setup.params.data("k_bytes") }
     }
 
     #[inline(always)]
-    fn enqueue<P: Packet>(
+    fn enqueue(
         &mut self,
-        buffer: &mut LimitedFifo<P>,
+        buffer: &mut Buffer<P>,
         now: Instant,
         mut packet: P,
         drops: Drops<'_, P>,

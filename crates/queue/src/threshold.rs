@@ -12,7 +12,7 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::{Drops, Info, Packet, Setup};
-use crate::fifo::{FifoPolicy, FifoQueue, LimitedFifo};
+use crate::fifo::{Buffer, FifoPolicy, FifoQueue};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -50,19 +50,14 @@ impl ThresholdPolicy {
     }
 }
 
-impl FifoPolicy for ThresholdPolicy {
+impl<P: Packet> FifoPolicy<P> for ThresholdPolicy {
     fn new(setup: &Setup) -> ThresholdPolicy {
         let threshold = setup.params.time("ce_threshold");
         ThresholdPolicy { ce_threshold: setup.params.switch("ecn").then_some(threshold) }
     }
 
     #[inline]
-    fn dequeue<P: Packet>(
-        &mut self,
-        buffer: &mut LimitedFifo<P>,
-        now: Instant,
-        _drops: Drops<'_, P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, buffer: &mut Buffer<P>, now: Instant, _drops: Drops<'_, P>) -> Option<P> {
         let mut packet = buffer.fifo.pop()?;
         if self.marks(now, &packet) {
             packet.mark_ce();

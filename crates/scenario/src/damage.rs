@@ -1,6 +1,7 @@
 //! Damage on a link's wire to ECN and to acknowledgements: types, and from checked values to them.
 
 use sojourn_params::Value as Scalar;
+use sojourn_transport::{Choice, choices};
 use sojourn_units::{Bytes, Duration};
 
 use crate::check::Checker;
@@ -21,37 +22,19 @@ pub struct EcnFault {
     pub probability: f64,
 }
 
-/// The kinds of damage to ECN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnFaultKind {
-    /// The field is cleared.
-    Bleach,
-    /// ECT(1) turns into ECT(0).
-    Rewrite,
-    /// Every packet gets CE, also one that is Not-ECT.
-    Mark,
-    /// Packets with ECT or CE are dropped.
-    Drop,
-    /// SYNs that ask for ECN are dropped.
-    DropSyn,
-}
-
-impl EcnFaultKind {
-    /// The kinds, in the order of [`EcnFaultKind::NAMES`].
-    const ALL: [EcnFaultKind; 5] = [
-        EcnFaultKind::Bleach,
-        EcnFaultKind::Rewrite,
-        EcnFaultKind::Mark,
-        EcnFaultKind::Drop,
-        EcnFaultKind::DropSyn,
-    ];
-    /// Their names in scenarios.
-    pub(crate) const NAMES: &'static [&'static str] =
-        &["bleach", "ect1-to-ect0", "mark", "drop", "drop-syn"];
-
-    fn named(name: &str) -> Option<EcnFaultKind> {
-        let place = EcnFaultKind::NAMES.iter().position(|known| *known == name)?;
-        Some(EcnFaultKind::ALL[place])
+choices! {
+    /// The kinds of damage to ECN.
+    EcnFaultKind {
+        /// The field is cleared.
+        Bleach = "bleach",
+        /// ECT(1) turns into ECT(0).
+        Rewrite = "ect1-to-ect0",
+        /// Every packet gets CE, also one that is Not-ECT.
+        Mark = "mark",
+        /// Packets with ECT or CE are dropped.
+        Drop = "drop",
+        /// SYNs that ask for ECN are dropped.
+        DropSyn = "drop-syn",
     }
 }
 

@@ -12,7 +12,7 @@ pub use sojourn_transport::{
     Config as Transport, EcnFeedback, EcnRequest, HandshakeMode as Handshake, Host, Profile,
     PrrRule,
 };
-use sojourn_transport::{Noise, Parameter, Stacks};
+use sojourn_transport::{Noise, Parameter, Stacks, choices};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::taut::taut;
@@ -143,26 +143,26 @@ pub struct Trace {
     pub spacing: Spacing,
 }
 
-/// The times of a trace's opportunities within a millisecond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spacing {
-    /// At a rate that changes as little as the milliseconds of the opportunities allow.
-    #[default]
-    Even,
-    /// All at the end of the millisecond, as in mahimahi.
-    Burst,
-}
+choices! {
+    /// The times of a trace's opportunities within a millisecond.
+    #[derive(Default)]
+    Spacing {
+        /// At a rate that changes as little as the milliseconds of the opportunities allow.
+        #[default]
+        Even = "even",
+        /// All at the end of the millisecond, as in mahimahi.
+        Burst = "burst",
+    }
 
-impl Spacing {
-    /// The names, in the order of the variants.
-    pub(crate) const NAMES: &'static [&'static str] = &["even", "burst"];
-
-    pub(crate) fn named(name: &str) -> Option<Spacing> {
-        match name {
-            "even" => Some(Spacing::Even),
-            "burst" => Some(Spacing::Burst),
-            _ => None,
-        }
+    /// Distribution of a jitter.
+    #[derive(Default)]
+    Distribution {
+        /// Uniform in [0, `span`].
+        #[default]
+        Uniform = "uniform",
+        /// Normal around zero with the standard deviation `span`, up to [`Distribution::MOST`]
+        /// deviations; the whole delay is at least zero (tc-netem(8), `distribution normal`).
+        Normal = "normal",
     }
 }
 
@@ -298,31 +298,10 @@ pub struct Jitter {
     pub correlation: f64,
 }
 
-/// Distribution of a jitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Distribution {
-    /// Uniform in [0, `span`].
-    #[default]
-    Uniform,
-    /// Normal around zero with the standard deviation `span`, up to [`Distribution::MOST`]
-    /// deviations; the whole delay is at least zero (tc-netem(8), `distribution normal`).
-    Normal,
-}
-
 impl Distribution {
-    /// The names, in the order of the variants.
-    pub(crate) const NAMES: &'static [&'static str] = &["uniform", "normal"];
     /// The greatest distance from the mean in standard deviations: the end of netem's table, which
     /// has 16,384 values (iproute2, `netem/normal.c`).
     pub const MOST: u64 = 4;
-
-    pub(crate) fn named(name: &str) -> Option<Distribution> {
-        match name {
-            "uniform" => Some(Distribution::Uniform),
-            "normal" => Some(Distribution::Normal),
-            _ => None,
-        }
-    }
 }
 
 impl Jitter {

@@ -1,6 +1,6 @@
 //! The settings that have one of several names.
 
-use crate::setting::{Choice, choices};
+use crate::choices;
 
 choices! {
     /// The protocol whose rules a connection follows.

@@ -2,6 +2,7 @@
 
 use sojourn_units::Ecn;
 
+use crate::choices;
 use crate::choices::Profile;
 use crate::wire::EcnCounts;
 
@@ -16,31 +17,19 @@ const PACKET_THRESHOLD: u64 = 3;
 /// three or four.
 const MARKED_ROUNDS: u32 = 4;
 
-/// The damage that ended the use of ECN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EcnFailure {
-    /// Fewer ECN-capable packets were counted than arrived: the field was cleared.
-    Bleached,
-    /// Packets were counted with an ECT codepoint that no packet was sent with.
-    Rewritten,
-    /// All packets were counted with CE.
-    AllMarked,
-    /// All ECN-capable packets were lost.
-    Lost,
-    /// The server did not answer the SYNs that asked for ECN.
-    Setup,
-}
-
-impl EcnFailure {
-    /// Its name in the summary of a run.
-    pub fn name(self) -> &'static str {
-        match self {
-            EcnFailure::Bleached => "bleached",
-            EcnFailure::Rewritten => "rewritten",
-            EcnFailure::AllMarked => "all_marked",
-            EcnFailure::Lost => "lost",
-            EcnFailure::Setup => "setup",
-        }
+choices! {
+    /// The damage that ended the use of ECN, by its name in the summary of a run.
+    EcnFailure {
+        /// Fewer ECN-capable packets were counted than arrived: the field was cleared.
+        Bleached = "bleached",
+        /// Packets were counted with an ECT codepoint that no packet was sent with.
+        Rewritten = "rewritten",
+        /// All packets were counted with CE.
+        AllMarked = "all_marked",
+        /// All ECN-capable packets were lost.
+        Lost = "lost",
+        /// The server did not answer the SYNs that asked for ECN.
+        Setup = "setup",
     }
 }
 

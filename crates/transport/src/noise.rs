@@ -2,7 +2,7 @@
 
 use sojourn_units::Duration;
 
-use crate::setting::{Choice, choices};
+use crate::choices;
 
 choices! {
     /// The time after which a host processes a packet that has arrived. Of several hosts behind one

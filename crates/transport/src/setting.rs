@@ -6,25 +6,59 @@ use sojourn_units::{Bytes, Duration};
 
 use crate::choices::Profile;
 
-/// The end of a connection to which a setting belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The end that sends the data.
-    Sender,
-    /// The end that receives and acknowledges them.
-    Receiver,
-    /// Both, by agreement: that of the sender's host counts.
-    Both,
+/// A value that has one of several names.
+pub trait Choice: Copy + 'static {
+    /// The names, in the order of declaration.
+    const NAMES: &'static [&'static str];
+    /// The names, and `none` for an absent value.
+    const NAMES_OR_NONE: &'static [&'static str];
+    /// Its name in scenarios.
+    fn name(self) -> &'static str;
+    /// The value of this name.
+    fn named(name: &str) -> Option<Self>;
 }
 
-impl Side {
-    /// Its name in listings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Side::Sender => "sender",
-            Side::Receiver => "receiver",
-            Side::Both => "both",
+/// Declares enums with the names of their variants in scenarios.
+#[macro_export]
+macro_rules! choices {
+    ($($(#[$about:meta])* $type:ident {
+        $($(#[$doc:meta])* $variant:ident = $name:literal,)+
+    })+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[$doc])* $variant,)+
         }
+
+        impl $crate::Choice for $type {
+            const NAMES: &'static [&'static str] = &[$($name),+];
+            const NAMES_OR_NONE: &'static [&'static str] = &[$($name,)+ "none"];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name,)+
+                }
+            }
+
+            fn named(name: &str) -> Option<$type> {
+                match name {
+                    $($name => Some($type::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// The end of a connection to which a setting belongs.
+    Side {
+        /// The end that sends the data.
+        Sender = "sender",
+        /// The end that receives and acknowledges them.
+        Receiver = "receiver",
+        /// Both, by agreement: that of the sender's host counts.
+        Both = "both",
     }
 }
 
@@ -64,50 +98,6 @@ impl Setting {
         }
     }
 }
-
-/// A setting that has one of several names.
-pub trait Choice: Copy + 'static {
-    /// The names, in the order of declaration.
-    const NAMES: &'static [&'static str];
-    /// The names, and `none` for an absent value.
-    const NAMES_OR_NONE: &'static [&'static str];
-    /// Its name in scenarios.
-    fn name(self) -> &'static str;
-    /// The value of this name.
-    fn named(name: &str) -> Option<Self>;
-}
-
-/// Declares enums with the names of their variants in scenarios.
-macro_rules! choices {
-    ($($(#[$about:meta])* $type:ident {
-        $($(#[$doc:meta])* $variant:ident = $name:literal,)+
-    })+) => {$(
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $type {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl Choice for $type {
-            const NAMES: &'static [&'static str] = &[$($name),+];
-            const NAMES_OR_NONE: &'static [&'static str] = &[$($name,)+ "none"];
-
-            fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $name,)+
-                }
-            }
-
-            fn named(name: &str) -> Option<$type> {
-                match name {
-                    $($name => Some($type::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    )+};
-}
-pub(crate) use choices;
 
 /// Declares the struct of the settings, each with its description above it: its type, its owner,
 /// its unit and range, and its value in each profile.

@@ -2,6 +2,7 @@
 
 use sojourn_params::Kind;
 use sojourn_queue::SHAPER_RATE;
+use sojourn_transport::Choice;
 use sojourn_units::Bytes;
 
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};

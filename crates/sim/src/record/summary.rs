@@ -2,7 +2,7 @@
 
 use sojourn_scenario as scenario;
 use sojourn_trace::Histogram;
-use sojourn_transport::EcnFailure;
+use sojourn_transport::{Choice, EcnFailure};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;

@@ -52,7 +52,6 @@ pub struct Playout {
     /// Whether the decoder waits for a key frame.
     is_broken: bool,
     wants_key: bool,
-    undecodable: u64,
 }
 
 /// Smoothed delay and its variation (Ramjee, Kurose, Towsley, Schulzrinne 1994, "Adaptive Playout
@@ -100,7 +99,6 @@ impl Playout {
             next: 0,
             is_broken: false,
             wants_key: false,
-            undecodable: 0,
         }
     }
 
@@ -152,7 +150,6 @@ impl Playout {
                 return Some(Played { frame, complete_at, at: now });
             }
             self.wants_key = true;
-            self.undecodable += 1;
         }
         None
     }
@@ -160,11 +157,6 @@ impl Playout {
     /// Whether the decoder requests a key frame, once for each time that it cannot decode a frame.
     pub fn take_key_request(&mut self) -> bool {
         std::mem::take(&mut self.wants_key)
-    }
-
-    /// Complete frames that could not be decoded for want of an earlier one.
-    pub fn undecodable_frames(&self) -> u64 {
-        self.undecodable
     }
 }
 
