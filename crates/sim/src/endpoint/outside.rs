@@ -77,8 +77,7 @@ impl From<&StackState> for RemoteState {
             bandwidth: state.probe.bandwidth,
             in_flight: state.in_flight,
             lost: state.lost,
-            // A QUIC packet is not repeated; its data leave in another one.
-            retransmitted: state.lost,
+            retransmitted: state.retransmitted,
             marked: state.marked,
             ..RemoteState::default()
         }
