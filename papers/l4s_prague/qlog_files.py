@@ -21,7 +21,7 @@ def qlogs(lab: Lab) -> list[Claim]:
     claims = []
     for name, sender in SENDERS.items():
         run = download(lab, name, qlog=place / name)
-        (file,) = (place / name).glob("*.files.server.sqlog")
+        (file,) = (place / name).glob("*.files.sender.sqlog")
         back, damages = qlog.read(file, run.runs[0]["control"], _INTERVAL_S)
         claims.append(_claim(sender.title, file, run, back, len(damages)))
         if name == "repaired":

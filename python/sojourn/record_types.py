@@ -307,13 +307,14 @@ class FlowSummary(_FlowSummary):
     rtt_p99_s: float | None
     rtt_max_s: float | None
     rtt_mean_s: float | None
+    rtt_missing_share: float | None
     sent_packets: int
     retransmitted_packets: int
-    spurious_retransmissions: int
-    undone_reductions: int
+    spurious_retransmissions: int | None
+    undone_reductions: int | None
     marked_packets: int
     dropped_packets: int
-    timeouts: int
+    timeouts: int | None
     completion_s: float | None
     completed_transfers: int
     response_p50_s: float | None

@@ -8,6 +8,8 @@ from sojourn.run_summary import Summary
 _MOST_REMARKS = 8
 # Share of a run from which a limit by the receive window is reported.
 _NOTICEABLE = 0.01
+# Share of a flow's samples without a round-trip time from which its percentiles may mislead.
+_MISSING = 0.05
 
 
 def identical_runs(summary: Summary) -> list[str]:
@@ -146,6 +148,19 @@ def receive_windows(summary: Summary) -> list[str]:
                 limited = flow["rwnd_limited_s"]
                 who = f"{flow['name']} ({flow['control']})"
                 lines[who] = f"its receive window limited it for {_brief(limited)}"
+    return _shortened([f"{who}: {text}" for who, text in lines.items()])
+
+
+def missing_rtts(summary: Summary) -> list[str]:
+    """List flows whose percentiles of round-trip times lack a noticeable part of the time."""
+    lines = {}
+    for run in summary["runs"]:
+        for flow in run["flows"]:
+            # Records of other programs lack it.
+            missing = flow.get("rtt_missing_share") or 0.0
+            if missing > _MISSING:
+                who = f"{flow['name']} ({flow['control']})"
+                lines[who] = f"no RTT sample in {100 * missing:.0f} % of the time"
     return _shortened([f"{who}: {text}" for who, text in lines.items()])
 
 

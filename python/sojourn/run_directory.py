@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args, get_type_hints
 
 from sojourn import _core, memory
 from sojourn.errors import RunDirectoryError
@@ -17,6 +17,7 @@ from sojourn.record_types import (
     FlowSummary,
     LinkSummary,
     RunSummary,
+    SizeClass,
     SpikeSummary,
 )
 from sojourn.run_summary import FORMAT, Summary, UserController
@@ -71,7 +72,8 @@ REQUIRED: Mapping[type, Collection[str]] = {
     Summary: ("format", "scenario", "version", "runs"),
     UserController: ("name",),
     **{
-        row: _required(row.__name__) for row in (RunSummary, FlowSummary, LinkSummary, SpikeSummary)
+        row: _required(row.__name__)
+        for row in (RunSummary, FlowSummary, SizeClass, LinkSummary, SpikeSummary)
     },
 }
 """The required keys of a summary; others are null if unknown."""
@@ -128,15 +130,8 @@ def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
 @cache
 def _summary_type() -> Any:
     """Build the type of a summary: as written, but keys that are not required may be absent."""
-    entries = {name: GenericAlias(list, (_type(form),)) for name, form in ENTRIES.items()}
-    parts = {
-        "runs": GenericAlias(list, (_type(RunSummary, **entries),)),
-        "controllers": GenericAlias(list, (_type(UserController),)),
-        # Derived from the runs, and never read.
-        "medians": list,
-        "verdicts": list,
-    }
-    return _type(Summary, **parts)
+    # Derived from the runs, and never read.
+    return _type(Summary, medians=list, verdicts=list)
 
 
 def _type(form: type, **parts: Any) -> Any:
@@ -148,7 +143,8 @@ def _type(form: type, **parts: Any) -> Any:
     required = REQUIRED[form]
     fields: list[Any] = []
     for key, hint in {**get_type_hints(form), **parts}.items():
-        kind = counts.get(hint, hint)
+        rows = [one for one in get_args(hint) if one in REQUIRED]
+        kind = GenericAlias(list, (_type(rows[0]),)) if rows else counts.get(hint, hint)
         fields.append((key, kind) if key in required else (key, kind | None, None))
     return defstruct(form.__name__, fields, kw_only=True)
 
@@ -158,12 +154,19 @@ def _complete_run(run: Mapping[str, Any]) -> dict[str, Any]:
         name: [_complete(entry, form) for entry in run.get(name) or []]
         for name, form in ENTRIES.items()
     }
-    return {**run, **lists}
+    for flow in lists["flows"]:
+        if flow.get("transfers_by_size"):
+            sizes = flow["transfers_by_size"]
+            flow["transfers_by_size"] = [_complete(size, SizeClass) for size in sizes]
+    return {**_complete(run, RunSummary), **lists}
 
 
 def _complete(entry: Mapping[str, Any], form: type) -> dict[str, Any]:
-    required = [key for key in form.__annotations__ if key in form.__required_keys__]  # type: ignore[attr-defined]
-    return {**dict.fromkeys(required), **entry}
+    """Add null for absent keys, and omit null where Sojourn writes no key."""
+    absent: Collection[str] = form.__optional_keys__  # type: ignore[attr-defined]
+    required = [key for key in form.__annotations__ if key not in absent]
+    given = {key: value for key, value in entry.items() if value is not None or key not in absent}
+    return {**dict.fromkeys(required), **given}
 
 
 def check_series(data: bytes, what: File, file: str) -> None:

@@ -11,6 +11,7 @@ from sojourn.remarks import (
     ecn,
     identical_runs,
     links,
+    missing_rtts,
     receive_windows,
     timing,
     unequal_runs,
@@ -285,8 +286,7 @@ def build_media(summary: Summary) -> Table | None:
 
 
 def _without_few(size: Item) -> Item:
-    """Leave out the percentiles of a few transfers; runs of other programs may lack slowdowns."""
-    size = {**dict.fromkeys(one.key for one in COMPLETIONS), **size}
+    """Leave out the percentiles of a few transfers."""
     completed = value_of(size["completed_transfers"]) or 0
     few = (one.key for one, fewest in FEWEST_OF.items() if completed < fewest)
     return {**size, **dict.fromkeys(few)}
@@ -379,9 +379,8 @@ def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
     in_life = f" {measured}" if any(begins) else ""
     shown = {column.metric for one in tables for column in one.columns}
     lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
-    return [
-        line.replace("{measured}", measured).replace("{in_life}", in_life) for line in lines if line
-    ]
+    filled = [line.replace("{measured}", measured).replace("{in_life}", in_life) for line in lines]
+    return [*filter(None, filled), *missing_rtts(summary)]
 
 
 def _measured(begins: set[float]) -> str:

@@ -112,7 +112,7 @@ def file_row(name: str, transport: Row, control: str, mark: str, queue: Any) -> 
     with tempfile.TemporaryDirectory() as folder:
         run = sojourn.run(scenario, qlog=None if name == "quic" else Path(folder) / "qlog")
         if name != "quic":
-            heard = most_heard(next(Path(folder).rglob("*.server.sqlog")))
+            heard = most_heard(next(Path(folder).rglob("*.sender.sqlog")))
     flow: Row = dict(run.flow("files").summary)
     down = run.link("down").summary
     return {

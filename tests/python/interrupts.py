@@ -42,7 +42,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "run --runs": ("run", "small.toml", "--runs", "20", "--out", "target"),
     "run, captured": ("run", "small.toml", "--out", "target", "--pcapng", "p", "--qlog", "q"),
     "rtt": ("rtt", "large.pcapng", "--plot", "target.svg"),
-    "qlog": ("qlog", "events/cubic-1.upload.server.sqlog", "--out", "target"),
+    "qlog": ("qlog", "events/cubic-1.upload.sender.sqlog", "--out", "target"),
     "compare": ("compare", "a", "b", "--out", "target"),
     "matrix": (
         *("matrix", "--controls", "cubic,dctcp", "--queues", "droptail,codel"),

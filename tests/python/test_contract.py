@@ -34,7 +34,7 @@ RUN_MORE = {"duration_s", "measured_from_s"}
 FLOW_MORE = {
     *("base_rtt_s", "rtt_max_s", "dropped_packets", "timeouts"),
     *("completed_transfers", "response_p50_s", "response_p99_s"),
-    *("rtt_mean_s", "response_mean_s", "start_s"),
+    *("rtt_mean_s", "response_mean_s", "start_s", "rtt_missing_share"),
     *("spurious_retransmissions", "undone_reductions", "host"),
 }
 LINK_MORE = {

@@ -48,7 +48,9 @@ def exported(tmp_path: Path, control: str, host: str) -> tuple[sojourn.Run, Path
 def test_every_line_keeps_to_the_schema(tmp_path: Path, control: str, host: str) -> None:
     _, folder = exported(tmp_path, control, host)
     files = sorted(folder.iterdir())
-    names = {f"run-1.{name}.{end}.sqlog" for name in _connections() for end in ("client", "server")}
+    names = {
+        f"run-1.{name}.{end}.sqlog" for name in _connections() for end in ("receiver", "sender")
+    }
     assert {file.name for file in files} == names
     header = Draft202012Validator(qlog_schema.HEADER)
     data = {name: Draft202012Validator(one) for name, one in qlog_schema.DATA.items()}
@@ -72,7 +74,7 @@ def _connections() -> tuple[str, ...]:
 def test_a_run_comes_back_as_it_was(tmp_path: Path, host: str) -> None:
     run, folder = exported(tmp_path, "reno", host)
     # The comparison matches controllers by name, and the run's flows have two controllers.
-    back, damages = qlog.read(folder / "run-1.upload.server.sqlog", "reno", 0.1)
+    back, damages = qlog.read(folder / "run-1.upload.sender.sqlog", "reno", 0.1)
     truth, found = run.flow("upload").summary, back.flow("upload").summary
     assert damages == []
     for key in ("sent_packets", "retransmitted_packets", "marked_packets"):
@@ -88,8 +90,8 @@ def test_a_run_comes_back_as_it_was(tmp_path: Path, host: str) -> None:
     window = sojourn.compare(run, back).summary["flows"][0]["window"]
     assert window is not None
     assert window["correlation"] == pytest.approx(1, abs=0.01)
-    client, _ = qlog.read(folder / "run-1.upload.client.sqlog")
-    assert client.flow("upload").summary["goodput_bps"] == pytest.approx(
+    receiver, _ = qlog.read(folder / "run-1.upload.receiver.sqlog")
+    assert receiver.flow("upload").summary["goodput_bps"] == pytest.approx(
         truth["goodput_bps"], rel=0.03
     )
 
@@ -160,7 +162,7 @@ def test_it_becomes_a_run_directory_and_a_figure(sojourn: Sojourn, tmp_path: Pat
 
 def test_a_file_of_one_event_can_be_drawn(sojourn: Sojourn, tmp_path: Path) -> None:
     _, folder = exported(tmp_path, "cubic", "quic")
-    header, event, *_ = (folder / "run-1.upload.server.sqlog").read_text().split("\x1e")[1:]
+    header, event, *_ = (folder / "run-1.upload.sender.sqlog").read_text().split("\x1e")[1:]
     short = tmp_path / "short.sqlog"
     short.write_text(f"\x1e{header}\x1e{event}")
     done = sojourn("qlog", short, "--plot", tmp_path / "short.svg")
@@ -170,7 +172,7 @@ def test_a_file_of_one_event_can_be_drawn(sojourn: Sojourn, tmp_path: Path) -> N
 
 def test_brackets_in_names_are_text(sojourn: Sojourn, tmp_path: Path) -> None:
     _, folder = exported(tmp_path, "cubic", "quic")
-    text = (folder / "run-1.upload.server.sqlog").read_text()
+    text = (folder / "run-1.upload.sender.sqlog").read_text()
     files = [tmp_path / "[link=x].sqlog", tmp_path / "second.sqlog"]
     for file, title in zip(files, ("[/x]", "[bold]"), strict=True):
         first, rest = text[1:].split("\x1e", 1)

@@ -34,14 +34,16 @@ stack = { kind = "STACK", crypto = "CRYPTO" }
 source    = { kind = "request", request = "257B", response = "300kB", count = 1 }
 """
 
+REQUEST = '{ kind = "request", request = "257B", response = "300kB", count = 1 }'
 STACKS = ("noq", "quinn")
 
 
 def captured(
-    tmp_path: Path, stack: str, crypto: str = "tls", control: str = "prague"
+    tmp_path: Path, stack: str, crypto: str = "tls", control: str = "prague", source: str = ""
 ) -> tuple[Any, Path]:
-    """Return the run's summary, and the folder of its captures."""
+    """Return the run's summary, and the folder of its captures; `source` replaces the request."""
     text = DOWNLOAD.replace("STACK", stack).replace("CRYPTO", crypto).replace("CONTROL", control)
+    text = text.replace(REQUEST, source or REQUEST)
     folder = tmp_path / stack
     run = sojourn.run(text, pcapng=folder, qlog=folder)
     assert run.runs[0]["flows"][0]["completed_transfers"] == 1
@@ -118,7 +120,7 @@ def test_events_of_both_ends(tmp_path: Path, stack: str, crypto: str) -> None:
     run, folder = captured(tmp_path, stack, crypto)
     down = next(link for link in run["links"] if link["name"] == "down")
     counts = {}
-    for end in ("client", "server"):
+    for end in ("receiver", "sender"):
         file = folder / f"run-1.file.{end}.sqlog"
         events = [json.loads(line) for line in file.read_text().split("\x1e")[2:]]
         assert [event["time"] for event in events] == sorted(event["time"] for event in events)
@@ -145,14 +147,20 @@ def is_packet(event: Any) -> bool:
     return "header" in event["data"]
 
 
+# The receiver opens the connection with its request, and the sender that of a file.
+@pytest.mark.parametrize("source", ["", '{ kind = "file", size = "300kB" }'])
 @pytest.mark.parametrize("stack", STACKS)
-def test_events_can_be_read_back(tmp_path: Path, stack: str) -> None:
-    run, folder = captured(tmp_path, stack, control="bbr3")
-    back, damages = sojourn.qlog.read(folder / "run-1.file.server.sqlog")
+def test_events_of_the_sender_can_be_read_back(tmp_path: Path, stack: str, source: str) -> None:
+    run, folder = captured(tmp_path, stack, control="bbr3", source=source)
+    back, damages = sojourn.qlog.read(folder / "run-1.file.sender.sqlog")
     assert damages == []
     found, truth = back.runs[0]["flows"][0], run["flows"][0]
-    assert found["sent_packets"] == truth["sent_packets"]
-    assert found["rtt_min_s"] == pytest.approx(truth["rtt_min_s"], rel=0.003)
+    # A datagram of the handshake may have two packets.
+    assert 0 <= found["sent_packets"] - truth["sent_packets"] <= 1
+    assert found["retransmitted_packets"] == truth["retransmitted_packets"] > 0
+    # The events have the round trips of the handshake too, shorter ones without a queue.
+    assert found["rtt_min_s"] == pytest.approx(truth["rtt_min_s"], rel=0.05)
+    assert found["rtt_p50_s"] == pytest.approx(truth["rtt_p50_s"], rel=0.05)
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -24,13 +24,14 @@ export interface FlowSummary {
   rtt_p99_s: number | null;
   rtt_max_s: number | null;
   rtt_mean_s: number | null;
+  rtt_missing_share: number | null;
   sent_packets: number;
   retransmitted_packets: number;
-  spurious_retransmissions: number;
-  undone_reductions: number;
+  spurious_retransmissions: number | null;
+  undone_reductions: number | null;
   marked_packets: number;
   dropped_packets: number;
-  timeouts: number;
+  timeouts: number | null;
   rwnd_limited_s?: number;
   completion_s: number | null;
   completed_transfers: number;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sojourn_source::{Action, Source, Transfers};
+use sojourn_source::{Action, SizedTransfer, Source, Transfers};
 use sojourn_units::{Duration as Span, Instant};
 
 use crate::clock::Clock;
@@ -119,6 +119,11 @@ impl Application {
     /// Transfers delivered so far; `None` while another thread changes them.
     pub(crate) fn transfers(&self) -> Option<Transfers> {
         self.state.try_lock().ok().map(|state| state.source.transfers())
+    }
+
+    /// Its transfers, if its source lists them. It waits: call it after the flow.
+    pub(crate) fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.lock().source.sized_transfers()
     }
 
     fn act(&self, state: &mut State, now: Instant) -> Action {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use sojourn_sim::{Remote, RemoteState};
-use sojourn_source::Transfers;
+use sojourn_source::{SizedTransfer, Transfers};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::application::Application;
@@ -60,6 +60,10 @@ impl Remote for Observer {
     fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
         self.shared.application.take_responses(take);
     }
+
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.shared.application.sized_transfers()
+    }
 }
 
 /// Slow start threshold before the first reduction (Linux `TCP_INFINITE_SSTHRESH`).
@@ -90,6 +94,9 @@ fn state(info: &TcpInfo) -> RemoteState {
         // Each packet that the sender deems lost is retransmitted, and TCP_INFO counts only these.
         lost: u64::from(info.total_retrans),
         retransmitted: u64::from(info.total_retrans),
+        spurious_retransmissions: Some(u64::from(info.dsack_dups)),
+        timeouts: info.total_rto.map(u64::from),
+        rwnd_limited: Duration::from_micros(info.rwnd_limited_us),
         marked: u64::from(info.delivered_ce),
         ..RemoteState::default()
     }

@@ -45,7 +45,7 @@ mod sys;
 mod tcp;
 mod tun;
 mod udp;
-mod udp_requests;
+mod udp_transfers;
 mod veth;
 mod watch;
 

@@ -36,7 +36,7 @@ use crate::slab::Slab;
 use crate::sys::realtime::Fifo;
 use crate::tcp::{Plan, TcpFlow};
 use crate::udp::{self, UdpFlow};
-use crate::udp_requests::RequestFlow;
+use crate::udp_transfers::TransferFlow;
 use crate::watch::{Readings, Watch, bottleneck_of};
 use crate::{Error, Namespace, device};
 
@@ -421,13 +421,10 @@ fn open(
             };
             Box::new(TcpFlow::open(plan, sides)?)
         }
-        Stack::Udp => {
-            let setup = setup();
-            match carrier {
-                Carrier::Requests => Box::new(RequestFlow::open(&setup, source, sides)?),
-                _ => Box::new(UdpFlow::open(&setup, source, sides)?),
-            }
+        Stack::Udp if source.target().is_some() => {
+            Box::new(TransferFlow::open(&setup(), source, carrier, sides)?)
         }
+        Stack::Udp => Box::new(UdpFlow::open(&setup(), source, sides)?),
     })
 }
 

@@ -7,8 +7,8 @@ use std::thread;
 
 use sojourn_cc::Catalogue;
 use sojourn_params::Params;
-use sojourn_sim::{FlowSummary, Remote as Report, RemoteState};
-use sojourn_source::{Source, Transfers};
+use sojourn_sim::{Remote as Report, RemoteState};
+use sojourn_source::{SizedTransfer, Source};
 use sojourn_transport::{Ack, Config};
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
@@ -49,7 +49,7 @@ pub(crate) struct Setup {
     pub(crate) departures: Departures,
 }
 
-/// A flow of Sojourn's transport over UDP.
+/// A flow of Sojourn's transport over UDP whose source does not wait for deliveries.
 pub(crate) struct UdpFlow {
     connection: Connection,
     end: Instant,
@@ -95,12 +95,12 @@ impl Stops {
 pub(crate) struct Shared {
     state: Mutex<RemoteState>,
     rtts: Mutex<Vec<Duration>>,
-    /// The application of a flow with requests.
+    /// The application of a flow whose source waits for deliveries.
     pub(crate) application: Option<Application>,
 }
 
 impl Shared {
-    /// The state of a flow with requests.
+    /// The state of a flow with this application.
     pub(crate) fn of(application: Application) -> Shared {
         Shared { application: Some(application), ..Shared::default() }
     }
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// Transfers the data of a plan from `opens` until `end` or [`Connection::end`]. `is_ending`: whether that
-    /// has been called. The summary is `None` then if the transfer could not end properly.
+    /// has been called.
     pub(crate) fn transfer(
         &self,
         mut plan: Plan,
@@ -174,7 +174,7 @@ impl Connection {
         clock: Clock,
         is_ending: &(dyn Fn() -> bool + Sync),
         (sender, receiver): (&mut dyn Observer, &mut (dyn ServerObserver + Send)),
-    ) -> Result<Option<FlowSummary>, Error> {
+    ) -> Result<(), Error> {
         plan.duration = end.since(opens);
         let begin = clock;
         let clock = UdpClock::with_origin(clock.origin_ns());
@@ -192,7 +192,7 @@ impl Connection {
             served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
             match sent {
                 Err(error) if !is_ending() => Err(self.failed(error)),
-                sent => Ok(sent.ok().map(|outcome| outcome.summary)),
+                Ok(_) | Err(_) => Ok(()),
             }
         })
     }
@@ -272,15 +272,7 @@ impl LiveFlow for UdpFlow {
         };
         let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
             (&mut Sender(&self.shared), &mut Receiver(&self.shared));
-        let summary =
-            self.connection.transfer(plan, [opens, self.end], clock, is_ending, observers)?;
-        let Some(summary) = summary else { return Ok(()) };
-        let after = summary.completion_s.map(|s| Duration::from_secs_f64(summary.start_s + s));
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).transfers = Transfers {
-            completed: summary.completed_transfers,
-            completed_at: after.map(|span| Instant::ZERO + span),
-        };
-        Ok(())
+        self.connection.transfer(plan, [opens, self.end], clock, is_ending, observers)
     }
 
     fn end(&self) {
@@ -312,8 +304,13 @@ impl Observer for Sender<'_> {
             alpha: sample.alpha,
             bandwidth: sample.bandwidth_bps.map(rate),
             in_flight: sample.in_flight,
-            lost: sample.lost_packets,
-            retransmitted: sample.retransmitted_packets,
+            lost: sample.stats.lost,
+            retransmitted: sample.stats.retransmitted,
+            spurious_retransmissions: Some(sample.stats.spurious_retransmissions),
+            undone_reductions: Some(sample.stats.undone_reductions),
+            timeouts: Some(sample.stats.timeouts),
+            rwnd_limited: sample.rwnd_limited,
+            ecn_failure: sample.ecn_failure,
             marked: sample.marked_packets,
         };
     }
@@ -376,6 +373,10 @@ impl Report for View {
         if let Some(application) = &self.shared.application {
             application.take_responses(take);
         }
+    }
+
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.shared.application.as_ref().map(Application::sized_transfers).unwrap_or_default()
     }
 
     fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {

@@ -1,4 +1,4 @@
-//! The ACK frames of a decrypted QUIC packet (RFC 9000 section 19.3).
+//! The frames of a decrypted QUIC packet (RFC 9000 section 19).
 
 use std::ops::{Range, RangeInclusive};
 
@@ -64,6 +64,26 @@ pub(crate) fn for_each_ack(payload: &mut [u8], mut found: impl FnMut(Ack, &mut [
     }
 }
 
+/// Data in a packet.
+pub(crate) struct Piece {
+    /// Its stream; `None` for the handshake's (CRYPTO).
+    pub(crate) stream: Option<u64>,
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+}
+
+/// Calls `found` for the data of each frame. Stops at the first malformed or unknown frame.
+pub(crate) fn for_each_piece(payload: &[u8], mut found: impl FnMut(Piece)) {
+    let mut reader = Reader { bytes: payload, at: 0 };
+    while reader.at < payload.len() {
+        match reader.frame() {
+            Some(Frame::Data(piece)) => found(piece),
+            Some(Frame::Ack(_) | Frame::Close | Frame::Other) => {}
+            None => return,
+        }
+    }
+}
+
 /// Whether a packet counts as in flight (RFC 9002 section 2): it has a frame other than ACK and
 /// CONNECTION_CLOSE. Stops at the first such frame.
 pub(crate) fn counts_in_flight(payload: &[u8]) -> bool {
@@ -71,7 +91,7 @@ pub(crate) fn counts_in_flight(payload: &[u8]) -> bool {
     while reader.at < payload.len() {
         match reader.frame() {
             Some(Frame::Ack(_) | Frame::Close) => {}
-            Some(Frame::Other) | None => return true,
+            Some(Frame::Data(_) | Frame::Other) | None => return true,
         }
     }
     false
@@ -80,6 +100,7 @@ pub(crate) fn counts_in_flight(payload: &[u8]) -> bool {
 /// The kind of a frame.
 enum Frame {
     Ack(Ack),
+    Data(Piece),
     Close,
     Other,
 }
@@ -157,13 +178,13 @@ impl Reader<'_> {
             0x02 | 0x03 => return self.ack(kind == 0x03),
             0x04 => self.varints(3)?,
             0x06 => {
-                self.varint()?;
-                self.counted()?;
+                let (offset, len) = (self.varint()?, self.counted()?);
+                return Some(Frame::Data(Piece { stream: None, offset, len }));
             }
             0x07 | 0x31 => {
                 self.counted()?;
             }
-            0x08..=0x0f => self.stream(kind)?,
+            0x08..=0x0f => return self.stream(kind),
             0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => self.varints(1)?,
             0x05 | 0x11 | 0x15 => self.varints(2)?,
             0x18 => {
@@ -186,14 +207,11 @@ impl Reader<'_> {
     }
 
     /// Section 19.8: the lowest three bits say whether offset and length are present.
-    fn stream(&mut self, kind: u64) -> Option<()> {
-        self.varints(if kind & 4 != 0 { 2 } else { 1 })?;
-        if kind & 2 != 0 {
-            self.counted()?;
-        } else {
-            self.rest();
-        }
-        Some(())
+    fn stream(&mut self, kind: u64) -> Option<Frame> {
+        let stream = Some(self.varint()?);
+        let offset = if kind & 4 != 0 { self.varint()? } else { 0 };
+        let len = if kind & 2 != 0 { self.counted()? } else { self.rest() };
+        Some(Frame::Data(Piece { stream, offset, len }))
     }
 
     fn ack(&mut self, has_counts: bool) -> Option<Frame> {

@@ -1,5 +1,5 @@
-//! Exact ECN counts of a connection, from the ACK frames of its peer; and the numbers of packets,
-//! for a stack that does not report them.
+//! Exact ECN counts of a connection, from the ACK frames of its peer; its retransmissions; and the
+//! numbers of packets, for a stack that does not report them.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sojourn_transport::{EcnCounts, StackEvent};
 use sojourn_units::Duration;
+
+use crate::frames;
 
 /// The packet number spaces, each with its own counts (RFC 9000 section 12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,9 @@ impl Space {
 /// never asks.
 const MOST_LEAVING: usize = 256;
 
+/// Streams whose retransmissions are counted: the flow of a run has one.
+const MOST_STREAMS: usize = 16;
+
 /// The counts of a connection, shared by the hook that reads them and the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -93,6 +98,10 @@ struct Inner {
     new: EcnCounts,
     /// Packets since the last [`Tally::take_leaving`].
     leaving: Vec<Leaving>,
+    /// The end of the data sent, by space and stream.
+    sent_to: Vec<((Space, Option<u64>), u64)>,
+    /// Packets that repeat data.
+    retransmitted: u64,
     /// The acknowledged ranges of the last packet received, by identifier.
     acked: Vec<RangeInclusive<u64>>,
     acked_in: Option<Space>,
@@ -133,6 +142,29 @@ impl Tally {
         if inner.leaving.len() < MOST_LEAVING {
             inner.leaving.push(packet);
         }
+    }
+
+    /// A packet with these frames leaves. It is a retransmission if it has data from before the end of
+    /// those sent: a stack sends new data in their order. A probe repeats data that are not deemed lost
+    /// (RFC 9002 section 6.2.4), so that lost packets are a poor count.
+    pub(crate) fn carries(&self, space: Space, payload: &[u8]) {
+        let Inner { sent_to, retransmitted, .. } = &mut *self.inner();
+        let mut is_repeated = false;
+        frames::for_each_piece(payload, |piece| {
+            let (key, end) = ((space, piece.stream), piece.offset.saturating_add(piece.len));
+            if let Some((_, sent)) = sent_to.iter_mut().find(|(known, _)| *known == key) {
+                is_repeated |= piece.offset < *sent && piece.len > 0;
+                *sent = end.max(*sent);
+            } else if sent_to.len() < MOST_STREAMS {
+                sent_to.push((key, end));
+            }
+        });
+        *retransmitted += u64::from(is_repeated);
+    }
+
+    /// Packets so far that repeat data.
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.inner().retransmitted
     }
 
     /// Moves the packets that have left since the last call to the end of `out`.
@@ -217,6 +249,23 @@ mod tests {
         let EcnCounts { ect0, ect1, ce } = tally.take();
         assert_eq!((ect0, ect1, ce), (0, 7, 3));
         assert_eq!(tally.take().ce, 0);
+    }
+
+    #[test]
+    fn packets_that_repeat_data_are_retransmissions() {
+        let tally = Tally::default();
+        // STREAM frames of stream 3 with offset and length: 0 to 2, 2 to 4, 0 to 2 again, and a FIN.
+        for frame in [&[0x0e, 3, 0, 2, 9, 9][..], &[0x0e, 3, 2, 2, 9, 9], &[0x0f, 3, 4, 0]] {
+            tally.carries(Space::Data, frame);
+        }
+        assert_eq!(tally.retransmitted(), 0);
+        tally.carries(Space::Data, &[0x01, 0x0e, 3, 0, 2, 9, 9]);
+        assert_eq!(tally.retransmitted(), 1);
+        // CRYPTO data of another space begin at 0 too.
+        for space in [Space::Initial, Space::Handshake] {
+            tally.carries(space, &[0x06, 0, 2, 9, 9]);
+        }
+        assert_eq!(tally.retransmitted(), 1);
     }
 
     #[test]

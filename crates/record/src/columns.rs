@@ -143,6 +143,11 @@ pub struct Maybe(f64);
 impl Maybe {
     /// Null.
     pub const NONE: Maybe = Maybe(f64::NAN);
+
+    /// The number; `None` for null.
+    pub fn get(self) -> Option<f64> {
+        Some(self.0).filter(|value| !value.is_nan())
+    }
 }
 
 impl From<f64> for Maybe {

@@ -50,21 +50,27 @@ tables! {
         rtt_p99_s: Option<f64>,
         rtt_max_s: Option<f64>,
         rtt_mean_s: Option<f64>,
+        /// share of its samples with data in flight before which it measured no round trip for longer
+        /// than the last one took, as in loss recovery: the figures above lack this time; null if its
+        /// samples have none
+        rtt_missing_share: Option<f64>,
         /// data packets sent, retransmissions included
         sent_packets: u64,
         /// retransmitted data packets
         retransmitted_packets: u64,
         /// of these, the ones that arrived after the segment that they repeat: by DSACK in TCP, by
-        /// packet numbers in QUIC; one whose report was lost is not counted
-        spurious_retransmissions: u64,
-        /// window reductions that the sender undid, because packets were late and not lost
-        undone_reductions: u64,
+        /// packet numbers in QUIC; one whose report was lost is not counted; null if the sender does not
+        /// report it
+        spurious_retransmissions: Option<u64>,
+        /// window reductions that the sender undid, because packets were late and not lost; null likewise
+        undone_reductions: Option<u64>,
         /// data packets that arrived with CE
         marked_packets: u64,
         /// data packets that a queue dropped or a wire lost
         dropped_packets: u64,
-        /// retransmission timeouts of TCP, without its tail loss probes; probe timeouts of QUIC
-        timeouts: u64,
+        /// retransmission timeouts of TCP, without its tail loss probes; probe timeouts of QUIC; null
+        /// likewise
+        timeouts: Option<u64>,
         /// time in which the receive window alone kept data from leaving (`tcpi_rwnd_limited`)
         rwnd_limited_s: Option<f64> = absent,
         /// from its start, including the handshake, until all data were delivered; null if it has no

@@ -130,6 +130,8 @@ pub struct StackState {
     pub probe: Probe,
     /// Packets deemed lost.
     pub lost: u64,
+    /// Packets with data of which some was sent before. A QUIC packet is not repeated itself.
+    pub retransmitted: u64,
     /// Packets that the controller knows to have been marked.
     pub marked: u64,
     /// Reason of the connection's end, if it has ended.

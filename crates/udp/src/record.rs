@@ -3,9 +3,9 @@
 
 use sojourn_cc::{Controller, Pacing};
 use sojourn_record::columns::Row;
-use sojourn_record::{FlowSample, FlowSummary};
+use sojourn_record::{FlowSample, FlowSummary, rtt_missing_share};
 use sojourn_trace::{Histogram, Table};
-use sojourn_transport::EcnCounts;
+use sojourn_transport::{EcnCounts, EcnFailure, Stats};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::client::Client;
@@ -42,10 +42,12 @@ pub struct Sample {
     /// Payload acknowledged so far. The simulator counts it at the receiver, half a round trip
     /// earlier.
     pub delivered: Bytes,
-    /// Packets deemed lost so far.
-    pub lost_packets: u64,
-    /// Packets retransmitted so far.
-    pub retransmitted_packets: u64,
+    /// The sender's counters so far.
+    pub stats: Stats,
+    /// Time in which the receive window alone kept data from leaving, so far.
+    pub rwnd_limited: Duration,
+    /// The reason for which the sender stopped its use of ECN.
+    pub ecn_failure: Option<EcnFailure>,
     /// Packets that the receiver has reported with CE so far.
     pub marked_packets: u64,
 }
@@ -97,8 +99,9 @@ impl Recorder {
             bandwidth_bps: probe.bandwidth.map(|rate| rate.as_f64()),
             in_flight: sender.in_flight(),
             delivered,
-            lost_packets: stats.lost,
-            retransmitted_packets: stats.retransmitted,
+            stats,
+            rwnd_limited: sender.rwnd_limited(now),
+            ecn_failure: sender.ecn_failure(),
             marked_packets: client.counts().ce,
         });
         &self.samples[self.samples.len() - 1]
@@ -165,8 +168,8 @@ impl Sample {
             bandwidth_bps: self.bandwidth_bps.into(),
             in_flight_bytes: self.in_flight.0,
             delivered_bytes: self.delivered.0,
-            lost_packets: self.lost_packets,
-            retransmitted_packets: self.retransmitted_packets,
+            lost_packets: self.stats.lost,
+            retransmitted_packets: self.stats.retransmitted,
             marked_packets: self.marked_packets,
             ..FlowSample::default()
         }
@@ -191,7 +194,7 @@ pub(crate) fn summary(
     client: &Client,
     span: Span,
     receipt: Option<&Receipt>,
-    rtts: &Histogram,
+    Recorder { rtts, samples, .. }: &Recorder,
 ) -> FlowSummary {
     let (stats, sender) = (client.sender().stats(), client.sender());
     let limited = sender.rwnd_limited(span.end);
@@ -209,13 +212,14 @@ pub(crate) fn summary(
         rtt_p99_s: seconds(rtts.quantile(0.99)),
         rtt_max_s: seconds(rtts.max()),
         rtt_mean_s: rtts.mean().map(|ns| ns / 1e9),
+        rtt_missing_share: rtt_missing_share(samples.iter().map(Sample::row)),
         sent_packets: stats.sent,
         retransmitted_packets: stats.retransmitted,
-        spurious_retransmissions: stats.spurious_retransmissions,
-        undone_reductions: stats.undone_reductions,
+        spurious_retransmissions: Some(stats.spurious_retransmissions),
+        undone_reductions: Some(stats.undone_reductions),
         marked_packets: receipt.map_or(client.counts().ce, |receipt| receipt.counts.ce),
         dropped_packets: arrived.map_or(stats.lost, |arrived| stats.sent.saturating_sub(arrived)),
-        timeouts: stats.timeouts,
+        timeouts: Some(stats.timeouts),
         rwnd_limited_s: (limited > Duration::ZERO).then(|| limited.as_secs_f64()),
         completion_s: span.is_complete.then_some(length),
         completed_transfers: span.transfers,

@@ -31,6 +31,11 @@ pub(crate) struct TcpInfo {
     /// Payload sent, retransmissions included.
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_retransmitted: u64,
+    pub(crate) rwnd_limited_us: u64,
+    /// Duplicate SACKs received (RFC 2883).
+    pub(crate) dsack_dups: u32,
+    /// Retransmission timeouts; `None` before Linux 6.7.
+    pub(crate) total_rto: Option<u16>,
 }
 
 impl TcpInfo {
@@ -52,11 +57,12 @@ impl TcpInfo {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: zeroed before the call, so that every byte has a value.
-        Ok(TcpInfo::parse(&unsafe { bytes.assume_init() }))
+        Ok(TcpInfo::parse(&unsafe { bytes.assume_init() }, length as usize))
     }
 
-    /// The offsets of the fields never change: the kernel only appends.
-    fn parse(bytes: &[u8; SIZE]) -> TcpInfo {
+    /// The offsets of the fields never change: the kernel only appends. `known`: the bytes that this
+    /// kernel has written.
+    fn parse(bytes: &[u8; SIZE], known: usize) -> TcpInfo {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
         let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         TcpInfo {
@@ -77,6 +83,9 @@ impl TcpInfo {
             delivered_ce: word(196),
             bytes_sent: long(200),
             bytes_retransmitted: long(208),
+            rwnd_limited_us: long(176),
+            dsack_dups: word(216),
+            total_rto: (known >= 242).then(|| u16::from_ne_bytes([bytes[240], bytes[241]])),
         }
     }
 }

@@ -378,6 +378,7 @@ impl Ledger {
             rtts: self.rtts(),
             probe,
             lost: self.lost,
+            retransmitted: self.tally.retransmitted(),
             marked: self.marked,
             closed: None,
         }

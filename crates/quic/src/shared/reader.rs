@@ -5,8 +5,9 @@
 //! and exchanges those of ECT(0) and ECT(1) if the packets carry ECT(1). A stack, which takes its
 //! own packets for ECT(0), then validates the path as usual.
 //!
-//! For a stack that reports no packet numbers, the wrapper also notes the numbers of the packets
-//! that leave, and of those that an ACK frame acknowledges.
+//! The wrapper also counts the packets that leave with data sent before. For a stack that reports no
+//! packet numbers, it notes the numbers of the packets that leave, and of those that an ACK frame
+//! acknowledges.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -95,12 +96,8 @@ impl Counting {
 
     fn pair(&self, space: Space, keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
         let KeyPair { local, remote } = keys;
-        let remote = self.remote(space, remote);
-        if !dialect::READS_NUMBERS && !self.tally.is_logging() {
-            return KeyPair { local, remote };
-        }
         let local = Box::new(Key(Sent { inner: local, space, tally: Arc::clone(&self.tally) }));
-        KeyPair { local, remote }
+        KeyPair { local, remote: self.remote(space, remote) }
     }
 
     fn keys(&self, space: Space, Keys { header, packet }: Keys) -> Keys {
@@ -225,7 +222,7 @@ fn event(is_sent: bool, space: Space, number: u64, length: usize, payload: &[u8]
     StackEvent::Packet { is_sent, kind, number, length: length as u32, frames }
 }
 
-/// A key for the packets of a stack that does not report them, or of an observed one.
+/// A key for packets that leave.
 struct Sent {
     inner: Box<dyn PacketKey>,
     space: Space,
@@ -237,6 +234,7 @@ impl Cipher for Sent {
         let end = buf.len().saturating_sub(self.tag_len());
         let payload = buf.get(header_len..end).unwrap_or(&[]);
         self.tally.log(|| event(true, self.space, packet, buf.len(), payload));
+        self.tally.carries(self.space, payload);
         if dialect::READS_NUMBERS && frames::counts_in_flight(payload) {
             let leaving = Leaving { space: self.space, number: packet, bytes: buf.len() as u64 };
             self.tally.leaves(leaving);

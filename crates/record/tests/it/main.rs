@@ -2,5 +2,6 @@
 
 mod bounds;
 mod format;
+mod missing;
 mod sentences;
 mod stats;

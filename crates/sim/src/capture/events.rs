@@ -269,7 +269,7 @@ fn file(prefix: &str, scenario: &Scenario, place: usize, wiring: &Wiring, host: 
         Host::Receiver => Vantage::Client,
     };
     let requests = if wiring.is_request { "-requests" } else { "" };
-    let (name, end) = (format!("{}{requests}", flow.name), vantage.name());
+    let name = format!("{}{requests}", flow.name);
     let protocol = match flow.transport.profile {
         Profile::Tcp => "TCP",
         Profile::Quic => "QUIC",
@@ -282,7 +282,13 @@ fn file(prefix: &str, scenario: &Scenario, place: usize, wiring: &Wiring, host: 
         group: &format!("{:016x}", arbitrary(place, 0)),
         protocol,
     });
-    File { name: format!("{prefix}.{}.{end}.sqlog", file_name(&name, place)), log }
+    File { name: qlog_name(prefix, &file_name(&name, place), host), log }
+}
+
+/// The name of the file of a host. The end that opens a QUIC connection is its client, so that a sender
+/// may be either: the file is named after its host.
+pub(super) fn qlog_name(prefix: &str, connection: &str, host: Host) -> String {
+    format!("{prefix}.{connection}.{}.sqlog", host.name())
 }
 
 /// A name without characters that a file system rejects. If this changes the name, the connection's

@@ -69,10 +69,9 @@ impl Capture {
         self
     }
 
-    /// Writes each connection's transport events as qlog: to `PREFIX.FLOW.server.sqlog` for the
-    /// host that sends the flow's data, and to `PREFIX.FLOW.client.sqlog` for the other. Requests
-    /// belong to a connection called `FLOW-requests`. The client of a real stack is the end that
-    /// opens its only connection.
+    /// Writes each connection's transport events as qlog: to `PREFIX.FLOW.sender.sqlog` for the
+    /// host that sends the flow's data, and to `PREFIX.FLOW.receiver.sqlog` for the other. Requests
+    /// belong to a connection called `FLOW-requests`; a real stack has one connection for both.
     pub fn qlog(mut self, prefix: &str) -> Capture {
         self.events = Some(Events::new(prefix));
         self

@@ -269,11 +269,7 @@ fn connection(flow: &Flow, place: usize, wiring: &Wiring) -> Connection {
 }
 
 fn host_name(flow: &Flow, host: Host) -> String {
-    let host = match host {
-        Host::Sender => "sender",
-        Host::Receiver => "receiver",
-    };
-    format!("{} {host}", flow.name)
+    format!("{} {}", flow.name, host.name())
 }
 
 fn comment(scenario: &Scenario) -> String {

@@ -17,6 +17,14 @@ pub(super) enum Host {
 }
 
 impl Host {
+    /// Its name in those of files.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Host::Sender => "sender",
+            Host::Receiver => "receiver",
+        }
+    }
+
     pub(super) fn other(self) -> Host {
         match self {
             Host::Sender => Host::Receiver,

@@ -9,7 +9,7 @@ use sojourn_trace::export::qlog::{Header, Metrics, Qlog, Vantage};
 use sojourn_transport::{Direction, StackEvent, Why};
 use sojourn_units::Instant;
 
-use super::events::{File, file_name, metrics, started};
+use super::events::{File, file_name, metrics, qlog_name, started};
 use super::place::{Host, Service, arbitrary, end};
 use super::{Outlet, PIECE};
 
@@ -30,7 +30,7 @@ impl StackEvents {
     }
 
     /// An event of a flow at the end that sends in the first direction. The end that sends in the
-    /// second one opens the connection.
+    /// second one opens the connection: it is the client (RFC 9000 section 1.2).
     pub(super) fn event(
         &mut self,
         now: Instant,
@@ -75,7 +75,7 @@ fn new_file(
     };
     let [local, remote] = [host, host.other()].map(|host| end(flow, host, Service::Data));
     log.event(now.0, "connection_started", &started(local, remote));
-    File { name: format!("{prefix}.{}.{}.sqlog", file_name(name, flow), vantage.name()), log }
+    File { name: qlog_name(prefix, &file_name(name, flow), host), log }
 }
 
 fn write(log: &mut Qlog, now: Instant, event: &StackEvent) {

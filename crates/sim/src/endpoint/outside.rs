@@ -1,9 +1,9 @@
 //! Hosts whose packets the simulator does not make: those outside the simulation, whose packets pass
 //! the simulated links in real time, and real stacks in virtual time.
 
-use sojourn_source::Transfers;
+use sojourn_source::{SizedTransfer, Transfers};
 use sojourn_trace::Histogram;
-use sojourn_transport::StackState;
+use sojourn_transport::{EcnFailure, StackState};
 use sojourn_units::{Bytes, Duration, Ecn, Rate};
 
 use super::stack::StackEndpoint;
@@ -27,6 +27,11 @@ pub trait Remote: Send {
     /// Passes on the response times since the last call, likewise.
     fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
         let _ = take;
+    }
+
+    /// The transfers of a source that lists them, at the end of the run.
+    fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        Vec::new()
     }
 }
 
@@ -59,6 +64,16 @@ pub struct RemoteState {
     pub lost: u64,
     /// Packets retransmitted.
     pub retransmitted: u64,
+    /// Retransmissions that arrived after what they repeat, if the sender reports them.
+    pub spurious_retransmissions: Option<u64>,
+    /// Reductions that the sender undid, likewise.
+    pub undone_reductions: Option<u64>,
+    /// Timeouts, likewise.
+    pub timeouts: Option<u64>,
+    /// Time in which the receive window alone kept data from leaving.
+    pub rwnd_limited: Duration,
+    /// The reason for which the sender stopped its use of ECN.
+    pub ecn_failure: Option<EcnFailure>,
     /// Packets that the sender knows to have been marked.
     pub marked: u64,
 }
@@ -77,8 +92,7 @@ impl From<&StackState> for RemoteState {
             bandwidth: state.probe.bandwidth,
             in_flight: state.in_flight,
             lost: state.lost,
-            // A QUIC packet is not repeated; its data leave in another one.
-            retransmitted: state.lost,
+            retransmitted: state.retransmitted,
             marked: state.marked,
             ..RemoteState::default()
         }
@@ -188,6 +202,14 @@ impl Outside {
         match &self.ends {
             Ends::Remote(remote) => remote.state(),
             Ends::Stack(stack) => stack.state(),
+        }
+    }
+
+    /// The transfers of its source.
+    pub(crate) fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        match &self.ends {
+            Ends::Remote(remote) => remote.sized_transfers(),
+            Ends::Stack(stack) => stack.sized_transfers(),
         }
     }
 }

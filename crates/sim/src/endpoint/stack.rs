@@ -1,7 +1,7 @@
 //! A real transport stack as an endpoint: its connection, and the source of its data.
 
 use sojourn_scenario::Control;
-use sojourn_source::{Action, Source};
+use sojourn_source::{Action, SizedTransfer, Source};
 use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup};
 use sojourn_units::{Duration, Instant};
 
@@ -135,6 +135,10 @@ impl StackEndpoint {
     /// Reason of the connection's end, if it has ended.
     pub(super) fn closed(&self) -> Option<String> {
         self.stack.state().closed
+    }
+
+    pub(super) fn sized_transfers(&self) -> Vec<SizedTransfer> {
+        self.source.sized_transfers()
     }
 
     pub(super) fn state(&self) -> RemoteState {

@@ -125,6 +125,13 @@ impl Recorder {
         self.flows.samples(from)
     }
 
+    /// [`FlowSummary::rtt_missing_share`](sojourn_record::FlowSummary) of a flow, since `from`.
+    pub(super) fn rtt_missing_share(&self, flow: usize, from: Instant) -> Option<f64> {
+        let own = self.flows.rows.iter().skip(flow).step_by(self.flows.names.len());
+        let measured = own.copied().filter(|row| row.t_s > from.as_secs_f64());
+        sojourn_record::rtt_missing_share(measured)
+    }
+
     /// The samples of the links, without the first `from` ones.
     pub(crate) fn link_samples(&self, from: usize) -> Table {
         self.links.samples(from)

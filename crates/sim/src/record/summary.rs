@@ -53,7 +53,9 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
                 (FlowSummary { transfers_by_size, media, ..flow(run, endpoints, index) }, list)
             }
         };
-        flows.push(own);
+        let begin = Instant::ZERO + run.scenario.measure_from;
+        let rtt_missing_share = record.recorder.rtt_missing_share(place, begin);
+        flows.push(FlowSummary { rtt_missing_share, ..own });
         has_sizes |= list.is_some();
         all.extend(list.into_iter().flatten());
     }
@@ -145,6 +147,11 @@ fn of_outside(base: FlowSummary, endpoint: &Outside) -> FlowSummary {
         sent_packets: endpoint.sent,
         dropped_packets: endpoint.dropped,
         retransmitted_packets: state.retransmitted,
+        spurious_retransmissions: state.spurious_retransmissions,
+        undone_reductions: state.undone_reductions,
+        timeouts: state.timeouts,
+        rwnd_limited_s: positive_seconds(state.rwnd_limited),
+        ecn_failure: state.ecn_failure.map(EcnFailure::name),
         marked_packets: endpoint.marked,
         closed: endpoint.closed(),
         ..with_rtts(with_responses(base, &endpoint.responses), &endpoint.rtts)
@@ -161,11 +168,11 @@ fn of_connection<M: Metering>(
     FlowSummary {
         sent_packets: stats.sent,
         retransmitted_packets: stats.retransmitted,
-        spurious_retransmissions: stats.spurious_retransmissions,
-        undone_reductions: stats.undone_reductions,
+        spurious_retransmissions: Some(stats.spurious_retransmissions),
+        undone_reductions: Some(stats.undone_reductions),
         marked_packets: connection.receiver.ce_packets(),
         dropped_packets: connection.dropped,
-        timeouts: stats.timeouts,
+        timeouts: Some(stats.timeouts),
         rwnd_limited_s: positive_seconds(connection.sender.rwnd_limited(end)),
         ecn_failure: connection.sender.ecn_failure().map(EcnFailure::name),
         ..with_rtts(with_responses(base, &endpoint.responses), &connection.rtts)

@@ -116,25 +116,28 @@ pub(super) fn list<M: Metering, T: Tap>(
     flows.map(transfer).collect()
 }
 
-/// The transfers of a flow with one connection; `None` if its source does not list them, or if its
-/// hosts are outside the simulation and report no single transfers.
+/// The transfers of a flow with one connection; `None` if its source does not list them.
 pub(super) fn of_connection<M: Metering, T: Tap>(
     run: &Run,
     endpoints: &Endpoints<M, T>,
     links: &[LinkSummary],
     (place, flow): (usize, usize),
 ) -> Option<Vec<Transfer>> {
-    let AnyEndpoint::Transport(endpoint) = &endpoints.flows[flow].endpoint else { return None };
     if !run.scenario.flows[flow].source.lists_transfers() {
         return None;
     }
+    let transfers = match &endpoints.flows[flow].endpoint {
+        AnyEndpoint::Transport(endpoint) => endpoint.source().sized_transfers(),
+        AnyEndpoint::Outside(endpoint) => endpoint.sized_transfers(),
+        AnyEndpoint::Other(_) => return None,
+    };
     let path = EmptyPath::new(run, &run.scenario.flows[flow], links);
     let transfer = |one: SizedTransfer| {
         let SizedTransfer { start, size, completion } = one;
         let slowdown = path.slowdown(start, size, completion);
         Transfer { flow: place, start, size, completion, slowdown }
     };
-    Some(endpoint.source().sized_transfers().into_iter().map(transfer).collect())
+    Some(transfers.into_iter().map(transfer).collect())
 }
 
 /// The summary of a flow with random arrivals. `transfers`: its transfers.
@@ -167,11 +170,11 @@ pub(super) fn summarise<M: Metering, T: Tap>(
         let stats = connection.sender.stats();
         sum.sent_packets += stats.sent;
         sum.retransmitted_packets += stats.retransmitted;
-        sum.spurious_retransmissions += stats.spurious_retransmissions;
-        sum.undone_reductions += stats.undone_reductions;
+        *sum.spurious_retransmissions.get_or_insert(0) += stats.spurious_retransmissions;
+        *sum.undone_reductions.get_or_insert(0) += stats.undone_reductions;
         sum.marked_packets += connection.receiver.ce_packets();
         sum.dropped_packets += connection.dropped;
-        sum.timeouts += stats.timeouts;
+        *sum.timeouts.get_or_insert(0) += stats.timeouts;
         rwnd_limited += connection.sender.rwnd_limited(end);
         rtts.merge(&connection.rtts);
     }

@@ -103,7 +103,7 @@ fn a_file_arrives_whole() {
                 let summary = upload(100, control, &transport, file);
                 let upload = flow(&summary, "upload");
                 assert_eq!(upload.completed_transfers, 1, "{transport} {control}: {upload:?}");
-                assert_eq!(upload.timeouts, 0, "{transport} {control}: {upload:?}");
+                assert_eq!(upload.timeouts, Some(0), "{transport} {control}: {upload:?}");
             }
         }
     }

@@ -299,7 +299,7 @@ host = { ack_every = 1 }
 "#,
     );
     let steady = flow(&summary, "steady");
-    assert_eq!((steady.retransmitted_packets, steady.timeouts), (0, 0));
+    assert_eq!((steady.retransmitted_packets, steady.timeouts), (0, Some(0)));
     // 2590 samples of a delay that is uniform in 10 to 30 ms (longer for a packet that waits for
     // earlier ones), plus 0.12 ms of serialisation.
     assert_near(steady.rtt_min_s.unwrap(), 0.01012, 0.0005, "least");

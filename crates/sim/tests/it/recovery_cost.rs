@@ -31,7 +31,7 @@ impl Cost {
         // The simulator knows which packets were dropped, independently of the transport.
         let needless = flow.retransmitted_packets.saturating_sub(flow.dropped_packets);
         let needless = 1e3 * needless as f64 / flow.sent_packets.max(1) as f64;
-        Cost { goodput, needless, undone: flow.undone_reductions, sent: flow.sent_packets }
+        Cost { goodput, needless, undone: flow.undone_reductions.unwrap(), sent: flow.sent_packets }
     }
 }
 

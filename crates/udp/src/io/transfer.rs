@@ -377,10 +377,9 @@ impl Transfer {
             transfers: self.feed.transfers(end.is_complete),
         };
         let receipt = end.receipt;
-        let rtts = &self.recorder.rtts;
         let notes = self.notes(receipt.as_ref());
         Outcome {
-            summary: summary(names, &self.client, span, receipt.as_ref(), rtts),
+            summary: summary(names, &self.client, span, receipt.as_ref(), &self.recorder),
             samples: self.recorder.samples,
             receipt,
             delivered: span.delivered,

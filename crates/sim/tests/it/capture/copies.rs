@@ -40,7 +40,7 @@ host = {{ like = "{profile}" }}
             let file = files.file(&format!("events.f.{end}.sqlog"));
             String::from_utf8(file).unwrap().matches("packet_received").count() as u64
         };
-        assert_eq!(received("client"), link("a").delivered_packets, "{profile}");
-        assert_eq!(received("server"), link("b").delivered_packets, "{profile}");
+        assert_eq!(received("receiver"), link("a").delivered_packets, "{profile}");
+        assert_eq!(received("sender"), link("b").delivered_packets, "{profile}");
     }
 }

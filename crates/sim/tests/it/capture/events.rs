@@ -33,7 +33,7 @@ host = {{ like = "{profile}" }}
     );
     let (outcome, files) = written(&as_written(&text));
     let file = |end| files.file(&format!("events.f.{end}.sqlog"));
-    (flow(&outcome.summary, "f").clone(), [file("server"), file("client")])
+    (flow(&outcome.summary, "f").clone(), [file("sender"), file("receiver")])
 }
 
 /// The JSON texts of a sequence (RFC 7464).

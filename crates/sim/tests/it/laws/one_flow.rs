@@ -82,6 +82,6 @@ host = {{ ack_every = {ack_every}, initial_window = {start}, receive_window = "{
         let (skipped, measured) = self.losses;
         let (first, last) = (with(skipped), with(skipped + measured));
         let window = (last[1] - first[1]) / (last[0] - first[0]) * self.rtt / MSS;
-        (window, outcome.summary.flows[0].timeouts)
+        (window, outcome.summary.flows[0].timeouts.unwrap())
     }
 }
