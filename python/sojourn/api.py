@@ -16,6 +16,7 @@ from sojourn import (
     memory,
     real_time,
     results,
+    run_directory,
     selection,
     stats,
     verdicts,
@@ -183,6 +184,11 @@ def compare(
 def compare_selected(a: tuple[str, Run], b: tuple[str, Run], shift_b: float) -> "Comparison":
     """Compare two runs with their labels."""
     memory.require_polars()
+    run_directory.require_room(
+        (f"{label}: {what}.parquet", data)
+        for label, run in (a, b)
+        for what, data in run.series.items()
+    )
     from sojourn.comparison.matching import Side
     from sojourn.comparison.result import Comparison
 

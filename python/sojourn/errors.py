@@ -23,6 +23,10 @@ class RunDirectoryError(UsageError):
     """A folder is not a run directory, or not one that this version can read."""
 
 
+class DatasetError(UsageError):
+    """A dataset of a sweep is damaged, or cannot be reached."""
+
+
 class PictureError(RuntimeError):
     """A picture could not be drawn; its data are not affected."""
 

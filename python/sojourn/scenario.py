@@ -188,6 +188,6 @@ class Scenario(MutableMapping[str, Any]):
 
 def _write_new(file: Path, text: str) -> None:
     """Write a file; refuse to overwrite different content."""
-    if file.exists() and file.read_text("utf-8") != text:
+    if file.exists() and inputs.whole_text(file) != text:
         raise OutputExistsError(f"{file} holds something else already")
     file.write_text(text, "utf-8")

@@ -134,8 +134,8 @@ def _forget_changed(package: str) -> None:
 
 def _is_changed(file: str | None, content: bytes) -> bool:
     try:
-        return file is None or Path(file).read_bytes() != content
-    except OSError:
+        return file is None or inputs.whole(file) != content
+    except (OSError, UsageError):
         return True
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -79,6 +80,8 @@ def sweep(
         runs=runs,
     )
     plan = plans.plan(core, source.origin, study)
+    if plan.note:
+        warnings.warn(plan.note, UserWarning, stacklevel=2)
     base_dir = source._base_dir
     setup = Setup(base_dir, detail_of(series), jobs, cluster=cluster)
     execute(plan, setup, folder := folder_of(out))
@@ -131,6 +134,8 @@ class Ended:
     """Runs that the dataset held already."""
     tally: Tally
     took_s: float
+    damaged: int
+    """Batches that could not be read, and whose runs were repeated."""
 
 
 def _ignore(done: int, failures: int, total: int) -> None:
@@ -143,7 +148,8 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
         advice = "shorten the scenario or use fewer processes (jobs)"
         memory.require(memory_bytes(plan, setup), advice)
     began = time.perf_counter()
-    with dataset.opened(out, plan, setup.detail) as (folder, held):
+    with dataset.opened(out, plan, setup.detail) as opened:
+        folder, held = opened.folder, opened.held
         tasks = [task for task in _distinct(plan) if task.key not in held]
         known = len(held & {task.key for task in plan.tasks})
         queue, tally = Queue(plan, tasks), Tally(len(tasks))
@@ -160,7 +166,7 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
                 engine.execute(queue, workers, worker, tally, watcher)
             finally:
                 workers.close()
-    return Ended(known, tally, time.perf_counter() - began)
+    return Ended(known, tally, time.perf_counter() - began, opened.damaged)
 
 
 def _stays_here(queue: Queue, tally: Tally, setup: Setup) -> bool:
