@@ -207,21 +207,23 @@ class _Compact:
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._integer()
             fields[number] = self._value(head & 15, depth)
+        if self.at > self._end:
+            raise ValueError
         return fields
 
     def _value(self, kind: int, depth: int) -> Any:
-        if kind in (1, 2):
-            return kind == 1
-        if kind == 3:
-            return self._byte()
         if kind in (4, 5, 6):
             return self._integer()
+        if kind in (1, 2):
+            return kind == 1
         if kind in (7, 8):
             return self._bytes(8 if kind == 7 else self._varint())
-        if kind in (9, 10):
-            return self._list(depth)
         if kind == 12:
             return self.struct(depth + 1)
+        if kind in (9, 10):
+            return self._list(depth)
+        if kind == 3:
+            return self._byte()
         # Parquet has no maps.
         raise ValueError
 
@@ -232,31 +234,36 @@ class _Compact:
         # An element of a list takes a byte or more, also a boolean.
         if count > self._end - self.at:
             raise ValueError
-        read = self._byte if kind in (1, 2) else lambda: self._value(kind, depth + 1)
-        return [read() for _ in range(count)]
+        if kind in (1, 2):
+            return [self._byte() for _ in range(count)]
+        return [self._value(kind, depth + 1) for _ in range(count)]
 
     def _bytes(self, count: int) -> bytes:
+        start = self.at
         self.at += count
         if self.at > self._end:
             raise ValueError
-        return self._data[self.at - count : self.at]
+        return self._data[start : self.at]
 
     def _integer(self) -> int:
         encoded = self._varint()
         return (encoded >> 1) ^ -(encoded & 1)
 
     def _varint(self) -> int:
-        value = shift = 0
-        while shift < 70:
-            byte = self._byte()
+        byte = self._data[self.at]
+        self.at += 1
+        value = byte & 127
+        shift = 7
+        while byte > 127:
+            byte = self._data[self.at]
+            self.at += 1
             value |= (byte & 127) << shift
-            if byte < 128:
-                return value
             shift += 7
-        raise ValueError
+            if shift > 70:
+                raise ValueError
+        return value
 
     def _byte(self) -> int:
-        if self.at >= self._end:
-            raise ValueError
+        # An IndexError is damage too, and `struct` checks the end.
         self.at += 1
         return self._data[self.at - 1]

@@ -123,10 +123,10 @@ def _checked(
         run_directory.check_types(frame, _FILES[of], file)
         return frame
     _require_numbers(frame, file)
-    known = {name: pl.col(name) for name in frame.columns}
     found = [
-        known.get(name, pl.lit(None)).cast(getattr(pl, kind)).alias(name)
-        for name, kind in wanted.items()
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in ((name, getattr(pl, kind)) for name, kind in wanted.items())
+        if frame.schema.get(name) != kind
     ]
     return frame.with_columns(found)
 
@@ -145,6 +145,8 @@ def _require_type(found: "pl.DataType", kind: str, column: str) -> None:
 
 def _require_numbers(frame: "pl.DataFrame", file: str) -> None:
     """Refuse NaN: Sojourn writes null for an unknown figure, and a median of NaN is NaN."""
-    for name, kind in frame.schema.items():
-        if kind.is_float() and frame[name].is_nan().any():
-            raise UsageError(f"{file}: column `{name}` has NaN")
+    import polars.selectors as cs
+
+    found = frame.select(cs.float().is_nan().any())
+    if names := [one.name for one in found if one[0]]:
+        raise UsageError(f"{file}: column `{names[0]}` has NaN")
