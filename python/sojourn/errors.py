@@ -15,6 +15,10 @@ class UsageError(ValueError):
     """The request cannot be carried out; the message is one sentence for the user."""
 
 
+class ArgumentError(UsageError, TypeError):
+    """An argument has a wrong type."""
+
+
 class UserCodeError(UsageError):
     """The user's Python code raised an exception while it was loaded; it is the `__cause__`."""
 

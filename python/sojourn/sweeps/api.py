@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from sojourn import _core, api, experiment, memory
+from sojourn.arguments import checked
+from sojourn.errors import ArgumentError
 from sojourn.sweeps import batch, controllers, dataset, engine
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.batch import Worker
@@ -27,6 +29,7 @@ _PROCESS_BYTES = 150 << 20
 _TRIAL_S = 0.3
 
 
+@checked
 def sweep(
     scenario: api.Source,
     vary: Mapping[str, Sequence[object] | str] | None = None,
@@ -81,7 +84,8 @@ def sweep(
     )
     plan = plans.plan(core, source.origin, study)
     if plan.note:
-        warnings.warn(plan.note, UserWarning, stacklevel=2)
+        # Above this function and its checks.
+        warnings.warn(plan.note, UserWarning, stacklevel=3)
     base_dir = source._base_dir
     setup = Setup(base_dir, detail_of(series), jobs, cluster=cluster)
     execute(plan, setup, folder := folder_of(out))
@@ -91,6 +95,10 @@ def sweep(
 def _argument(key: str, values: Sequence[object] | str) -> str:
     if isinstance(values, str):
         return f"{key}={values}"
+    if not isinstance(values, Iterable):
+        raise ArgumentError(
+            f"vary[{key!r}] is {values!r}; it must be a list of values, or a range as text"
+        )
     return f"{key}={','.join(map(experiment.toml_value, values))}"
 
 

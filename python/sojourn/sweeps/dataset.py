@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from sojourn import _core, memory
+from sojourn.arguments import checked
 from sojourn.errors import DatasetError, UsageError
 from sojourn.sweeps import fairness, quantities, reading, tables
 from sojourn.sweeps.axes import Range
@@ -60,6 +61,7 @@ class About(TypedDict):
 class StoredDataset:
     """The frames of a dataset (`sojourn.sweeps.result.Dataset`)."""
 
+    @checked
     def __init__(self, directory: str | PathLike[str]) -> None:
         self.folder = open_folder(directory)
         if not self.folder.exists(_ABOUT):
