@@ -67,7 +67,7 @@ def listed(items: Sequence[Item]) -> dict[str, Any]:
         {
             "key": item.key,
             "kind": item.kind,
-            "name": place.name if often[place.name] == 1 else str(place),
+            "name": place.name if often[place.name] == 1 else str(item.path),
             "controls": _controls(item.path) if item.kind == "run" else [],
             "changed": _changed(item),
         }
