@@ -197,6 +197,29 @@ def test_a_column_that_another_version_has_not_is_null(dataset: Path) -> None:
         swept(dataset)
 
 
+def test_runs_of_another_version_outlive_a_damaged_description(dataset: Path) -> None:
+    changed(file_of(dataset, "runs"), pl.lit("0.0.1").alias("version"))
+    before = sorted(dataset.rglob("*.parquet"))
+    (dataset / "sweep.json").write_text("{")
+    with pytest.raises(UsageError, match=r"written by Sojourn 0\.0\.1"):
+        swept(dataset)
+    assert sorted(dataset.rglob("*.parquet")) == before
+
+
+def test_a_damaged_object_of_a_store_is_removed_by_hand() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    swept("memory://damaged")
+    files = fsspec.filesystem("memory")
+    (name, _) = sorted(files.ls("damaged/flows", detail=False))
+    files.pipe_file(name, files.cat_file(name)[:-10])
+    batch = name.rpartition("/")[2]
+    with pytest.raises(DatasetError, match=f"flows/{batch}: .*; remove .*/runs/{batch} and type"):
+        read_all("memory://damaged")
+    files.rm_file(f"damaged/runs/{batch}")
+    swept("memory://damaged")
+    read_all("memory://damaged")
+
+
 def test_a_command_repeats_only_the_runs_of_a_damaged_batch(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -98,7 +98,8 @@ class StoredDataset:
         points = reading.table(self.folder, POINTS)
         if missing := [axis for axis in self.about["axes"] if axis not in points.columns]:
             raise DatasetError(
-                f"{self.folder}/{POINTS}: it has no column `{missing[0]}`; {reading.REMEDY}"
+                f"{self.folder}/{POINTS}: it has no column `{missing[0]}`; "
+                + reading.remedy(self.folder, POINTS)
             )
         return points if self._only is None else points.filter(pl.col("run").is_in(self._only))
 
@@ -281,20 +282,30 @@ def _described(folder: AnyFolder) -> About:
     try:
         return msgspec.convert(found, About)
     except msgspec.ValidationError as error:
-        raise DatasetError(f"{folder}/{_ABOUT}: {error}; {reading.REMEDY}") from error
+        remedy = reading.remedy(folder, _ABOUT)
+        raise DatasetError(f"{folder}/{_ABOUT}: {error}; {remedy}") from error
 
 
 def _require_version(folder: AnyFolder) -> None:
     try:
         version = _described(folder)["version"]
     except DatasetError:
-        # The plan replaces a damaged description, and runs of other versions have other identities.
-        return
+        # The plan replaces a damaged description.
+        version = next(iter(_versions(folder) - {_core.__version__}), _core.__version__)
     if version != _core.__version__:
         raise UsageError(
             f"{folder} was written by Sojourn {version}, and this is {_core.__version__}, whose "
             "results may differ; write to another folder with --out"
         )
+
+
+def _versions(folder: AnyFolder) -> set[str]:
+    """Return the versions that wrote the batches, as far as they can be read."""
+    found: set[str] = set()
+    for name in folder.list("runs"):
+        with suppress(DatasetError):
+            found |= set(reading.table(folder, f"runs/{name}", ("version",))["version"])
+    return found
 
 
 def _lock(lock: int, folder: Folder) -> None:

@@ -42,7 +42,8 @@ def query(dataset: StoredDataset, sql: str) -> tuple[list[str], Iterator[tuple[A
     try:
         _open(connection, dataset)
     except duckdb.Error as error:
-        raise DatasetError(f"{dataset.folder}: {_line(error)}; {reading.REMEDY}") from error
+        remedy = reading.remedy(dataset.folder, POINTS)
+        raise DatasetError(f"{dataset.folder}: {_line(error)}; {remedy}") from error
     try:
         statements = connection.extract_statements(sql)
         if [one.type for one in statements] != [duckdb.StatementType.SELECT]:

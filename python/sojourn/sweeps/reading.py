@@ -7,13 +7,14 @@ from sojourn import inputs, parquet, run_directory
 from sojourn.errors import DatasetError, UsageError
 from sojourn.run_directory import File
 from sojourn.sweeps import tables
+from sojourn.sweeps.remote import RemoteFolder
 from sojourn.sweeps.store import AnyFolder
 from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, TABLES, WHOLE
 
 if TYPE_CHECKING:
     import polars as pl
 
-REMEDY = "type the command of the sweep again, which repeats what is damaged"
+_AGAIN = "type the command of the sweep again, which repeats what is damaged"
 _SMALLER = "sweep fewer points, leave out --series, or use a machine with more memory"
 # Memory of `sweep show` and of `Dataset`, as a multiple of that of the decoded files of a table:
 # 4.4 to 5.4, measured with 100,000 to 300,000 rows.
@@ -61,7 +62,7 @@ def all_of(
     except DatasetError:
         raise
     except UsageError as error:
-        raise DatasetError(f"{error}; {REMEDY}") from error
+        raise DatasetError(f"{error}; {remedy(folder, files[0])}") from error
 
 
 def json_of(folder: AnyFolder, file: str) -> Any:
@@ -71,7 +72,16 @@ def json_of(folder: AnyFolder, file: str) -> Any:
     except DatasetError:
         raise
     except UsageError as error:
-        raise DatasetError(f"{error}; {REMEDY}") from error
+        raise DatasetError(f"{error}; {remedy(folder, file)}") from error
+
+
+def remedy(folder: AnyFolder, file: str) -> str:
+    """Return what the user can do about a damaged file."""
+    table, _, batch = file.rpartition("/")
+    # The command does not read every object of a store.
+    if table and isinstance(folder, RemoteFolder):
+        return f"remove {folder}/{TABLES[0]}/{batch} and {_AGAIN}"
+    return _AGAIN
 
 
 def damaged_batches(folder: AnyFolder) -> Iterator[str]:
