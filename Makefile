@@ -54,7 +54,7 @@ test:  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-rust test-python lint-python
 
 test-all: lint tshark  ## set up, and run every test, the long ones and the page's too
-	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.1' 'scipy>=1.11' \
+	$(TEST_BIN)/python $(PIP) install 'duckdb>=1.2' 'scipy>=1.11' \
 		'dask-jobqueue>=0.9' 'dask-kubernetes>=2024.9' 'distributed>=2024.8' 's3fs>=2024.6' 'moto[server]>=5' \
 		'cmaes>=0.10' 'optuna>=4.0' 'gymnasium>=1.0' 'jupyterlab>=4.2'  # the optional extras, and a test
 	$(CARGO) test --workspace $(FEATURES) --quiet -- --include-ignored

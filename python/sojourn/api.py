@@ -16,10 +16,13 @@ from sojourn import (
     memory,
     real_time,
     results,
+    run_directory,
     selection,
     stats,
     verdicts,
 )
+from sojourn.arguments import checked
+from sojourn.errors import ArgumentError, UsageError
 from sojourn.exports import Captures, Files
 from sojourn.record_types import RunSummary
 from sojourn.results import Run
@@ -37,6 +40,7 @@ T = TypeVar("T")
 Source = str | PathLike[str] | Mapping[str, Any] | Scenario
 
 
+@checked
 def run(
     scenario: Source,
     control: str | Sequence[str] | None = None,
@@ -74,13 +78,14 @@ def run(
     The result has one simulation for each controller and seed. Raises `ScenarioError` for a fault
     in the scenario, before any simulation; `ControllerError` for an exception in your own
     controller; `NotEnoughMemoryError` if the runs do not fit into memory; `OutputExistsError` for a
-    folder that is not empty; `OSError` for a file that cannot be read; `TypeError` for anything
-    else as a scenario.
+    folder that is not empty; `OSError` for a file that cannot be read; `ArgumentError`, which is a
+    `TypeError`, for an argument of another type.
     """
     source = as_scenario(scenario)
     user_controllers = UserControllers(controllers or {})
     for sentence in user_controllers.misspelled:
-        warnings.warn(sentence, UserWarning, stacklevel=2)
+        # Above this function and its checks.
+        warnings.warn(sentence, UserWarning, stacklevel=3)
     core = experiment.prepare(
         source.compile(),
         assignments=set,
@@ -106,6 +111,7 @@ def run(
     return done
 
 
+@checked
 def live(
     scenario: Source,
     control: str | Sequence[str] | None = None,
@@ -146,11 +152,13 @@ def live(
         return record_live(core, source.origin, runs, live, files=files)
 
 
+@checked
 def load(directory: str | PathLike[str]) -> Run:
     """Read a run directory."""
     return results.read(Path(directory))
 
 
+@checked
 def compare(
     a: str | PathLike[str] | Run,
     b: str | PathLike[str] | Run,
@@ -183,6 +191,11 @@ def compare(
 def compare_selected(a: tuple[str, Run], b: tuple[str, Run], shift_b: float) -> "Comparison":
     """Compare two runs with their labels."""
     memory.require_polars()
+    run_directory.require_room(
+        (f"{label}: {what}.parquet", data)
+        for label, run in (a, b)
+        for what, data in run.series.items()
+    )
     from sojourn.comparison.matching import Side
     from sojourn.comparison.result import Comparison
 
@@ -224,7 +237,7 @@ def as_scenario(source: Source) -> Scenario:
         return Scenario.parse(source)
     if isinstance(source, (str, PathLike)):
         return Scenario.load(source)
-    raise TypeError(
+    raise ArgumentError(
         f"a scenario cannot be of type {type(source).__name__}; give the path of a TOML file, TOML "
         "text of several lines, a dict with the same keys, or a sojourn.Scenario"
     )
@@ -334,7 +347,7 @@ def summarise(
 
 def _plan(core: _core.Scenario, runs: int, files: Files | None = None) -> experiment.Jobs:
     if runs < 1:
-        raise ValueError(f"runs is {runs}; it must be 1 or more")
+        raise UsageError(f"runs is {runs}; it must be 1 or more")
     return experiment.jobs_of(core, runs, files)
 
 
@@ -353,7 +366,7 @@ def _simulated(
 def threads_of(jobs: int | None) -> int:
     """Return the requested number of threads, by default one per core."""
     if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}; it must be 1 or more")
+        raise UsageError(f"jobs is {jobs}; it must be 1 or more")
     return jobs or os.cpu_count() or 1
 
 

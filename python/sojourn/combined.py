@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from os import PathLike
 
 from sojourn import api, memory, side_by_side
+from sojourn.arguments import checked
 from sojourn.errors import UsageError
 from sojourn.results import SERIES, Run
 from sojourn.run_directory import File
 
 
+@checked
 def combine(runs: Mapping[str, Run | str | PathLike[str]], title: str | None = None) -> Run:
     """Put runs side by side, given by name as `Run` objects or as run directories.
 

@@ -15,12 +15,20 @@ class UsageError(ValueError):
     """The request cannot be carried out; the message is one sentence for the user."""
 
 
+class ArgumentError(UsageError, TypeError):
+    """An argument has a wrong type."""
+
+
 class UserCodeError(UsageError):
     """The user's Python code raised an exception while it was loaded; it is the `__cause__`."""
 
 
 class RunDirectoryError(UsageError):
     """A folder is not a run directory, or not one that this version can read."""
+
+
+class DatasetError(UsageError):
+    """A dataset of a sweep is damaged, or cannot be reached."""
 
 
 class PictureError(RuntimeError):

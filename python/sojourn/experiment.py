@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, overload
 
 from sojourn import _core, memory
+from sojourn.arguments import require_text
 from sojourn.errors import UsageError
 from sojourn.exports import Files
 from sojourn.user_controllers import UserControllers
@@ -107,7 +108,7 @@ def _apply(
     host: Mapping[str, str] | None,
 ) -> None:
     for assignment in assignments:
-        scenario.set(assignment)
+        scenario.set(require_text(assignment, "set"))
     if host is not None and "host" not in json.loads(scenario.to_json()):
         scenario.set(f"host={toml_value(host)}")
     if spread is not None:

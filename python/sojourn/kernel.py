@@ -1,7 +1,9 @@
 """Sojourn's controllers in the Linux kernel (docs/guide/kernel.md)."""
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypedDict, cast
 
 from sojourn import _core
@@ -25,6 +27,8 @@ class Registered(TypedDict):
 
 
 _FLOW = "flow.kernel"
+# The file system of BPF, where programs stay without a process.
+_PINS = Path("/sys/fs/bpf")
 # The parameters of a controller are checked by the schema of scenarios. The link is a placeholder.
 _DOCUMENT = {
     "duration": "1s",
@@ -57,6 +61,16 @@ def load(name: str, assignments: Sequence[str]) -> "_core.KernelController":
     except _core.ScenarioError as error:
         raise UsageError("; ".join(_fault(name, item) for item in error.items)) from None
     return core.kernel_load()
+
+
+def pin(controller: "_core.KernelController", name: str) -> None:
+    """Keep a controller registered without this process. Raise `UsageError` if its pin exists."""
+    place = _PINS / f"sojourn_{name}"
+    if os.path.lexists(place):
+        raise UsageError(
+            f"{place} exists, and is the pin of no loaded controller; remove it, and load again"
+        )
+    controller.pin()
 
 
 def _fault(name: str, item: "_core.ErrorItem") -> str:

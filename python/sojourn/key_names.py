@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from sojourn import _core
@@ -40,6 +41,36 @@ def unknown(document: Mapping[str, Any], key: str) -> Unknown | None:
     full = _completed(document, parts)
     message = f"the scenario has no key `{parts[0]}`"
     return Unknown(parts[0], message, f"did you mean `{full}`?") if full else None
+
+
+def is_whole(key: str) -> bool:
+    """Whether a key takes whole numbers and no others, such as `flow.upload.count`."""
+    found: list[Mapping[str, Any]] = [_schema()]
+    for part in _PART.findall(key):
+        found = [one for node in found for one in _children(node, part.strip("\"' "))]
+    types = {one.get("type") for node in found for one in _forms(node)}
+    return "integer" in types and "number" not in types
+
+
+def _children(node: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    for form in _forms(node):
+        known = form.get("properties", {})
+        others = form.get("additionalProperties")
+        if name in known:
+            yield known[name]
+        elif isinstance(others, dict):
+            yield others
+
+
+def _forms(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the alternatives of a schema, with references followed."""
+    if "$ref" in node:
+        yield from _forms(_schema()["$defs"][node["$ref"].rpartition("/")[2]])
+    elif "anyOf" in node:
+        for one in node["anyOf"]:
+            yield from _forms(one)
+    else:
+        yield node
 
 
 def explain(document: Mapping[str, Any], assignments: Iterable[str]) -> None:
@@ -93,8 +124,14 @@ def _keys(document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def _top() -> dict[str, Any]:
     """Return the schema of each key at the top of a scenario."""
-    properties: dict[str, Any] = json.loads(_core.schema())["properties"]
+    properties: dict[str, Any] = _schema()["properties"]
     return properties
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(_core.schema())
+    return schema
 
 
 def _near(word: str, known: Iterable[str], least: float) -> str | None:

@@ -46,13 +46,13 @@ def _fields(file: Path) -> dict[str, int]:
     return {name: int(size.split()[0]) * 1024 for name, size in pairs}
 
 
-def require(needed: int, advice: str) -> None:
-    """Refuse a request for more memory than is available."""
+def require(needed: int, advice: str, what: str = "this") -> None:
+    """Refuse a request, which `what` names, for more memory than is available."""
     available = available_bytes()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(
-            f"this needs about {_human(needed)} of memory and {_human(available)} are available; "
-            + advice
+            f"{what} needs about {_human(needed)} of memory and {_human(available)} are "
+            f"available; {advice}"
         )
 
 

@@ -50,8 +50,13 @@ def unannounced() -> list[str]:
 
 def _note_written(target: Path) -> None:
     """Keep the name of a target for the user, unless it is inside a hidden folder."""
-    if not any(part.startswith(".sojourn-") for part in target.parts):
+    if not _is_hidden(target):
         _unnamed[str(target)] = None
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a path is inside a hidden folder, which is synced when it is complete."""
+    return any(part.startswith(".sojourn-") for part in path.parts)
 
 
 @dataclass
@@ -164,7 +169,7 @@ class Choice:
         while True:
             target = next_free(self.path) if self.numbered else self.path
             try:
-                _core.complete(place, target)
+                _completed(place, target)
             except OSError as error:
                 if error.errno not in _TAKEN or not os.path.lexists(target):
                     raise
@@ -199,7 +204,7 @@ def write_new_file(target: str | PathLike[str], fill: Fill, option: str = "--plo
             # `fill` derives the format from the suffix.
             file = place / f"file{path.suffix}"
             fill(file)
-            _core.complete(file, path)
+            _completed(file, path)
             _note_written(path)
     except FileExistsError as error:
         raise OutputExistsError(f"{path} was created by another process") from error
@@ -219,10 +224,48 @@ def write_file(file: Path, content: str | bytes) -> Path:
         with hidden(file) as place:
             part = place / "file"
             part.write_bytes(data)
-            part.replace(file)
+            if _is_hidden(file):
+                part.replace(file)
+            else:
+                sync(part)
+                part.replace(file)
+                sync(file.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from error
     return file
+
+
+def sync(place: Path) -> None:
+    """Wait until the disk has the content of a file, or the names in a folder."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot sync folders.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise OSError(error.errno, error.strerror, str(place)) from error
+    finally:
+        os.close(descriptor)
+
+
+def _synced(place: Path) -> None:
+    """Wait until the disk has a file, or a folder with everything in it.
+
+    After a power failure, a file that was renamed before that may be empty.
+    """
+    for folder, _, files in os.walk(place, topdown=False):
+        for name in files:
+            sync(Path(folder) / name)
+        sync(Path(folder))
+    if place.is_file():
+        sync(place)
+
+
+def _completed(place: Path, target: Path) -> None:
+    """Move a complete file or folder to its target, where it survives a power failure."""
+    _synced(place)
+    _core.complete(place, target)
+    sync(target.parent)
 
 
 def _named(target: str | PathLike[str], option: str) -> Path:

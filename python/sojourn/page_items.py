@@ -1,13 +1,12 @@
 """The run directories, sweeps and captures of the page, as data."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sojourn import captures, page_record, page_sweep
+from sojourn import captures, inputs, page_record, page_sweep
 from sojourn.errors import RunDirectoryError
 from sojourn.record import Record
 
@@ -68,7 +67,7 @@ def listed(items: Sequence[Item]) -> dict[str, Any]:
         {
             "key": item.key,
             "kind": item.kind,
-            "name": place.name if often[place.name] == 1 else str(place),
+            "name": place.name if often[place.name] == 1 else str(item.path),
             "controls": _controls(item.path) if item.kind == "run" else [],
             "changed": _changed(item),
         }
@@ -86,9 +85,9 @@ def _changed(item: Item) -> float:
 
 def _controls(directory: Path) -> list[str]:
     try:
-        summary = json.loads((directory / "summary.json").read_bytes())
+        summary = inputs.whole_json(directory / "summary.json")
         return [str(run["control"]) for run in summary["runs"]]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, MemoryError, ValueError, LookupError, TypeError):
         return []
 
 

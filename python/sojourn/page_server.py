@@ -1,15 +1,16 @@
 """Serves the page, run directories and captures on loopback, read-only."""
 
 import hmac
+import re
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from sojourn import page_items, page_sweep
+from sojourn import page_items, page_sweep, terminal
 from sojourn.errors import UsageError
 from sojourn.page_record import encoded
 from sojourn.record import Record
@@ -22,6 +23,7 @@ _TYPES = {
     ".json": "application/json",
     ".txt": "text/plain; charset=utf-8",
 }
+_ADDRESS = re.compile("https?://[^/]*")
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -58,6 +60,12 @@ class PageServer(ThreadingHTTPServer):
         self.now = now
         self.token = secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report a fault in one line; a client that has gone is none."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            terminal.say(f"the server of the page: {type(error).__name__}: {error}")
 
     @property
     def address(self) -> str:
@@ -105,7 +113,9 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        _, token, *names = [*urlsplit(self.path).path.split("/"), ""]
+        # A request has a path, or a whole address, as a proxy sends it.
+        path = _ADDRESS.sub("", self.path.partition("?")[0])
+        _, token, *names = [*path.split("/"), ""]
         # A page of another site that resolves its name to loopback sends its own name.
         if self.headers.get("Host") not in self.server.hosts:
             return self._answer(HTTPStatus.FORBIDDEN, _TYPES[".txt"], b"unknown host")

@@ -1,12 +1,11 @@
 """The data of a run: its summary, its series, and selections of one flow or link."""
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from sojourn import _core, memory, run_directory, tidy
+from sojourn import _core, run_directory, tidy
 from sojourn.record_types import FlowSummary, LinkSummary, LinkUnavoidable, RunSummary
 from sojourn.run_directory import File, What
 from sojourn.run_summary import Item, Summary
@@ -114,11 +113,9 @@ class Record:
         return Selection(found[0], frame, where)
 
     def _read(self, what: File) -> "pl.DataFrame":
-        memory.require_polars()
-        import polars as pl
-
         data = self.series.get(what) or run_directory.empty_series(what)
-        return run_directory.complete_series(pl.read_parquet(io.BytesIO(data)), what)
+        frame = run_directory.decoded(data, f"{what}.parquet")
+        return run_directory.complete_series(frame, what)
 
 
 class Selection(Generic[S]):

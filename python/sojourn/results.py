@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sojourn.report import Figure
 
 REDRAW = "sojourn report {}"
-# Memory of a parsed summary per byte of its text.
-_JSON_BYTES_A_BYTE = 30
 SERIES: tuple[File, ...] = ("flows", "links", "transfers", "frames")
 
 
@@ -142,6 +140,9 @@ def read(directory: Path) -> Run:
     series = {
         what: _read_series(directory, what) for what in SERIES if _has_series(directory, what)
     }
+    run_directory.require_room((str(directory / f"{one}.parquet"), series[one]) for one in series)
+    for what, data in series.items():
+        run_directory.check_series(data, what, str(directory / f"{what}.parquet"))
     file = directory / "scenario.toml"
     if not file.exists():
         return Run(summary, "", summary["scenario"], series, {})
@@ -182,13 +183,9 @@ def _read_summary(directory: Path) -> Summary:
     if not directory.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
     try:
-        given = json.loads(inputs.whole(file, _JSON_BYTES_A_BYTE))
+        given = inputs.whole_json(file)
     except UsageError as error:
         raise RunDirectoryError(str(error)) from error
-    except RecursionError as error:
-        raise RunDirectoryError(f"{file}: nested too deeply for a summary") from error
-    except ValueError as error:
-        raise RunDirectoryError(f"{file}: not JSON ({error})") from error
     return run_directory.check_summary(given, str(file))
 
 
@@ -203,9 +200,7 @@ def _read_series(directory: Path, what: File) -> bytes:
         return run_directory.empty_series(what)
     if not file.exists():
         raise RunDirectoryError(f"{directory}: it has no {file.name}; {run_directory.WHERE}")
-    data = inputs.whole(file)
-    run_directory.check_series(data, what, str(file))
-    return data
+    return inputs.whole(file, 1)
 
 
 def _write_data(run: Run, place: Path) -> None:

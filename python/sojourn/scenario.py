@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, inputs, shipped
+from sojourn.arguments import checked, require_plain, require_text
 from sojourn.errors import OutputExistsError
 
 Quantity = str | int | float
@@ -34,6 +35,7 @@ class Scenario(MutableMapping[str, Any]):
     Relative paths of files that a scenario names (traces) start at `base_dir`.
     """
 
+    @checked
     def __init__(
         self,
         document: Mapping[str, Any] | None = None,
@@ -42,7 +44,12 @@ class Scenario(MutableMapping[str, Any]):
         base_dir: str | PathLike[str] = ".",
         **keys: Any,
     ) -> None:
-        self._document: dict[str, Any] = copy.deepcopy({**(document or {}), **keys})
+        given = {**(document or {}), **keys}
+        try:
+            self._document: dict[str, Any] = copy.deepcopy(given)
+        except RecursionError:
+            require_plain(given, "<scenario>")
+            raise
         self._base_dir = str(base_dir)
         self._origin = "<scenario>"
         # The source text and its parsed document; while unchanged, errors point into the text.
@@ -55,11 +62,12 @@ class Scenario(MutableMapping[str, Any]):
         return cls.parse(inputs.text(file), origin=str(path), base_dir=Path(file).parent)
 
     @classmethod
+    @checked
     def parse(
         cls, text: str, *, origin: str = "<text>", base_dir: str | PathLike[str] = "."
     ) -> "Scenario":
         """Read TOML text; errors name `origin`."""
-        core = _core.Scenario.from_toml(origin, text, str(base_dir))
+        core = _core.Scenario.from_toml(origin, require_text(text, origin), str(base_dir))
         scenario = cls(json.loads(core.to_json()), base_dir=base_dir)
         scenario._origin = origin
         scenario._text = (text, copy.deepcopy(scenario._document))
@@ -109,10 +117,11 @@ class Scenario(MutableMapping[str, Any]):
         path, back = list(path), None if back is None else list(back)
         return self._put("flow", locals())
 
+    @checked
     def set(self, assignment: str) -> "Scenario":
         """Change one value as `sojourn run --set` does; return the scenario."""
         core = self.compile()
-        core.set(assignment)
+        core.set(require_text(assignment, "the assignment"))
         self._document = json.loads(core.to_json())
         return self
 
@@ -146,7 +155,14 @@ class Scenario(MutableMapping[str, Any]):
         """Convert the scenario to the simulator's form, without checking it."""
         if self._text is not None and self._text[1] == self._document:
             return _core.Scenario.from_toml(self._origin, self._text[0], self._base_dir)
-        return _core.Scenario.from_json(self._origin, json.dumps(self._document), self._base_dir)
+        try:
+            text = json.dumps(self._document, allow_nan=False)
+            return _core.Scenario.from_json(self._origin, text, self._base_dir)
+        except _core.ScenarioError:
+            raise
+        except (TypeError, ValueError, RecursionError):
+            require_plain(self._document, self._origin)
+            raise
 
     @property
     def origin(self) -> str:
@@ -188,6 +204,6 @@ class Scenario(MutableMapping[str, Any]):
 
 def _write_new(file: Path, text: str) -> None:
     """Write a file; refuse to overwrite different content."""
-    if file.exists() and file.read_text("utf-8") != text:
+    if file.exists() and inputs.whole_text(file) != text:
         raise OutputExistsError(f"{file} holds something else already")
     file.write_text(text, "utf-8")

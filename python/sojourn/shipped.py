@@ -75,7 +75,7 @@ def copy(chosen: list[str], target: Path) -> list[Path]:
     if not files:
         raise UsageError("this build of Sojourn has no shipped scenarios; `make install` adds them")
     for file, content in files.items():
-        if file.exists() and file.read_text("utf-8") != content:
+        if file.exists() and inputs.whole_text(file) != content:
             raise OutputExistsError(
                 errno.EEXIST, "a file of another content is in the way", str(file)
             )

@@ -78,11 +78,19 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def html(summary: PaperSummary) -> str:
     """Format one page with every figure and table; the pictures are separate files."""
+    from markupsafe import Markup
     from sojourn.report import static, templates
+    from sojourn.report.page import source_hash
 
+    folder = Path(__file__).parent
+    style = (folder / "page.css").read_text("utf-8")
     return templates.fill(
         "page.html",
-        Path(__file__).parent,
+        folder,
+        # Browsers differ in whether files beside a page are its own (`'self'`).
+        policy=f"default-src 'none'; style-src {source_hash(style)}; img-src 'self' file:; "
+        "base-uri 'none'; form-action 'none'",
+        style=Markup(style),
         title=f"{summary['paper']}: {summary['title']}",
         about=_about(summary),
         figures=summary["figures"],

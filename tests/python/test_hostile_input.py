@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sojourn import inputs
 from support import SMALL, Sojourn, command, environment
 
 _MEMORY = 4 << 30
@@ -226,3 +228,33 @@ def test_a_run_directory_without_its_trace(without_report: Sojourn, tmp_path: Pa
     assert "out/scenario.toml: " in done.stderr
     assert "bottleneck-steady.trace: No such file" in done.stderr
     assert "put it back" in done.stderr
+
+
+# Modules that open files which no user names, or that write.
+_OWN_FILES = {
+    "inputs.py": "the one that opens the files of users",
+    "live_report.py": "the page of the package",
+    "memory.py": "/proc, whose files have no size",
+    "output.py": "folders that are synced and locked",
+    "page_server.py": "the page of the package",
+    "report/page.py": "the script and style of the package",
+    "sweeps/dataset.py": "the lock of a dataset",
+    "terminal.py": "/dev/null",
+}
+
+
+def test_one_module_opens_files() -> None:
+    """Other modules would lack its bounds, and wait for pipes and devices."""
+    package = Path(inputs.__file__).parent
+    opens = re.compile(
+        r"\.read_bytes\(|\.read_text\(|(?<![\w.])open\(|\bos\.open\(|\bread_parquet\("
+    )
+    found = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if not {"shipped", "page"} & set(file.relative_to(package).parts[:1])
+        and any(opens.search(line) for line in file.read_text().splitlines())
+    }
+    # What the core wrote into memory, and DuckDB's function.
+    in_memory = {"parquet.py", "qlog.py", "sweeps/batch.py", "sweeps/jobs.py", "sweeps/queries.py"}
+    assert found - in_memory == set(_OWN_FILES)

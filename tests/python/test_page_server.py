@@ -4,7 +4,10 @@ import base64
 import gzip
 import json
 import shutil
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -264,7 +267,7 @@ def test_faults_of_a_sweep_give_their_reasons(
     (item.path / "points.parquet").write_bytes(b"none")
     status, answer = get(server, f"/{server.token}/item-{item.key}.json")
     assert status == 422
-    assert "Error: " in json.loads(answer)["error"]
+    assert "points.parquet: not a Parquet file" in json.loads(answer)["error"]
 
 
 def test_only_runs_of_sweeps_have_scenarios(server: PageServer, swept: Path) -> None:
@@ -399,3 +402,34 @@ def test_missing_folders_and_pages_are_named(
     monkeypatch.setattr("sojourn.live_report.__file__", str(tmp_path / "module.py"))
     with pytest.raises(UsageError, match="make page"):
         page_folder()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["GET http://[ HTTP/1.1", "GET http://[/x HTTP/1.1", "GET * HTTP/1.1", "GET ?# HTTP/1.0"],
+)
+def test_malformed_addresses_have_an_answer(
+    server: PageServer, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+        host = f"127.0.0.1:{server.server_port}"
+        client.sendall(f"{line}\r\nHost: {host}\r\n\r\n".encode())
+        assert client.recv(100).split()[1] == b"404"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_client_that_has_gone_is_no_fault(
+    server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Closing with data unread and no time to linger sends a reset, before or after the request."""
+    request = f"GET /{server.token}/items.json HTTP/1.1\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    for sent in ("", "GET", request, f"{request}\r\n" * 50):
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall(sent.encode())
+    assert get(server, f"/{server.token}/")[0] == 200
+    for _ in range(100):
+        if not any("process_request_thread" in one.name for one in threading.enumerate()):
+            break
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""

@@ -1,6 +1,9 @@
 """`sojourn paper`: its list, its errors and its files, tested on a paper with one drop."""
 
+import base64
+import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,7 +119,13 @@ def test_a_run_writes_what_it_prints(sojourn: Sojourn, papers: Path) -> None:
     names = sorted(path.name for path in out.iterdir())
     assert names == ["drop.html", "drop.png", "drop.svg", "index.html", "paper.json", "paper.md"]
     assert (out / "drop.png").read_bytes().startswith(b"\x89PNG")
-    assert 'src="drop.svg"' in (out / "index.html").read_text()
+    index = (out / "index.html").read_text()
+    assert 'src="drop.svg"' in index
+    for page in (index, (out / "drop.html").read_text()):
+        assert 'Content-Security-Policy" content="default-src &#39;none&#39;; ' in page
+    (style,) = re.findall("<style>(.*?)</style>", index, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src &#39;sha256-{digest}&#39;; img-src" in index
     # A vertical bar would end the table cell.
     assert "nothing ¦ else" in (out / "paper.md").read_text()
 

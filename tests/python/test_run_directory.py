@@ -73,6 +73,22 @@ def test_report_stands_alone(sojourn: Sojourn, small: Path) -> None:
     assert len(page) < 300_000
 
 
+def test_reports_have_paths_as_the_user_gave_them(sojourn: Sojourn, small: Path) -> None:
+    """A report that is passed on does not tell where its author keeps files."""
+    for name in ("a", "b"):
+        assert sojourn("run", small.name, "--control", "cubic", "--out", name).returncode == 0
+    assert sojourn("compare", "a", "b", "--out", "both").returncode == 0
+    assert sojourn("report", "a").returncode == 0
+    axis = "link.back.delay=1ms,2ms"
+    swept = sojourn("sweep", small.name, "--control", "cubic", "--vary", axis, "--out", "swept")
+    assert swept.returncode == 0
+    assert sojourn("sweep", "show", "swept", "--plot", "swept.html").returncode == 0
+    written = [*small.parent.glob("*/*.html"), *small.parent.glob("*.html")]
+    assert len(written) == 4
+    for file in (*written, *small.parent.glob("*/*.json")):
+        assert str(small.parent) not in file.read_text()
+
+
 def test_text_in_a_scenario_cannot_break_the_page(sojourn: Sojourn, small: Path) -> None:
     small.write_text(SMALL.replace("A small drop", "</script><img src=x>&<b>"))
     assert sojourn("run", small, "--control", "cubic", "--out", "out", "--no-live").returncode == 0

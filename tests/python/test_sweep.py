@@ -1,6 +1,8 @@
 """Sweeps: plans, datasets, resumption, and the commands."""
 
+import itertools
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,8 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
+from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from sojourn import stats
 from sojourn.cli import main
@@ -26,7 +31,7 @@ from sojourn.sweeps.engine import Queue, Tally
 from sojourn.sweeps.local import Lost
 from sojourn.sweeps.places import Argument
 from sojourn.sweeps.plan import Plan
-from sojourn.sweeps.quantities import Quantity, Value, text_of
+from sojourn.sweeps.quantities import Quantity, Value, parse, text_of
 from sojourn.sweeps.store import Folder
 from support import SMALL
 
@@ -57,6 +62,85 @@ def test_ranges_are_even_on_their_scale() -> None:
     assert axes.from_argument("link.a.rate.trace=../a..b").levels() == [("../a..b",)]
     axis = axes.from_argument(f"{QUEUE}=droptail,{{ kind = 'codel', ecn = true }}")
     assert axis.levels()[1] == ("{ kind = 'codel', ecn = true }",)
+
+
+_UNITS = {"rate": ("bit", 1.0), "time": ("ns", 1e-9), "data": ("B", 8.0)}
+
+
+@given(
+    st.sampled_from(sorted(_UNITS)),
+    st.integers(1, 10**12),
+    st.integers(1, 10**9),
+    st.integers(2, 300),
+)
+def test_a_linear_range_has_every_step(kind: str, low: int, width: int, steps: int) -> None:
+    """Each step is the exact one to the nearest bit/s, nanosecond or byte."""
+    unit, scale = _UNITS[kind]
+    step = Fraction(width, steps - 1)
+    axis = f"x={low}{unit}..{low + width}{unit}:lin:{steps}"
+    if width + 1 < steps:
+        with pytest.raises(sojourn.ScenarioError, match=f"{width + 1} different values"):
+            axes.from_argument(axis).levels()
+        return
+    texts = [text for (text,) in axes.from_argument(axis).levels()]
+    found = [parse(text) for text in texts]
+    assert all(isinstance(one, Quantity) and one.kind == kind for one in found)
+    exact = [low + place * step for place in range(steps)]
+    assert [round(one.value / scale) for one in found if isinstance(one, Quantity)] == [
+        round(one) for one in exact
+    ]
+
+
+@given(
+    st.floats(1e-6, 1e9),
+    st.floats(1.001, 1e6),
+    st.integers(2, 300),
+    st.sampled_from(["lin", "log"]),
+)
+def test_a_range_of_numbers_has_every_step(
+    low: float, factor: float, steps: int, scale: str
+) -> None:
+    high = low * factor
+    texts = axes.from_argument(f"x={low!r}..{high!r}:{scale}:{steps}").levels()
+    found = [float(text) for (text,) in texts]
+    assert (len(found), found[0], found[-1]) == (steps, low, high)
+    assert found == sorted(set(found))
+    pairs = itertools.pairwise(found)
+    parts = [b - a if scale == "lin" else math.log(b / a) for a, b in pairs]
+    even = (high - low if scale == "lin" else math.log(factor)) / (steps - 1)
+    assert parts == pytest.approx([even] * (steps - 1), rel=1e-6)
+
+
+def test_narrow_and_fine_ranges_keep_their_points(small: Path) -> None:
+    rate = axes.from_argument("x=10Mbit..10.01Mbit:lin:11").levels()
+    between = [f"10.{n:03}Mbit" for n in range(1, 10)]
+    assert [text for (text,) in rate] == ["10Mbit", *between, "10.01Mbit"]
+    assert len(set(axes.from_argument("x=1Mbit..1Gbit:log:100000").levels())) == 100_000
+    fractions = axes.from_argument("link.back.loss=0..1:lin:11").levels()
+    assert [text for (text,) in fractions] == ["0", *(f"0.{n}" for n in range(1, 10)), "1"]
+    counts = axes.from_argument("flow.upload.count=1..100:log:5").levels()
+    assert [text for (text,) in counts] == ["1", "3", "10", "32", "100"]
+    found = planned(small, "link.back.delay=10ms..10.01ms:lin:11")
+    assert (len(found.points), len({task.key for task in found.tasks})) == (11, 11)
+    with pytest.raises(UsageError, match="1,000,000,000 points, and at most 1,000,000"):
+        planned(small, "link.back.delay=1ms..100s:lin:1000000000")
+
+
+def test_samples_of_a_narrow_range_all_differ(small: Path) -> None:
+    for axis in ("link.back.delay=10ms..10.001ms", "link.bottleneck.rate=10Mbit..10.01Mbit:log"):
+        found = planned(small, axis, design="random", points=20)
+        assert (len({point.values for point in found.points}), found.note) == (20, "")
+
+
+def test_repeated_samples_are_said(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axis = f"{QUEUE}=droptail,codel"
+    args = ["sweep", str(small), "--vary", axis, "--design", "random", "--points", "9", "--dry-run"]
+    assert main(args) == 0
+    assert "note: 9 points were drawn, and 2 of them are different" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="9 points were drawn"):
+        sojourn.sweep(
+            small, {QUEUE: ["droptail", "codel"]}, control="cubic", design="random", points=9
+        )
 
 
 @pytest.mark.parametrize(
@@ -470,6 +554,94 @@ def test_queries_read_the_dataset(small: Path, capsys: pytest.CaptureFixture[str
     mean = found.flows.filter(pl.col("queue") == "codel")["goodput_bps"].mean()
     assert float(lines[1].split(",")[1]) == pytest.approx(mean)
     assert main(["sweep", "query", str(out), "select * from nowhere"]) == 2
+
+
+# Statements that write, read other files, change settings or load code; `{}` is the test's folder.
+_REFUSED = (
+    "copy (select 1) to '{}/new.csv'",
+    "copy flows to '{}/out/points.parquet'",
+    "copy flows from '{}/secret.csv'",
+    "select * from '{}/secret.csv'",
+    "select * from read_csv('{}/secret.csv')",
+    "select * from read_text('{}/secret.csv')",
+    "select * from read_blob('/etc/passwd')",
+    "select * from read_parquet('{}/other/points.parquet')",
+    "select * from read_csv('/dev/zero')",
+    "select * from glob('{}/*')",
+    "select * from sniff_csv('{}/secret.csv')",
+    "select * from parquet_metadata('{}/other/points.parquet')",
+    "select * from query('copy flows to ''{}/new.csv'' ')",
+    "select * from read_csv('https://example.org/a.csv')",
+    "attach '{}/new.db'",
+    "attach '{}/out/points.parquet' as other",
+    "export database '{}/new'",
+    "install httpfs",
+    "load httpfs",
+    "set threads = 1",
+    "set enable_external_access = true",
+    "reset enable_external_access",
+    "pragma enable_profiling",
+    "call pragma_version()",
+    "create table mine as select 1",
+    "create view mine as select 1",
+    "create secret (type s3)",
+    "insert into counted_executions values ('a', 'b')",
+    "delete from counted_executions",
+    "drop view flows",
+    "explain analyze copy flows to '{}/new.csv'",
+    "prepare mine as select 1",
+    "begin",
+    "checkpoint",
+    "vacuum",
+    "select 1; select 2",
+    "select 1; drop view flows",
+    "select * from args",
+    "select * from rows",
+    "selec",
+    "",
+    ";",
+    "select cast(queue as int) from flows",
+)
+
+
+@pytest.mark.parametrize("sql", _REFUSED)
+def test_queries_only_read_the_tables(
+    sql: str, queried: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {file: file.read_bytes() for file in queried.rglob("*") if file.is_file()}
+    assert main(["sweep", "query", str(queried / "out"), sql.format(queried)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert "internal error" not in said.err
+    after = {file: file.read_bytes() for file in queried.rglob("*") if file.is_file()}
+    assert before == after
+
+
+def test_queries_are_any_select(queried: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {
+        "select queue from points order by queue": ["codel", "droptail"],
+        "from runs select count(*)": ["2"],
+        "with own as (select 5 as five) select five from own;": ["5"],
+        "select count(*) from (summarize flows) where column_name = 'queue'": ["1"],
+        "select i from range(2500) own(i)": [str(one) for one in range(2500)],
+    }
+    for sql, expected in rows.items():
+        assert main(["sweep", "query", str(queried / "out"), sql, "--csv"]) == 0
+        assert capsys.readouterr().out.splitlines()[1:] == expected
+    assert main(["sweep", "query", str(queried / "out"), "select i from range(2500) own(i)"]) == 0
+    assert "the first 1,000 rows; --csv has the others" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def queried(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dataset `out`, another one, and a file that no query may read."""
+    pytest.importorskip("duckdb", "1.2")
+    folder = tmp_path_factory.mktemp("queried")
+    (folder / "secret.csv").write_text("secret\n1\n")
+    for name in ("out", "other"):
+        sojourn.sweep(SMALL, {QUEUE: ["droptail", "codel"]}, folder / name, control="cubic")
+    return folder
 
 
 @pytest.mark.long

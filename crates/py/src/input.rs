@@ -30,11 +30,12 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     if !found.is_file() {
         return Err(io::Error::other(Unusable::Device));
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
+    if found.len() > LIMIT {
         return Err(io::Error::other(Unusable::TooLong));
     }
+    // No byte beyond its size: files of /proc, such as kmsg, have none, and reading them may wait.
+    let mut bytes = Vec::new();
+    File::open(path)?.take(found.len()).read_to_end(&mut bytes)?;
     String::from_utf8(bytes)
         .map_err(|error| io::Error::other(Unusable::NotText(error.utf8_error().valid_up_to())))
 }

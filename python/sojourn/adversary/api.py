@@ -13,6 +13,7 @@ from sojourn.adversary import damage, evaluation, search
 from sojourn.adversary.evaluation import Problem
 from sojourn.adversary.samplers import require_library
 from sojourn.adversary.worlds import Limits, World, is_within
+from sojourn.arguments import checked
 from sojourn.errors import UsageError, require_known
 from sojourn.scenario import Scenario
 from sojourn.sweeps import api as sweeps
@@ -62,6 +63,7 @@ def asdict_of(found: Counterexample) -> dict[str, Any]:
     return kept | {"second": asdict_of(found.second) if found.second else None}
 
 
+@checked
 def worst(
     scenario: api.Source,
     rate: str,

@@ -1,12 +1,11 @@
 """The damage that a world does to a controller, from the figures of its run."""
 
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from sojourn import memory
 from sojourn.errors import UsageError
-from sojourn.sweeps import fairness
+from sojourn.sweeps import fairness, reading
 from sojourn.sweeps.store import AnyFolder
 
 if TYPE_CHECKING:
@@ -63,9 +62,7 @@ class Damages:
                 self._found |= dict(self._damages(self._read(table, name)))
 
     def _read(self, table: str, name: str) -> "pl.DataFrame":
-        import polars as pl
-
-        return pl.read_parquet(io.BytesIO(self._folder.read(f"{table}/{name}")))
+        return reading.table(self._folder, f"{table}/{name}")
 
     def _damages(self, rows: "pl.DataFrame") -> Iterator[tuple[str, float]]:
         import polars as pl

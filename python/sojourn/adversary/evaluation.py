@@ -119,7 +119,8 @@ def evaluator(
 ) -> Iterator[Evaluator]:
     """Open the dataset, start the workers, and write all points at the end."""
     plan = Plan(problem.base, problem.origin, Study(()), _COLUMNS)
-    with dataset.opened(out, plan) as (folder, _):
+    with dataset.opened(out, plan) as opened:
+        folder = opened.folder
         worker = Worker(plan.base, folder, locked=folder.lock is not None)
         alone = setup.cluster is None and api.threads_of(setup.jobs) == 1
         engine = None if alone else sweeps.start_workers(plan, setup, folder, GENERATION)

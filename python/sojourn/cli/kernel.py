@@ -88,7 +88,7 @@ def _load(args: argparse.Namespace) -> int:
         for device in args.device:
             controller.set_ect1(device)
         if args.pin:
-            controller.pin()
+            kernel.pin(controller, args.name)
         _print(f"Loaded {args.name}; its name in the kernel is sojourn_{args.name}")
         while not (args.pin or request.is_made) and controller.is_registered():
             time.sleep(_LOOK_S)

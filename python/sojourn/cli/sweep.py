@@ -145,7 +145,7 @@ def _plan(args: argparse.Namespace, controllers: UserControllers) -> Plan:
 
 def _notes(plan: Plan) -> list[str]:
     """Return the remarks on a plan, such as on queues that differ in more than their kind."""
-    notes = []
+    notes = [f"note: {plan.note}"] if plan.note else []
     if plan.study.runs > 1 and not plan.base.is_random():
         notes.append(
             "note: nothing in the scenario is random, so all runs of a point are the same; "
@@ -208,6 +208,10 @@ def _show_end(ended: sweeps.Ended, out: str, as_json: bool) -> None:
         print(json.dumps(counts, indent=1))
         return
     held = f", {ended.known:,} were in the dataset" if ended.known else ""
+    if ended.damaged:
+        what = "batch was" if ended.damaged == 1 else "batches were"
+        whose = "its" if ended.damaged == 1 else "their"
+        terminal.say(f"{out}: {ended.damaged:,} damaged {what} removed, and {whose} runs repeated")
     failed = f", {tally.failures:,} failed (column `error` of runs)" if tally.failures else ""
     terminal.say(f"{tally.done:,} runs in {span_text(ended.took_s)}{held}{failed}")
     sys.stdout.flush()

@@ -1,9 +1,10 @@
 """`sojourn sweep show` and `sojourn sweep query`."""
 
 import argparse
+import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -22,6 +23,7 @@ from sojourn.sweeps.result import Dataset
 
 # Longer tables are not readable.
 _MOST_ROWS = 60
+_MOST_QUERIED = 1000
 
 
 def declare_show(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +62,8 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
 def declare_query(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn sweep query`."""
     parser.description = (
-        "Query the tables points, runs, flows, links and spikes of a sweep in SQL. Needs: "
+        "Query the tables points, runs, flows, links and spikes of a sweep in SQL: one SELECT, "
+        "which opens no other file and writes none. Needs: "
         f"{extras.installation('sweep')}."
     )
     parser.add_argument(
@@ -159,28 +162,12 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
 
 def query(args: argparse.Namespace) -> int:
     """Run a query and print its rows."""
-    dataset = Dataset(args.directory)
-    try:
-        import duckdb
-    except ImportError as error:
-        raise UsageError(
-            f"queries need DuckDB; install it with: {extras.installation_here('sweep')}"
-        ) from error
-    connection = duckdb.connect(":memory:")
-    for statement in queries.views(dataset):
-        connection.execute(statement)
-    try:
-        found = connection.sql(args.sql)
-    except duckdb.Error as error:
-        raise UsageError(f"{args.sql}: {error}") from error
-    if found is None:
-        raise UsageError(f"{args.sql}: a query that selects rows is needed")
-    rows = found.fetchall()
-    _print_rows(found.columns, rows, args.csv)
+    columns, rows = queries.query(Dataset(args.directory), args.sql)
+    _print_rows(columns, rows, args.csv)
     return 0
 
 
-def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], as_csv: bool) -> None:
+def _print_rows(columns: Sequence[str], rows: Iterator[Sequence[object]], as_csv: bool) -> None:
     if as_csv:
         import csv
 
@@ -191,6 +178,9 @@ def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[object]], as_csv
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(name(column))
-    for row in rows:
+    for row in itertools.islice(rows, _MOST_QUERIED):
         table.add_row(*(name("–" if cell is None else str(cell)) for cell in row))
-    console().print(table)
+    out = console()
+    out.print(table)
+    if next(rows, None) is not None:
+        out.print(f"the first {_MOST_QUERIED:,} rows; --csv has the others", style="dim")

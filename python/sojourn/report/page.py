@@ -74,7 +74,7 @@ def _palette(colours: set[str]) -> str:
 
 def _policy(script: str, styles: Sequence[str], live: Live | None) -> str:
     """Allow only the page's own parts; a page within it inherits this policy."""
-    own = {"script-src": [_hash(script)], "style-src": list(map(_hash, styles))}
+    own = {"script-src": [source_hash(script)], "style-src": list(map(source_hash, styles))}
     more = ""
     if live is not None:
         for name, allowed in own.items():
@@ -84,6 +84,7 @@ def _policy(script: str, styles: Sequence[str], live: Live | None) -> str:
     return f"default-src 'none'; {sources}; {more}base-uri 'none'; form-action 'none'"
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
+    """Return the source of a Content-Security-Policy that allows this script or style."""
     digest = b64encode(sha256(text.encode("utf-8", "surrogatepass")).digest()).decode()
     return f"'sha256-{digest}'"

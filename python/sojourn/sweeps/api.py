@@ -4,11 +4,14 @@ import os
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
 from sojourn import _core, api, experiment, memory
+from sojourn.arguments import checked
+from sojourn.errors import ArgumentError
 from sojourn.sweeps import batch, controllers, dataset, engine
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.batch import Worker
@@ -26,6 +29,7 @@ _PROCESS_BYTES = 150 << 20
 _TRIAL_S = 0.3
 
 
+@checked
 def sweep(
     scenario: api.Source,
     vary: Mapping[str, Sequence[object] | str] | None = None,
@@ -79,6 +83,9 @@ def sweep(
         runs=runs,
     )
     plan = plans.plan(core, source.origin, study)
+    if plan.note:
+        # Above this function and its checks.
+        warnings.warn(plan.note, UserWarning, stacklevel=3)
     base_dir = source._base_dir
     setup = Setup(base_dir, detail_of(series), jobs, cluster=cluster)
     execute(plan, setup, folder := folder_of(out))
@@ -88,6 +95,10 @@ def sweep(
 def _argument(key: str, values: Sequence[object] | str) -> str:
     if isinstance(values, str):
         return f"{key}={values}"
+    if not isinstance(values, Iterable):
+        raise ArgumentError(
+            f"vary[{key!r}] is {values!r}; it must be a list of values, or a range as text"
+        )
     return f"{key}={','.join(map(experiment.toml_value, values))}"
 
 
@@ -131,6 +142,8 @@ class Ended:
     """Runs that the dataset held already."""
     tally: Tally
     took_s: float
+    damaged: int
+    """Batches that could not be read, and whose runs were repeated."""
 
 
 def _ignore(done: int, failures: int, total: int) -> None:
@@ -143,7 +156,8 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
         advice = "shorten the scenario or use fewer processes (jobs)"
         memory.require(memory_bytes(plan, setup), advice)
     began = time.perf_counter()
-    with dataset.opened(out, plan, setup.detail) as (folder, held):
+    with dataset.opened(out, plan, setup.detail) as opened:
+        folder, held = opened.folder, opened.held
         tasks = [task for task in _distinct(plan) if task.key not in held]
         known = len(held & {task.key for task in plan.tasks})
         queue, tally = Queue(plan, tasks), Tally(len(tasks))
@@ -160,7 +174,7 @@ def execute(plan: Plan, setup: Setup, out: str, watcher: Watcher = _ignore) -> E
                 engine.execute(queue, workers, worker, tally, watcher)
             finally:
                 workers.close()
-    return Ended(known, tally, time.perf_counter() - began)
+    return Ended(known, tally, time.perf_counter() - began, opened.damaged)
 
 
 def _stays_here(queue: Queue, tally: Tally, setup: Setup) -> bool:

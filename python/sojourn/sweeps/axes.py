@@ -1,11 +1,11 @@
 """The axes of a sweep, from text: lists, ranges and zipped keys."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from sojourn import experiment
+from sojourn import _core, experiment, key_names
 from sojourn.sweeps import quantities
 from sojourn.sweeps.places import Argument, Entry, Place
 from sojourn.sweeps.quantities import Quantity
@@ -23,27 +23,50 @@ class Range:
     high: Quantity
     logarithmic: bool
     steps: int | None
+    is_whole: bool
+    """Whether the scenario takes whole numbers alone."""
 
-    def at(self, fraction: float) -> str:
-        """Return the value at a fraction of the range, with four digits; integers stay whole."""
-        low, high = self.low.value, self.high.value
-        if self.logarithmic:
-            value = math.exp(math.log(low) + fraction * (math.log(high) - math.log(low)))
+    def at(self, fraction: float | Fraction) -> str:
+        """Return the value at a fraction of the range, exactly.
+
+        Rates are whole bit/s, times nanoseconds and data bytes, as in scenarios. A number on a
+        logarithmic scale has 15 digits, which all are right.
+        """
+        low, high = map(self._units, (self.low, self.high))
+        if fraction <= 0 or fraction >= 1:
+            value = low if fraction <= 0 else high
+        elif self.logarithmic:
+            value = Fraction(f"{float(low) * float(high / low) ** float(fraction):.15g}")
         else:
-            value = low + fraction * (high - low)
-        # Digits beyond these only make names long.
-        value = low if fraction <= 0 else high if fraction >= 1 else float(f"{value:.4g}")
-        if self.low.kind == "number" and low.is_integer() and high.is_integer():
-            value = float(round(value))
-        value = min(max(value, low), high)
-        text = quantities.text_of(Quantity(value, self.low.dimensions))
-        assert text is not None
-        return text
+            value = low + Fraction(fraction) * (high - low)
+        kind = self.low.kind
+        assert kind is not None
+        if kind == "number":
+            return quantities.number_text(float(round(value) if self.is_whole else value))
+        return _core.quantity_text(kind, round(value))
 
     def values(self) -> list[str]:
-        """Return the steps, without repetitions."""
+        """Return the steps; fewer if the range has not that many values."""
         steps = self.steps or 1
-        return list(dict.fromkeys(self.at(step / max(steps - 1, 1)) for step in range(steps)))
+        if self.is_discrete:
+            low, high = map(self._units, (self.low, self.high))
+            if high - low + 1 < steps:
+                return [
+                    self.at((one - low) / (high - low)) for one in range(int(low), int(high) + 1)
+                ]
+        fractions = (Fraction(step, max(steps - 1, 1)) for step in range(steps))
+        return list(dict.fromkeys(map(self.at, fractions)))
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether neighbouring values differ by a unit."""
+        return self.is_whole or self.low.kind != "number"
+
+    def _units(self, one: Quantity) -> Fraction:
+        """Return a quantity in bit/s, nanoseconds or bytes, and a number as it is."""
+        assert one.kind is not None
+        amount = one.value / quantities.SCALE[one.kind]
+        return Fraction(round(amount) if self.is_discrete else amount)
 
 
 @dataclass(frozen=True)
@@ -60,7 +83,14 @@ class Axis:
     def levels(self) -> list[tuple[str, ...]]:
         """Return the values of a grid."""
         if isinstance(self.values, Range):
-            return [(text,) * len(self.keys) for text in self.values.values()]
+            texts = self.values.values()
+            if len(texts) < (self.values.steps or 1):
+                self.place.fault(
+                    f"the range has {len(texts):,} different values, fewer than its "
+                    f"{self.values.steps:,} steps",
+                    "write fewer steps, or a list of values",
+                )
+            return [(text,) * len(self.keys) for text in texts]
         return list(self.values)
 
     def at(self, fraction: float) -> tuple[str, ...]:
@@ -99,7 +129,7 @@ def _axis(key: str, texts: list[str], place: Place) -> Axis:
     keys = tuple(part.strip() for part in key.split("+"))
     if not all(keys) or len(set(keys)) < len(keys):
         place.fault(f"`{key}` names a key twice, or none", "join different keys by +", key)
-    if len(texts) == 1 and (found := _range(texts[0], place)):
+    if len(texts) == 1 and (found := _range(texts[0], keys, place)):
         return Axis(keys, found, place)
     for number, text in enumerate(texts):
         if not text:
@@ -121,7 +151,7 @@ def _zipped(text: str, count: int, place: Place) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _range(text: str, place: Place) -> Range | None:
+def _range(text: str, keys: Sequence[str], place: Place) -> Range | None:
     """Read a range; None for other text, such as the path of a file."""
     match = _RANGE.fullmatch(text)
     if match is None:
@@ -142,7 +172,8 @@ def _range(text: str, place: Place) -> Range | None:
         place.fault(f"`{text}` reaches 0 on a logarithmic scale", "begin above 0", text)
     if steps is not None and (not steps.isdecimal() or int(steps) < 2):
         place.fault(f"`{steps}` is not a number of steps", "write 2 or more", steps)
-    return Range(low, high, scale == "log", int(steps) if steps else None)
+    is_whole = low.kind == "number" and any(map(key_names.is_whole, keys))
+    return Range(low, high, scale == "log", int(steps) if steps else None, is_whole)
 
 
 def _split(text: str, separator: str) -> list[str]:

@@ -12,16 +12,18 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from sojourn import _core, memory
-from sojourn.errors import UsageError
-from sojourn.sweeps import fairness, quantities, tables
+from sojourn.arguments import checked
+from sojourn.errors import DatasetError, UsageError
+from sojourn.sweeps import fairness, quantities, reading, tables
 from sojourn.sweeps.axes import Range
-from sojourn.sweeps.executions import Executions, remove_interrupted
+from sojourn.sweeps.executions import Executions, remove_damaged, remove_interrupted
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
 from sojourn.sweeps.store import LOCK, AnyFolder, Folder, open_folder
@@ -40,9 +42,26 @@ _OWN = ("run", "control", "seed")
 _LOCK_WAIT_S = 2.0
 
 
+class About(TypedDict):
+    """`sweep.json`."""
+
+    format: int
+    version: str
+    scenario: str
+    title: str
+    axes: list[str]
+    keys: dict[str, str]
+    derived: list[str]
+    logarithmic: list[str]
+    design: str
+    points: int
+    runs: int
+
+
 class StoredDataset:
     """The frames of a dataset (`sojourn.sweeps.result.Dataset`)."""
 
+    @checked
     def __init__(self, directory: str | PathLike[str]) -> None:
         self.folder = open_folder(directory)
         if not self.folder.exists(_ABOUT):
@@ -50,12 +69,7 @@ class StoredDataset:
                 f"{self.folder}: not a dataset of a sweep: it has no {_ABOUT}; "
                 "`sojourn sweep FILE --vary KEY=A,B --out DIR` writes one"
             )
-        self.about: dict[str, Any] = json.loads(self.folder.read(_ABOUT))
-        if self.about.get("format") != FORMAT:
-            raise UsageError(
-                f"{self.folder}: its format is {self.about.get('format')}, and this version of "
-                f"Sojourn reads {FORMAT}"
-            )
+        self.about = _described(self.folder)
         self._executions = Executions(self.folder)
         self._only: frozenset[str] | None = None
 
@@ -73,7 +87,7 @@ class StoredDataset:
     @property
     def derived(self) -> list[str]:
         """Those of the axes whose values follow from others (`let`)."""
-        return list(self.about.get("derived", []))
+        return self.about["derived"]
 
     @property
     def points(self) -> "pl.DataFrame":
@@ -81,7 +95,12 @@ class StoredDataset:
         memory.require_polars()
         import polars as pl
 
-        points = pl.read_parquet(io.BytesIO(self.folder.read(POINTS)))
+        points = reading.table(self.folder, POINTS)
+        if missing := [axis for axis in self.about["axes"] if axis not in points.columns]:
+            raise DatasetError(
+                f"{self.folder}/{POINTS}: it has no column `{missing[0]}`; "
+                + reading.remedy(self.folder, POINTS)
+            )
         return points if self._only is None else points.filter(pl.col("run").is_in(self._only))
 
     @property
@@ -136,10 +155,13 @@ class StoredDataset:
         import polars as pl
 
         names = sorted(set(executions["batch"]).intersection(self.folder.list(table)))
-        contents = self.folder.read_all([f"{table}/{name}" for name in names])
+        is_own = self.about["version"] == _core.__version__
+        files = [f"{table}/{name}" for name in names]
         frames = [
-            pl.read_parquet(io.BytesIO(content)).with_columns(pl.lit(name).alias("_batch"))
-            for name, content in zip(names, contents, strict=True)
+            frame.with_columns(pl.lit(name).alias("_batch"))
+            for name, frame in zip(
+                names, reading.all_of(self.folder, files, is_own=is_own), strict=True
+            )
         ]
         if not frames:
             return pl.DataFrame(schema={"run": pl.String})
@@ -158,11 +180,20 @@ class StoredDataset:
         return notebook.of_dataset(str(self.folder), self.axes, self.points)
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A dataset that is being written."""
+
+    folder: AnyFolder
+    held: set[str]
+    """The identities of its completed runs."""
+    damaged: int
+    """Number of batches that could not be read, and whose runs are repeated."""
+
+
 @contextmanager
-def opened(
-    place: str | PathLike[str], plan: Plan, detail: Detail = "figures"
-) -> Iterator[tuple[AnyFolder, set[str]]]:
-    """Prepare a new or an existing dataset; yield it with the identities of its completed runs.
+def opened(place: str | PathLike[str], plan: Plan, detail: Detail = "figures") -> Iterator[Opened]:
+    """Prepare a new or an existing dataset.
 
     A run with less than the asked `detail` is not complete.
     """
@@ -172,11 +203,12 @@ def opened(
     else:
         folder.require_free()
     with _locked(folder):
+        damaged = remove_damaged(folder)
         executions = _cleaned(folder, Executions(folder))
         write_plan(folder, plan)
         folder.write("scenario.toml", plan.base.to_toml().encode())
         _write_documents(folder, plan)
-        yield folder, executions.completed(detail)
+        yield Opened(folder, executions.completed(detail), damaged)
         # A worker that died may have left files, or runs that were repeated.
         _cleaned(folder, executions)
 
@@ -199,7 +231,7 @@ def document(dataset: StoredDataset, run: str) -> str | None:
 
     if not dataset.folder.exists(DOCUMENTS):
         return None
-    rows = pl.read_parquet(io.BytesIO(dataset.folder.read(DOCUMENTS)))
+    rows = reading.table(dataset.folder, DOCUMENTS)
     return next(iter(rows.filter(pl.col("run") == run)["scenario"]), None)
 
 
@@ -227,14 +259,39 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
         yield
         return
     folder.path.mkdir(parents=True, exist_ok=True)
-    with (folder.path / LOCK).open("w") as lock:
+    # Neither follow a link nor wait for a pipe, which another program may have put there.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    lock = os.open(folder.path / LOCK, flags, 0o666)
+    try:
         _lock(lock, folder)
-        folder.lock = lock.fileno()
+        folder.lock = lock
         yield
+    finally:
+        os.close(lock)
+
+
+def _described(folder: AnyFolder) -> About:
+    """Read the description of a dataset."""
+    import msgspec
+
+    found = reading.json_of(folder, _ABOUT)
+    if isinstance(found, dict) and found.get("format", FORMAT) != FORMAT:
+        raise UsageError(
+            f"{folder}: its format is {found['format']}, and this version of Sojourn reads {FORMAT}"
+        )
+    try:
+        return msgspec.convert(found, About)
+    except msgspec.ValidationError as error:
+        remedy = reading.remedy(folder, _ABOUT)
+        raise DatasetError(f"{folder}/{_ABOUT}: {error}; {remedy}") from error
 
 
 def _require_version(folder: AnyFolder) -> None:
-    version = StoredDataset(str(folder)).about["version"]
+    try:
+        version = _described(folder)["version"]
+    except DatasetError:
+        # The plan replaces a damaged description.
+        version = next(iter(_versions(folder) - {_core.__version__}), _core.__version__)
     if version != _core.__version__:
         raise UsageError(
             f"{folder} was written by Sojourn {version}, and this is {_core.__version__}, whose "
@@ -242,7 +299,16 @@ def _require_version(folder: AnyFolder) -> None:
         )
 
 
-def _lock(lock: IO[str], folder: Folder) -> None:
+def _versions(folder: AnyFolder) -> set[str]:
+    """Return the versions that wrote the batches, as far as they can be read."""
+    found: set[str] = set()
+    for name in folder.list("runs"):
+        with suppress(DatasetError):
+            found |= set(reading.table(folder, f"runs/{name}", ("version",))["version"])
+    return found
+
+
+def _lock(lock: int, folder: Folder) -> None:
     # The workers of a killed command end a moment after it.
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
@@ -257,7 +323,7 @@ def _lock(lock: IO[str], folder: Folder) -> None:
 
 def _about(plan: Plan) -> bytes:
     study = plan.study
-    about = {
+    about: About = {
         "format": FORMAT,
         "version": _core.__version__,
         "scenario": plan.origin,

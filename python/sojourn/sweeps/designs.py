@@ -1,6 +1,7 @@
 """The points of a design: all combinations of the axes, or samples."""
 
 import itertools
+import math
 import random
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
@@ -12,18 +13,25 @@ from sojourn.sweeps.axes import Axis, Range
 Design = Literal["grid", "random", "latin-hypercube", "sobol"]
 Combination = tuple[tuple[str, ...], ...]
 """The texts of one point, for the keys of each axis."""
+_MOST_POINTS = 1_000_000
 
 
 def combinations(
     axes: Sequence[Axis], design: str, points: int | None, seed: int
 ) -> list[Combination]:
-    """Return the points. Samples are the same for the same seed."""
+    """Return the points. Samples are the same for the same seed.
+
+    Samples of names or of whole numbers may repeat.
+    """
     require_known("design", design, get_args(Design))
     if design == "grid":
         _require_steps(axes, points)
-        return list(itertools.product(*(axis.levels() for axis in axes)))
+        levels = [axis.levels() for axis in axes]
+        _require_few(math.prod(map(len, levels)))
+        return list(itertools.product(*levels))
     if points is None:
         raise UsageError(f"the design {design} needs a number of points; name it with --points")
+    _require_few(points)
     for axis in axes:
         if isinstance(axis.values, Range) and axis.values.steps is not None:
             axis.place.fault(
@@ -31,10 +39,9 @@ def combinations(
                 "leave out the number of steps",
             )
     rows = _unit_points(design, len(axes), points, seed)
-    drawn = (
+    return [
         tuple(axis.at(fraction) for axis, fraction in zip(axes, row, strict=True)) for row in rows
-    )
-    return list(dict.fromkeys(drawn))
+    ]
 
 
 def _require_steps(axes: Sequence[Axis], points: int | None) -> None:
@@ -48,6 +55,17 @@ def _require_steps(axes: Sequence[Axis], points: int | None) -> None:
                 f"the axis `{'+'.join(axis.keys)}` has no number of steps",
                 "write LOW..HIGH:log:5, or choose a sampled --design",
             )
+        if isinstance(axis.values, Range):
+            _require_few(axis.values.steps or 1)
+
+
+def _require_few(points: int) -> None:
+    """Refuse a plan that takes gigabytes."""
+    if points > _MOST_POINTS:
+        raise UsageError(
+            f"the sweep has {points:,} points, and at most {_MOST_POINTS:,} are possible; use "
+            "fewer steps, or a sampled --design with --points"
+        )
 
 
 def _unit_points(design: str, axes: int, points: int, seed: int) -> Sequence[Sequence[float]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sojourn import memory
 from sojourn.errors import UsageError
+from sojourn.sweeps import reading
 from sojourn.sweeps.store import AnyFolder
 from sojourn.sweeps.tables import DETAILS, SERIES, TABLES, WHOLE, Detail
 
@@ -52,9 +53,9 @@ class Executions:
         new = [name for name in names if name not in self._seen]
         detailed = [set(self._folder.list(one)) if new else () for one in (SERIES[0], WHOLE[0])]
         frames = [self._all.filter(pl.col("batch").is_in(names))]
-        contents = self._folder.read_all([f"runs/{name}" for name in new])
-        for name, content in zip(new, contents, strict=True):
-            runs = pl.read_parquet(io.BytesIO(content), columns=["run", "error"])
+        files = [f"runs/{name}" for name in new]
+        found = reading.all_of(self._folder, files, ("run", "error"), is_own=True)
+        for name, runs in zip(new, found, strict=True):
             frames.append(
                 runs.select(
                     "run",
@@ -133,12 +134,10 @@ class Executions:
                 self._shorten(table, name)
 
     def _shorten(self, table: str, name: str) -> None:
-        import polars as pl
-
         file = f"{table}/{name}"
         if not self._folder.exists(file):
             return
-        rows = pl.read_parquet(io.BytesIO(self._folder.read(file)))
+        rows = reading.table(self._folder, file)
         kept = self.counting(rows, name)
         if kept.is_empty():
             self._folder.remove(file)
@@ -146,6 +145,21 @@ class Executions:
             content = io.BytesIO()
             kept.write_parquet(content, statistics=False)
             self._folder.write(file, content.getvalue())
+
+
+def remove_damaged(folder: AnyFolder) -> int:
+    """Remove the batches that cannot be read, so that their runs are repeated; return the number.
+
+    The objects of a store are complete or absent, and reading all of them takes long.
+    """
+    if folder.lock is None:
+        return 0
+    damaged = list(reading.damaged_batches(folder))
+    for name in damaged:
+        # In this order: a command that is killed here leaves an interrupted batch.
+        for table in (TABLES[0], *_TABLES):
+            folder.remove(f"{table}/{name}")
+    return len(damaged)
 
 
 def remove_interrupted(folder: AnyFolder) -> None:

@@ -230,7 +230,7 @@ def axis_text(name: str, value: object) -> str:
             return _core.quantity_text("data", round(value))
         if name.endswith("_s"):
             return _core.quantity_text("time", round(value * 1e9))
-        return f"{value:g}"
+        return f"{value:.15g}"
     return "–" if value is None else str(value)
 
 

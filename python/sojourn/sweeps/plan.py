@@ -70,6 +70,8 @@ class Plan:
     """Memory of the largest run."""
     title: str = ""
     """The title of the dataset; by default, that of the base."""
+    note: str = ""
+    """A remark on the points, for the user."""
 
     @cached_property
     def kinds(self) -> dict[str, Kind | None]:
@@ -191,7 +193,13 @@ class _Builder:
         """Add all points and runs."""
         study = self.plan.study
         design = designs.combinations(study.axes, study.design, study.points, self.seeds.start)
-        for combination in design:
+        different = list(dict.fromkeys(design))
+        if len(different) < len(design):
+            self.plan.note = (
+                f"{len(design):,} points were drawn, and {len(different):,} of them are different: "
+                "the axes have few values"
+            )
+        for combination in different:
             self._add([text for texts in combination for text in texts])
 
     def _add(self, texts: list[str]) -> None:

@@ -14,8 +14,8 @@ _DIMENSIONS: dict[Kind, tuple[int, int]] = {
     "time": (0, 1),
     "data": (1, 0),
 }
-# Units of `_core.quantity` (bit/s, ns, bytes) in bits and seconds.
-_SCALE: dict[Kind, float] = {"number": 1.0, "rate": 1.0, "time": 1e-9, "data": 8.0}
+SCALE: dict[Kind, float] = {"number": 1.0, "rate": 1.0, "time": 1e-9, "data": 8.0}
+"""Units of scenarios (bit/s, ns, bytes) in bits and seconds."""
 SUFFIX: dict[Kind, str] = {"number": "", "rate": "_bps", "time": "_s", "data": "_bytes"}
 """The end of a column's name, which names the unit of its values."""
 
@@ -47,7 +47,7 @@ def parse(text: str) -> Value:
     if found is None:
         return text
     kind, amount = found
-    return Quantity(amount * _SCALE[kind], _DIMENSIONS[kind])
+    return Quantity(amount * SCALE[kind], _DIMENSIONS[kind])
 
 
 def text_of(value: Value) -> str | None:
@@ -60,10 +60,10 @@ def text_of(value: Value) -> str | None:
     if isinstance(value, str):
         return value
     if value.kind is None or not 0 <= value.value < float("inf"):
-        return None if value.kind != "number" else _number(value.value)
+        return None if value.kind != "number" else number_text(value.value)
     if value.kind == "number":
-        return _number(value.value)
-    return _core.quantity_text(value.kind, round(value.value / _SCALE[value.kind]))
+        return number_text(value.value)
+    return _core.quantity_text(value.kind, round(value.value / SCALE[value.kind]))
 
 
 def column_value(value: Value, kind: Kind) -> float:
@@ -75,5 +75,6 @@ def column_value(value: Value, kind: Kind) -> float:
     return round(value.value / 1e-9) / 1e9 if kind == "time" else value.value
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Format a number as scenarios write it, with all its digits."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

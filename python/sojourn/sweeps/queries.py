@@ -1,21 +1,101 @@
-"""The tables of a dataset as views of DuckDB, which reads the Parquet files itself."""
+"""Queries of a dataset in SQL, by DuckDB, which reads the Parquet files itself.
+
+A query is one SELECT over the tables of the dataset. DuckDB then opens the files of these tables
+and no others, and writes none (https://duckdb.org/docs/operations_manual/securing_duckdb).
+"""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import UsageError
-from sojourn.sweeps import fairness
+from sojourn import extras, inputs, memory
+from sojourn.errors import DatasetError, UsageError
+from sojourn.sweeps import fairness, reading
 from sojourn.sweeps.dataset import StoredDataset
 from sojourn.sweeps.store import Folder
 from sojourn.sweeps.tables import POINTS, SERIES, TABLES, WHOLE, Table, columns
 
+if TYPE_CHECKING:
+    import duckdb
+
 _COUNTED = "counted_executions"
+# Rows that are fetched at a time.
+_FETCHED = 10_000
+# Share of the available memory for DuckDB; the rest is for the rows in Python.
+_MEMORY_SHARE = 0.5
 _TYPES = {"String": "varchar", "Int64": "bigint", "Float64": "double"}
+
+
+def query(dataset: StoredDataset, sql: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Return the columns of a query, and its rows one after the other.
+
+    Raise `UsageError` for anything but one SELECT, and for a query that DuckDB refuses.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UsageError(
+            f"queries need DuckDB; install it with: {extras.installation_here('sweep')}"
+        ) from error
+    if not isinstance(dataset.folder, Folder):
+        raise UsageError(f"{dataset.folder}: queries need a local folder; copy the dataset first")
+    connection = duckdb.connect(":memory:")
+    try:
+        _open(connection, dataset)
+    except duckdb.Error as error:
+        remedy = reading.remedy(dataset.folder, POINTS)
+        raise DatasetError(f"{dataset.folder}: {_line(error)}; {remedy}") from error
+    try:
+        statements = connection.extract_statements(sql)
+        if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+            raise UsageError(f"{sql}: a query is one SELECT over the tables of the dataset")
+        found = connection.execute(statements[0])
+        return [column[0] for column in found.description or ()], _rows(found, sql)
+    except duckdb.Error as error:
+        raise UsageError(f"{sql}: {_line(error)}") from error
+
+
+def _rows(found: "duckdb.DuckDBPyConnection", sql: str) -> Iterator[tuple[Any, ...]]:
+    import duckdb
+
+    try:
+        while rows := found.fetchmany(_FETCHED):
+            yield from rows
+    except duckdb.Error as error:
+        raise UsageError(f"{sql}: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    """Return an error in one line, without the query that DuckDB repeats at its end."""
+    return " ".join(str(error).partition("\nLINE ")[0].split())
+
+
+def _open(connection: "duckdb.DuckDBPyConnection", dataset: StoredDataset) -> None:
+    """Make the views of the tables, and close everything else."""
+    tables = [POINTS, *(f"{one}/{name}" for one in TABLES for name in dataset.folder.list(one))]
+    paths = [f"{dataset.folder}/{name}" for name in tables]
+    for path in paths:
+        inputs.require_file(path)
+    available = memory.available_bytes()
+    settings = {
+        "allowed_paths": f"[{', '.join(map(_quoted, paths))}]",
+        # Without one, DuckDB writes what does not fit in memory below the current folder.
+        "temp_directory": "''",
+        "python_enable_replacements": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "enable_external_access": "false",
+    }
+    if available is not None:
+        settings["memory_limit"] = f"'{round(available * _MEMORY_SHARE) >> 20}MiB'"
+    for name, value in settings.items():
+        connection.execute(f"set {name} = {value}")
+    for statement in views(dataset):
+        connection.execute(statement)
+    connection.execute("set lock_configuration = true")
 
 
 def views(dataset: StoredDataset) -> Iterator[str]:
     """Yield the statements that make a view of each table, with the columns of the points first."""
-    if not isinstance(dataset.folder, Folder):
-        raise UsageError(f"{dataset.folder}: queries need a local folder; copy the dataset first")
     points = _quoted(f"{dataset.folder}/{POINTS}")
     yield f"create view points as select * from read_parquet({points})"
     yield f"create table {_COUNTED} as {_counted(dataset)}"

@@ -4,11 +4,12 @@ A new object appears completely or not at all, so files need no hidden name.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from sojourn import extras
-from sojourn.errors import UsageError
+from sojourn.errors import DatasetError, UsageError
 from sojourn.sweeps.tables import POINTS
 
 _AT_ONCE = 256
@@ -37,31 +38,36 @@ class RemoteFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file; replace the file if it exists."""
-        self._fs.pipe_file(f"{self._root}/{name}", content)
+        with self._named(name):
+            self._fs.pipe_file(f"{self._root}/{name}", content)
 
     def read(self, name: str) -> bytes:
         """Read a file."""
-        content: bytes = self._fs.cat_file(f"{self._root}/{name}")
-        return content
+        with self._named(name):
+            content: bytes = self._fs.cat_file(f"{self._root}/{name}")
+            return content
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
         """Read several files, in their order; many at the same time."""
         for start in range(0, len(names), _AT_ONCE):
             paths = [f"{self._root}/{name}" for name in names[start : start + _AT_ONCE]]
-            found = self._fs.cat(paths)
+            with self._named(names[start]):
+                found = self._fs.cat(paths)
             yield from (found[path] for path in paths)
 
     def exists(self, name: str) -> bool:
         """Whether a file exists."""
         # Other writers add files, which a cached listing lacks.
         self._fs.invalidate_cache()
-        return bool(self._fs.exists(f"{self._root}/{name}"))
+        with self._named(name):
+            return bool(self._fs.exists(f"{self._root}/{name}"))
 
     def list(self, folder: str) -> list[str]:
         """Return the names of the Parquet files in a folder, sorted."""
         self._fs.invalidate_cache()
         try:
-            found = self._fs.ls(f"{self._root}/{folder}", detail=False)
+            with self._named(folder):
+                found = self._fs.ls(f"{self._root}/{folder}", detail=False)
         except FileNotFoundError:
             return []
         names = (str(path).rpartition("/")[2] for path in found)
@@ -69,12 +75,14 @@ class RemoteFolder:
 
     def remove(self, name: str) -> None:
         """Remove a file."""
-        self._fs.rm_file(f"{self._root}/{name}")
+        with self._named(name):
+            self._fs.rm_file(f"{self._root}/{name}")
 
     def modified_s(self, name: str) -> float | None:
         """Return the time of the last change of a file, in seconds since 1970, if it is known."""
         try:
-            changed: datetime = self._fs.modified(f"{self._root}/{name}")
+            with self._named(name):
+                changed: datetime = self._fs.modified(f"{self._root}/{name}")
         except (FileNotFoundError, NotImplementedError):
             return None
         return changed.timestamp()
@@ -86,11 +94,26 @@ class RemoteFolder:
     def require_free(self) -> None:
         """Refuse a folder with other content than the points, which a new dataset has first."""
         self._fs.invalidate_cache()
-        found = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+        with self._named(""):
+            found = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
         if any(not str(path).endswith(f"/{POINTS}") for path in found):
             raise UsageError(
                 f"{self.url} is not empty and not a dataset of a sweep; name another with --out"
             )
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Name the store and the file in an error of its library, which has its own exceptions."""
+        try:
+            yield
+        except (FileNotFoundError, NotImplementedError, UsageError):
+            raise
+        except Exception as error:
+            fault = " ".join(str(error).split()) or type(error).__name__
+            raise DatasetError(
+                f"{self.url}/{name}: {fault}; check the store and the access to it, and type the "
+                "command again"
+            ) from error
 
     def __str__(self) -> str:
         return self.url

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sojourn import output
+from sojourn import inputs, output
 from sojourn.errors import UsageError
 from sojourn.sweeps.remote import RemoteFolder
 from sojourn.sweeps.tables import POINTS
@@ -29,14 +29,17 @@ class Folder:
         partial = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
         try:
             partial.write_bytes(content)
+            output.sync(partial)
             partial.replace(target)
         except OSError:
             partial.unlink(missing_ok=True)
             raise
+        # The file that completes a batch must not outlive the names of the others.
+        output.sync(target.parent)
 
     def read(self, name: str) -> bytes:
         """Read a file."""
-        return (self.path / name).read_bytes()
+        return inputs.whole(self.path / name, 1)
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
         """Read several files, in their order."""

@@ -1,7 +1,6 @@
 """Simulations of several scenarios into a dataset, and their results from it."""
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -12,6 +11,7 @@ from sojourn.experiment import Job, Progress
 from sojourn.record_types import RunSummary
 from sojourn.run_directory import File
 from sojourn.sweeps import api as sweeps
+from sojourn.sweeps import reading
 from sojourn.sweeps.cells import Cells, Place, Result
 from sojourn.sweeps.executions import Executions
 from sojourn.sweeps.plan import Plan, Point, Study, Task, identity
@@ -130,24 +130,18 @@ def _results(folder: AnyFolder, keys: Sequence[str], take: Callable[[Result], T]
 
 
 def _taken(folder: AnyFolder, counted: "pl.DataFrame", take: Callable[[Result], T]) -> dict[str, T]:
-    import polars as pl
-
     tables = ("summaries", *_TABLES.values())
     names = {table: set(folder.list(table)) for table in tables}
     found: dict[str, T] = {}
     for (batch,), runs in counted.group_by("batch", maintain_order=True):
         _require_completed(folder, runs, str(batch))
         paths = {table: f"{table}/{batch}" for table in tables if batch in names[table]}
-        frames = {
-            table: pl.read_parquet(io.BytesIO(folder.read(path))) for table, path in paths.items()
-        }
+        frames = {table: reading.table(folder, path) for table, path in paths.items()}
         found |= {key: take(_Stored(key, frames)) for key in runs["run"]}
     return found
 
 
 def _require_completed(folder: AnyFolder, runs: "pl.DataFrame", batch: str) -> None:
-    import polars as pl
-
     if runs["failed"].any():
-        rows = pl.read_parquet(io.BytesIO(folder.read(f"runs/{batch}")))
+        rows = reading.table(folder, f"runs/{batch}")
         raise UsageError(f"{folder}: a simulation failed: {rows['error'].drop_nulls()[0]}")

@@ -57,7 +57,9 @@ impl fmt::Display for Failed {
             Some(now) => write!(f, " at {} s of the scenario", now.as_secs_f64())?,
             None => f.write_str(" before the scenario began")?,
         }
-        write!(f, ": {}", self.error)
+        // An exception without a text, such as KeyboardInterrupt, ends in a colon.
+        let error = self.error.to_string();
+        write!(f, ": {}", error.strip_suffix(": ").unwrap_or(&error))
     }
 }
 
