@@ -163,12 +163,16 @@ def start(
     trust: tuple[Path | None, bool],
     patience: str,
     out: Path | None,
+    files: tuple[str | None, str | None] = (None, None),
 ) -> "_core.QuicFetch":
-    """Start a download from the first address of a host that is reachable."""
+    """Start a download from the first address of a host that is reachable.
+
+    `files` are the path prefixes of the files of packets and of events, if they are wanted.
+    """
     found = addresses(url.host)
     parts = (url.host.name, url.authority, url.path)
     try:
-        return core.quic_get(found, (parts, repeat), trust, patience, out)
+        return core.quic_get(found, (parts, repeat), trust, patience, (out, files))
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -258,7 +258,8 @@ impl Secrets {
     }
 }
 
-fn name_of(path: &str) -> String {
+/// The name of a file in its folder.
+pub(crate) fn name_of(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 

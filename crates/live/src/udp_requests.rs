@@ -13,17 +13,18 @@ use crate::addresses::Side;
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::flow_threads::LiveFlow;
+use crate::logs::SenderFile;
 use crate::sys::realtime;
 use crate::tcp::{PRIORITY, socket_error};
-use crate::udp::{Connection, Sender, Setup, Shared, View, received_bytes};
+use crate::udp::{Connection, Planned, Sender, Setup, Shared, View, received_bytes};
 use crate::{Error, Namespace};
 
 /// A flow of responses, and of the requests against its direction.
 pub(crate) struct RequestFlow {
     responses: Connection,
     requests: Connection,
-    /// The transfers of both, in this order.
-    plans: Mutex<Option<[Plan; 2]>>,
+    /// The transfers of both, in this order, and the files of their events.
+    plans: Mutex<Option<[Planned; 2]>>,
     /// What they send.
     writers: [Writer; 2],
     end: Instant,
@@ -36,6 +37,7 @@ impl RequestFlow {
         setup: &Setup,
         source: Box<dyn Source>,
         sides: [&Namespace; 2],
+        [response_log, request_log]: [Option<SenderFile>; 2],
     ) -> Result<RequestFlow, Error> {
         let responses = Connection::open(setup, Side::Senders, sides)?;
         let requests = Connection::open(setup, Side::Receivers, sides)?;
@@ -55,7 +57,7 @@ impl RequestFlow {
         Ok(RequestFlow {
             responses,
             requests,
-            plans: Mutex::new(Some([response_plan, request_plan])),
+            plans: Mutex::new(Some([(response_plan, response_log), (request_plan, request_log)])),
             writers,
             end: setup.end,
             shared: Arc::new(Shared::of(application)),
@@ -77,7 +79,7 @@ impl RequestFlow {
     /// Both connections open when the flow starts, so that responses do not wait for a handshake.
     fn transfer(
         &self,
-        [responses, requests]: [Plan; 2],
+        [(responses, response_log), (requests, request_log)]: [Planned; 2],
         clock: Clock,
         opens: Instant,
         is_ending: &(dyn Fn() -> bool + Sync),
@@ -92,12 +94,14 @@ impl RequestFlow {
             self.end();
             done.map(|_| ())
         };
+        let log = self.responses.logger(response_log, opens, &responses.config);
+        let mut sender = Sender { shared: &self.shared, log };
+        let mut asking = self.requests.logger(request_log, opens, &requests.config);
         thread::scope(|scope| {
             scope.spawn(|| self.ask(clock));
             let requested =
-                scope.spawn(|| transfer(&self.requests, requests, &mut (), &mut server));
-            let responded =
-                transfer(&self.responses, responses, &mut Sender(&self.shared), &mut client);
+                scope.spawn(|| transfer(&self.requests, requests, &mut asking, &mut server));
+            let responded = transfer(&self.responses, responses, &mut sender, &mut client);
             requested.join().map_err(|_| Error::Thread("flow"))??;
             responded
         })

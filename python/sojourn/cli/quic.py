@@ -13,9 +13,10 @@ from sojourn._core import LiveError
 from sojourn.cli import serving
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
-from sojourn.cli.options import positive, whole
+from sojourn.cli.options import add_captures, positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
+from sojourn.exports import Captures
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
 
@@ -88,6 +89,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
         "of a processor; auto: if this machine permits it; realtime: refuse to start without it "
         "(default: auto)",
     )
+    _declare_captures(parser, "each connection")
     add(
         "--json",
         action="store_true",
@@ -130,6 +132,7 @@ def declare_get(parser: argparse.ArgumentParser) -> None:
         help="give up if the server does not answer for this long (default: 10s)",
     )
     add("--out", metavar="FILE", type=Path, help="write the bodies to this new file")
+    _declare_captures(parser, "the connection")
     add("--json", action="store_true", help="print the figures as JSON")
     parser.set_defaults(execute=_get)
 
@@ -149,16 +152,33 @@ def _declare_controller(parser: argparse.ArgumentParser) -> None:
     add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
 
 
+def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None:
+    add_captures(
+        parser,
+        "write every packet at the socket to this folder, in a capture file with the TLS secrets "
+        "that decrypt it",
+        f"write the events of {connections} to this folder, in a qlog file of this end",
+    )
+
+
+def _captures_of(args: argparse.Namespace) -> Captures:
+    """Return the folders that `_declare_captures` asks for."""
+    captures = Captures.to(args.pcapng, args.qlog)
+    captures.require_free()
+    return captures
+
+
 def _serve(args: argparse.Namespace) -> int:
     """Serve until a signal asks for the end."""
     downloads.require_linux()
+    captures = _captures_of(args)
     if (args.cert is None) != (args.key is None):
         raise UsageError("give both --cert FILE and --key FILE, or neither")
     if args.save_cert is not None and args.cert is not None:
         raise UsageError("--save-cert writes a certificate made now; leave --cert out")
     core = downloads.scenario(args.control, args.seed, args.set)
     identity = None if args.cert is None else (args.cert, args.key)
-    with Request() as request:
+    with Request() as request, captures.opened() as files:
         try:
             server = core.quic_serve(
                 (args.bind, args.port),
@@ -167,6 +187,7 @@ def _serve(args: argparse.Namespace) -> int:
                 (args.connections, args.unproved),
                 (args.requests, args.files),
                 (args.memory, args.idle, args.priority != "normal"),
+                files.prefixes(args.control, core.seed()),
             )
         except (OverflowError, ValueError) as error:
             raise UsageError(str(error)) from error
@@ -247,13 +268,15 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _download(args: argparse.Namespace, out: Path | None) -> None:
+    captures = _captures_of(args)
     core = downloads.scenario(args.control, args.seed, args.set)
     trust = (args.ca, args.insecure)
-    fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out)
-    with Bar() as bar:
-        bar.downloading(str(args.url))
+    with Bar() as bar, captures.opened() as files:
+        paths = files.prefixes(args.control, core.seed())
+        fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out, paths)
+        bar.downloading(str(args.url), *fetch.bytes())
         while not fetch.wait(serving.LOOK_S):
-            pass
+            bar.downloading(str(args.url), *fetch.bytes())
         done: Download = json.loads(fetch.finish())
     if args.json:
         serving.print_line({"url": str(args.url), "control": args.control, **done})
