@@ -130,8 +130,8 @@ def live(
     kernel's departure times. `tcp_probe` is a folder that receives a row for each acknowledgement
     at a sender of the kernel's TCP. `qlog` is a folder that receives the events of the transports:
     of each sender, and of both ends of a QUIC stack. The other parameters are those of `run`. The
-    record is that of a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot
-    carry it out.
+    record is that of a simulation, so `compare` takes both. Raises `LiveError` if the machine
+    cannot carry it out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(

@@ -177,6 +177,14 @@ def start(
         raise UsageError(str(error)) from error
 
 
+def finished(fetch: "_core.QuicFetch") -> Download | _core.LiveError:
+    """Return the figures of a download, or the fault that ended it; its files are complete."""
+    done = json.loads(fetch.finish())
+    if "failure" in done:
+        return _core.LiveError(done["failure"])
+    return cast(Download, done)
+
+
 def ended(serving: "_core.QuicServing", within_s: float) -> Iterator[Served]:
     """Wait for the end of a connection; yield it, and all others that have ended."""
     while (text := serving.next(within_s)) is not None:

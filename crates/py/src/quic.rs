@@ -219,7 +219,8 @@ impl Drop for QuicServing {
 pub(crate) struct QuicFetch {
     stop: StopHandle,
     progress: Progress,
-    thread: Background<(SocketAddr, Fetched), Fault>,
+    /// The download's own fault does not concern its files.
+    thread: Background<Result<(SocketAddr, Fetched), Error>, sojourn_live::Error>,
 }
 
 /// The parts of a URL: the name in the certificate, host and port, path and query.
@@ -266,7 +267,7 @@ impl QuicFetch {
             });
             // A fault of the files has ended the download.
             recorder.map_or(Ok(()), Recorder::finish)?;
-            Ok(done?)
+            Ok(done)
         });
         Ok(QuicFetch { stop, progress, thread })
     }
@@ -306,9 +307,13 @@ impl QuicFetch {
         self.thread.wait(py, Some(within_s))
     }
 
-    /// Waits for the end; returns its figures as JSON.
+    /// Waits for the end; returns its figures as JSON, or its fault as their `failure`. The files of
+    /// packets and events are complete then, and a fault of them is raised.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
-        let (_, fetched) = self.thread.take(py)?;
+        let fetched = match self.thread.take(py)? {
+            Ok((_, fetched)) => fetched,
+            Err(error) => return Ok(json!({ "failure": error.to_string() }).to_string()),
+        };
         let Fetched { responses, connected_at, figures } = &fetched;
         let mut text = described(figures);
         let first = figures.opened_at;

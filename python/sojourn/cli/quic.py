@@ -1,7 +1,6 @@
 """`sojourn quic serve` and `sojourn quic get`."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import cast
 
@@ -277,7 +276,10 @@ def _download(args: argparse.Namespace, out: Path | None) -> None:
         bar.downloading(str(args.url), *fetch.bytes())
         while not fetch.wait(serving.LOOK_S):
             bar.downloading(str(args.url), *fetch.bytes())
-        done: Download = json.loads(fetch.finish())
+        done = downloads.finished(fetch)
+    # The packets and events of a download that failed are kept.
+    if isinstance(done, LiveError):
+        raise done
     if args.json:
         serving.print_line({"url": str(args.url), "control": args.control, **done})
     else:

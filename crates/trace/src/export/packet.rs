@@ -345,3 +345,28 @@ fn put16(bytes: &mut [u8], at: usize, value: u16) {
 fn put32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checksum of a datagram covers its pseudo-header (RFC 8200 section 8.1), so that the sum
+    /// with it is zero.
+    #[test]
+    fn datagrams_in_ipv6_have_their_checksum() {
+        let [from, to] = ["[fd00::1]:50001", "[fd00::2]:443"];
+        let ends = [from, to].map(|end| end.parse().expect("an address"));
+        let packet = udp_between(ends[0], ends[1], 1, &[7; 1201]);
+        assert_eq!((packet.len(), packet[0] >> 4, packet[1]), (40 + 8 + 1201, 6, 0x10));
+        let length = u32::from(PROTOCOL_UDP) + 8 + 1201;
+        assert_eq!(checksum(add(length, &packet[8..])), 0);
+    }
+
+    #[test]
+    fn a_mapped_address_is_of_ipv4() {
+        let ends = ["[::ffff:10.0.0.1]:443", "10.0.0.2:50001"].map(|end| end.parse().expect("one"));
+        let packet = udp_between(ends[0], ends[1], 3, b"text");
+        assert_eq!((packet.len(), packet[0], packet[1]), (20 + 8 + 4, 0x45, 3));
+        assert_eq!(packet[12..20], [10, 0, 0, 1, 10, 0, 0, 2]);
+    }
+}
