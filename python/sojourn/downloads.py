@@ -85,17 +85,22 @@ class Response(TypedDict):
 
 
 class Download(Connection):
-    """A connection as the client reports it; times begin with the first datagram."""
+    """A connection as the client reports it; times begin with the first datagram.
+
+    `uncaptured_packets` are those that the capture lacks, null without one.
+    """
 
     handshake_s: float
     total_s: float
+    uncaptured_packets: int | None
     responses: list[Response]
 
 
 class Strays(TypedDict):
     """Counts of datagrams and attempts that belong to no connection.
 
-    `faults` are panics of the stack, each of which ended one connection.
+    `faults` are panics of the stack, each of which ended one connection. `uncaptured` are packets
+    that the capture lacks, null without one.
     """
 
     ignored: int
@@ -105,6 +110,7 @@ class Strays(TypedDict):
     unsent: int
     faults: int
     overflowed: int
+    uncaptured: int | None
 
 
 def require_linux() -> None:

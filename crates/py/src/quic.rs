@@ -74,6 +74,12 @@ fn started(recording: Option<Recording>, stop: &StopHandle) -> PyResult<Option<R
     started.map_err(|error| LiveError::new_err(error.to_string()))
 }
 
+/// Completes the files; returns the packets that the capture lacks, if there is one.
+fn finished(recorder: Option<Recorder>) -> Result<Option<u64>, sojourn_live::Error> {
+    let captured = recorder.map(Recorder::finish).transpose()?.flatten();
+    Ok(captured.map(|captured| captured.missed))
+}
+
 fn observation(recording: Option<&Recording>) -> Observation {
     recording.map(Recording::observation).unwrap_or_default()
 }
@@ -87,7 +93,7 @@ pub(crate) struct QuicServing {
     is_realtime: bool,
     stop: StopHandle,
     reports: Mutex<Receiver<String>>,
-    thread: Background<(Strays, u32), Fault>,
+    thread: Background<(Strays, u32, Option<u64>), Fault>,
 }
 
 struct Reports(Sender<String>);
@@ -148,8 +154,8 @@ impl QuicServing {
             // The receiver waits for it.
             let _ = answer.send(is_realtime);
             let strays = server.run();
-            recorder.map_or(Ok(()), Recorder::finish)?;
-            Ok((strays?, server.overflows()))
+            let missed = finished(recorder)?;
+            Ok((strays?, server.overflows(), missed))
         });
         let is_realtime = granted.recv().unwrap_or(false);
         let reports = Mutex::new(reports);
@@ -193,7 +199,7 @@ impl QuicServing {
     /// follow from `next`.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         self.stop.stop();
-        let (strays, overflows) = self.thread.take(py)?;
+        let (strays, overflows, missed) = self.thread.take(py)?;
         let counts = json!({
             "ignored": strays.ignored,
             "answered": strays.answered,
@@ -202,6 +208,7 @@ impl QuicServing {
             "unsent": strays.unsent,
             "faults": strays.faults,
             "overflowed": overflows,
+            "uncaptured": missed,
         });
         Ok(counts.to_string())
     }
@@ -214,13 +221,16 @@ impl Drop for QuicServing {
     }
 }
 
+/// The end of a download, whose fault does not concern its files, and the packets that its capture
+/// lacks.
+type Done = (Result<(SocketAddr, Fetched), Error>, Option<u64>);
+
 /// A download, in a thread of its own. Dropped early, it closes its connection.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct QuicFetch {
     stop: StopHandle,
     progress: Progress,
-    /// The download's own fault does not concern its files.
-    thread: Background<Result<(SocketAddr, Fetched), Error>, sojourn_live::Error>,
+    thread: Background<Done, sojourn_live::Error>,
 }
 
 /// The parts of a URL: the name in the certificate, host and port, path and query.
@@ -266,8 +276,8 @@ impl QuicFetch {
                 fetch(remote).run(sink(out.as_deref())?, &stopped)
             });
             // A fault of the files has ended the download.
-            recorder.map_or(Ok(()), Recorder::finish)?;
-            Ok(done)
+            let missed = finished(recorder)?;
+            Ok((done, missed))
         });
         Ok(QuicFetch { stop, progress, thread })
     }
@@ -310,7 +320,8 @@ impl QuicFetch {
     /// Waits for the end; returns its figures as JSON, or its fault as their `failure`. The files of
     /// packets and events are complete then, and a fault of them is raised.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
-        let fetched = match self.thread.take(py)? {
+        let (done, missed) = self.thread.take(py)?;
+        let fetched = match done {
             Ok((_, fetched)) => fetched,
             Err(error) => return Ok(json!({ "failure": error.to_string() }).to_string()),
         };
@@ -323,6 +334,7 @@ impl QuicFetch {
         text["total_s"] = last.since(first).as_secs_f64().into();
         text["body_bytes"] = bytes.into();
         text["goodput_bps"] = rate(bytes, last.since(*connected_at).as_secs_f64());
+        text["uncaptured_packets"] = missed.into();
         text["responses"] = responses.iter().map(response).collect();
         Ok(text.to_string())
     }

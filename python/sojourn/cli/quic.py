@@ -252,7 +252,13 @@ def _strays_text(strays: Strays) -> str:
         f"answered; {strays['overflowed']:,} overflowed the receive buffer; connections: "
         f"{strays['refused']:,} refused, {strays['retries']:,} asked to prove their address, "
         f"{strays['faults']:,} ended by a fault of the QUIC stack"
+        f"{_gap_text(strays['uncaptured'])}"
     )
+
+
+def _gap_text(missed: int | None) -> str:
+    """Return words about the packets that a capture lacks."""
+    return f"; the capture lacks {counted(missed, 'packet')}: use a faster disk" if missed else ""
 
 
 def _get(args: argparse.Namespace) -> int:
@@ -325,7 +331,8 @@ def _rows(done: Download) -> dict[str, str]:
         "goodput": MISSING if goodput is None else rate_text(goodput),
         "RTT min, median, p99": _rtts(done),
         "packets received": f"{received['packets']:,}: {received['ect1']:,} ECT(1), "
-        f"{received['ect0']:,} ECT(0), {received['ce']:,} CE, {received['not_ect']:,} without ECN",
+        f"{received['ect0']:,} ECT(0), {received['ce']:,} CE, {received['not_ect']:,} without ECN"
+        f"{_gap_text(done['uncaptured_packets'])}",
     }
 
 

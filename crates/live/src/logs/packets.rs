@@ -9,6 +9,7 @@ use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;
 
 use super::Disk;
+use crate::capture::Captured;
 
 /// Greatest packet of IP.
 const GREATEST: usize = 1 << 16;
@@ -33,6 +34,7 @@ struct Open {
     /// Time 0 of the present endpoint after that of the file.
     after_ns: u64,
     passed: u64,
+    missed: u64,
     last: u64,
 }
 
@@ -59,12 +61,13 @@ impl DatagramFile {
         }
     }
 
-    /// Completes the file.
-    pub(super) fn finish(&mut self) {
-        if let Some(mut open) = self.open.take() {
-            open.out.statistics(open.interface, open.last, open.passed, 0);
-            self.disk.flush(&self.name, &mut open.out);
-        }
+    /// Completes the file. Returns the packets in it, and those that it lacks because the disk was
+    /// too slow.
+    pub(super) fn finish(&mut self) -> Captured {
+        let Some(mut open) = self.open.take() else { return Captured::default() };
+        open.out.statistics(open.interface, open.last, open.passed, open.missed);
+        self.disk.flush(&self.name, &mut open.out);
+        Captured { packets: open.passed - open.missed, missed: open.missed }
     }
 }
 
@@ -77,7 +80,8 @@ impl Observer for DatagramFile {
         let application = concat!("Sojourn ", env!("CARGO_PKG_VERSION"));
         let mut out = PcapNg::new(application, &self.comment).since(epoch_ns);
         let interface = out.interface_cut_to(GREATEST, &self.host.0, &self.host.1);
-        self.open = Some(Open { out, interface, epoch_ns, after_ns: 0, passed: 0, last: 0 });
+        self.open =
+            Some(Open { out, interface, epoch_ns, after_ns: 0, passed: 0, missed: 0, last: 0 });
     }
 
     fn datagram(&mut self, passing: &Passing<'_>) {
@@ -88,7 +92,12 @@ impl Observer for DatagramFile {
             open.out.tls_secrets(&lines);
             self.disk.append(&self.keys, lines.into_bytes());
         }
-        open.add(passing);
+        open.passed += 1;
+        if self.disk.is_behind(&open.out) {
+            open.missed += 1;
+        } else {
+            open.add(passing);
+        }
         self.disk.hand_on(&self.name, &mut open.out);
     }
 }
@@ -103,6 +112,6 @@ impl Open {
         };
         let packet = udp_between(from, to, passing.ecn as u8, passing.payload);
         self.out.cut_packet(self.interface, at, direction, &packet, packet.len() as u32);
-        (self.passed, self.last) = (self.passed + 1, self.last.max(at));
+        self.last = self.last.max(at);
     }
 }

@@ -15,6 +15,7 @@ use super::connections::ConnectionLogs;
 use super::disk::{self, Disk, DiskWriter};
 use super::packets::DatagramFile;
 use crate::Error;
+use crate::capture::Captured;
 
 /// The files to be written of an endpoint.
 #[derive(Clone, Debug)]
@@ -82,13 +83,15 @@ impl Recording {
 }
 
 impl Recorder {
-    /// Completes the files, after the end of the endpoint.
+    /// Completes the files, after the end of the endpoint. Returns the packets of the capture, if
+    /// there is one.
     ///
     /// # Errors
     /// If a file could not be written.
-    pub fn finish(self) -> Result<(), Error> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).finish();
-        self.thread.join().map_err(|_| Error::Thread("recording"))?
+    pub fn finish(self) -> Result<Option<Captured>, Error> {
+        let captured = self.files.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        self.thread.join().map_err(|_| Error::Thread("recording"))??;
+        Ok(captured)
     }
 }
 
@@ -109,10 +112,11 @@ impl Files {
         Files { disk, packets, events }
     }
 
-    fn finish(&mut self) {
-        self.packets.iter_mut().for_each(DatagramFile::finish);
+    fn finish(&mut self) -> Option<Captured> {
+        let captured = self.packets.as_mut().map(DatagramFile::finish);
         self.events.iter_mut().for_each(ConnectionLogs::finish);
         self.disk.finish();
+        captured
     }
 }
 

@@ -53,11 +53,6 @@ impl Outlet {
     }
 }
 
-/// Greatest number of ranges in an acknowledgement, as in the QUIC profile.
-///
-/// Deviation (RFC 2018 section 3): TCP's acknowledgement in qlog names packet numbers in up to 32
-/// ranges; the simulated one names segments, in up to `sack_ranges`.
-const MOST_RANGES: usize = 32;
 /// Bytes buffered before they are written.
 const PIECE: usize = 1 << 18;
 

@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 
 use sojourn_transport::{Ack, RangeSet};
 
-use super::MOST_RANGES;
+/// Greatest number of ranges in an acknowledgement, as in the QUIC profile.
+///
+/// Deviation (RFC 2018 section 3): TCP's acknowledgement in qlog names packet numbers in up to 32
+/// ranges; the simulated one names segments, in up to `sack_ranges`.
+const MOST_RANGES: usize = 32;
 
 /// The packets of a sender by segment, and those of them that were acknowledged.
 ///
