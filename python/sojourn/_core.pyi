@@ -147,7 +147,7 @@ class Scenario:
             Literal["sojourn", "tc"],
             Literal["timer", "kernel"],
         ],
-        files: tuple[str | None, str | None],
+        files: tuple[str | None, str | None, str | None],
         is_watched: bool,
     ) -> LiveRun: ...
     def bottleneck(self) -> str: ...
@@ -161,6 +161,7 @@ class Scenario:
         limits: tuple[int, int],
         of_requests: tuple[int, int],
         bounds: tuple[str, str, bool],
+        files: tuple[str | None, str | None],
     ) -> QuicServing: ...
     def quic_get(
         self,
@@ -168,7 +169,7 @@ class Scenario:
         asked: tuple[tuple[str, str, str], int],
         trust: tuple[Path | None, bool],
         patience: str,
-        out: Path | None,
+        outputs: tuple[Path | None, tuple[str | None, str | None]],
     ) -> QuicFetch: ...
     def shell(
         self,
@@ -228,6 +229,7 @@ class QuicServing:
 
 @final
 class QuicFetch:
+    def bytes(self) -> tuple[int, int | None]: ...
     def wait(self, within_s: float) -> bool: ...
     def finish(self) -> str: ...
 

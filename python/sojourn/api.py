@@ -125,6 +125,7 @@ def live(
     pcapng: str | PathLike[str] | None = None,
     departures: real_time.Departures = "timer",
     tcp_probe: str | PathLike[str] | None = None,
+    qlog: str | PathLike[str] | None = None,
 ) -> Run:
     """Run a scenario in real time over this machine's network stack.
 
@@ -133,8 +134,10 @@ def live(
     "tc" for the kernel's queues. `pcapng` is a folder that receives the packets of every run.
     `departures` is "timer" if Sojourn's threads pace the flows over UDP, or "kernel" for the
     kernel's departure times. `tcp_probe` is a folder that receives a row for each acknowledgement
-    at a sender of the kernel's TCP. The other parameters are those of `run`. The record is that of
-    a simulation, so `compare` takes both. Raises `LiveError` if the machine cannot carry it out.
+    at a sender of the kernel's TCP. `qlog` is a folder that receives the events of the transports:
+    of each sender, and of both ends of a QUIC stack. The other parameters are those of `run`. The
+    record is that of a simulation, so `compare` takes both. Raises `LiveError` if the machine
+    cannot carry it out.
     """
     source = as_scenario(scenario)
     core = experiment.prepare(
@@ -145,7 +148,7 @@ def live(
         spread=spread,
         host=real_time.host(stack),
     )
-    captures = Captures.to(pcapng, None, tcp_probe)
+    captures = Captures.to(pcapng, qlog, tcp_probe)
     captures.require_possible(core)
     live = real_time.Live(stack, ipv6, bottleneck, departures)
     with captures.opened() as files:

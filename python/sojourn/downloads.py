@@ -85,17 +85,22 @@ class Response(TypedDict):
 
 
 class Download(Connection):
-    """A connection as the client reports it; times begin with the first datagram."""
+    """A connection as the client reports it; times begin with the first datagram.
+
+    `uncaptured_packets` are those that the capture lacks, null without one.
+    """
 
     handshake_s: float
     total_s: float
+    uncaptured_packets: int | None
     responses: list[Response]
 
 
 class Strays(TypedDict):
     """Counts of datagrams and attempts that belong to no connection.
 
-    `faults` are panics of the stack, each of which ended one connection.
+    `faults` are panics of the stack, each of which ended one connection. `uncaptured` are packets
+    that the capture lacks, null without one.
     """
 
     ignored: int
@@ -105,6 +110,7 @@ class Strays(TypedDict):
     unsent: int
     faults: int
     overflowed: int
+    uncaptured: int | None
 
 
 def parse_url(text: str) -> Url:
@@ -157,14 +163,26 @@ def start(
     trust: tuple[Path | None, bool],
     patience: str,
     out: Path | None,
+    files: tuple[str | None, str | None] = (None, None),
 ) -> "_core.QuicFetch":
-    """Start a download from the first address of a host that is reachable."""
+    """Start a download from the first address of a host that is reachable.
+
+    `files` are the path prefixes of the files of packets and of events, if they are wanted.
+    """
     found = addresses(url.host)
     parts = (url.host.name, url.authority, url.path)
     try:
-        return core.quic_get(found, (parts, repeat), trust, patience, out)
+        return core.quic_get(found, (parts, repeat), trust, patience, (out, files))
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def finished(fetch: "_core.QuicFetch") -> Download | _core.LiveError:
+    """Return the figures of a download, or the fault that ended it; its files are complete."""
+    done = json.loads(fetch.finish())
+    if "failure" in done:
+        return _core.LiveError(done["failure"])
+    return cast(Download, done)
 
 
 def ended(serving: "_core.QuicServing", within_s: float) -> Iterator[Served]:

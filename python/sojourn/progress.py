@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from sojourn import terminal
-from sojourn.formatting import span_text
+from sojourn.formatting import size_text, span_text
 
 _EVERY_S = 30.0
 """Time between lines of a log: a reader sees that the work goes on, and can scroll over it."""
@@ -41,9 +41,11 @@ class Bar:
         """Show the part of a transfer that has been delivered, or the part of its time."""
         self._progress.update(self._task, description="Sending", completed=done, total=total)
 
-    def downloading(self, what: str) -> None:
-        """Show that a download goes on, whose size is unknown."""
-        self._progress.update(self._task, description=_named("Downloading", what))
+    def downloading(self, what: str, received: int, total: int | None) -> None:
+        """Show the bytes of a download that have arrived, of the total if the server names it."""
+        size = size_text(received) + (f" of {size_text(total)}" if total else "")
+        description = f"{_named('Downloading', what)}: {size}"
+        self._progress.update(self._task, description=description, completed=received, total=total)
 
     def measuring(self, what: str, done: int, total: int) -> None:
         """Show the current measurement and the number of completed ones."""

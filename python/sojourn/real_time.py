@@ -59,11 +59,12 @@ class LiveJob(Job):
 
     def start(self) -> Running:
         """Start the run in real time."""
-        pcapng, _ = self.captures
+        pcapng, qlog = self.captures
         name = self.scenario.controls()[self.control]
         acks = self.files.acks_prefix(name, self.seed) if self.files is not None else None
         is_watched = self.watcher is not None
-        run = self.scenario.live(self.control, self.seed, self.live, (pcapng, acks), is_watched)
+        paths = (pcapng, qlog, acks)
+        run = self.scenario.live(self.control, self.seed, self.live, paths, is_watched)
         if self.watcher is not None:
             self.watcher.begin(run, name, self.seed)
         return run

@@ -5,7 +5,11 @@ draft-ietf-quic-qlog-quic-events-12 (EVENTS): names, types, and required fields.
 do not write are left out, so that the schema refuses anything unexpected.
 """
 
+import json
+from pathlib import Path
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 Schema = dict[str, Any]
 
@@ -25,7 +29,7 @@ def thing(required: dict[str, Schema], **optional: Schema) -> Schema:
 
 
 # EVENTS, PacketHeader; packets of an established connection have a short header.
-PACKET_HEADER = thing({"packet_type": {"const": "1RTT"}, "packet_number": COUNT})
+PACKET_HEADER = thing({"packet_type": {"const": "1RTT"}}, packet_number=COUNT)
 # MAIN, RawInfo.
 RAW = thing({}, length=COUNT, payload_length=COUNT)
 # EVENTS, StreamFrame and AckFrame; a range has one number or two.
@@ -121,3 +125,24 @@ HEADER = thing(
         ),
     }
 )
+
+
+def require(*files: Path) -> set[str]:
+    """Require that every line keeps to the schema; return the names of the events."""
+    header = Draft202012Validator(HEADER)
+    data = {name: Draft202012Validator(one) for name, one in DATA.items()}
+    seen = set()
+    for file in files:
+        first, *events = texts(file)
+        header.validate(first)
+        for event in events:
+            assert set(event) == {"time", "name", "data"}
+            assert event["time"] >= 0
+            data[event["name"]].validate(event["data"])
+            seen.add(event["name"])
+    return seen
+
+
+def texts(file: Path) -> list[Any]:
+    """Return the header of a file, then its events."""
+    return [json.loads(text) for text in file.read_text().split("\x1e")[1:]]

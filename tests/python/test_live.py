@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+import qlog_schema
 import sojourn
-from sojourn import captures
+from sojourn import captures, qlog
 from support import WITHOUT_TUN, Sojourn, command, environment, leave_out_live, require
 
 SMALL = """
@@ -123,6 +124,52 @@ def test_a_capture_has_the_packets_of_the_record(
     # The same packets, measured by timestamps of 1 ms here, and by acknowledgements there.
     assert data["min_s"] == pytest.approx(flow["rtt_min_s"], abs=2e-3)
     assert 0 <= found["sender"]["duration_s"] <= run["duration_s"]
+
+
+def test_packets_and_events_over_udp_are_those_of_the_record(place: Path, sojourn: Sojourn) -> None:
+    folder = place / "udp-files"
+    files = ["--qlog", folder, "--pcapng", folder]
+    done = sojourn("live", place / "small.toml", "--stack", "udp", *files, "--json")
+    assert done.returncode == 0, done.stderr
+    names = ("receiver.pcapng", "sender.pcapng", "upload.sender.sqlog")
+    assert sorted(one.name for one in folder.iterdir()) == [f"cubic-1.{name}" for name in names]
+    (run,) = json.loads(done.stdout)["runs"]
+    live, (flow,) = run["live"], run["flows"]
+    found = [captures.rtt(folder / f"cubic-1.{name}") for name in names[:2]]
+    assert sum(one["packets"] for one in found) == live["captured_packets"]
+    events = folder / f"cubic-1.{names[2]}"
+    assert {"quic:packet_sent", "quic:packet_lost"} <= qlog_schema.require(events)
+    back, damages = qlog.read(events)
+    assert damages == []
+    logged = back.runs[0]["flows"][0]
+    # HELLO, PING and CLOSE have no data, and qlog has no event for them.
+    assert 0 <= flow["sent_packets"] - logged["sent_packets"] <= 3
+    assert logged["retransmitted_packets"] == flow["retransmitted_packets"] > 0
+    # The RTTs are measured from the same packets.
+    assert logged["rtt_min_s"] == pytest.approx(flow["rtt_min_s"], rel=0.01)
+    assert logged["rtt_p50_s"] == pytest.approx(flow["rtt_p50_s"], rel=0.05)
+
+
+def test_events_of_the_kernels_tcp_are_its_states(place: Path, sojourn: Sojourn) -> None:
+    folder = place / "kernel-events"
+    done = sojourn("live", place / "small.toml", "--qlog", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    (file,) = folder.iterdir()
+    assert file.name == "cubic-1.upload.sender.sqlog"
+    states = ("connection_started", "recovery_metrics_updated", "congestion_state_updated")
+    assert qlog_schema.require(file) == {f"quic:{name}" for name in states}
+    events = [one["data"] for one in qlog_schema.texts(file)[1:]]
+    assert min(one["min_rtt"] for one in events if "min_rtt" in one) >= 20
+    assert max(one["congestion_window"] for one in events if "congestion_window" in one) > 20_000
+
+
+def test_a_scenario_without_events_is_refused(place: Path, sojourn: Sojourn) -> None:
+    text = SMALL.replace('controls = ["cubic"]', "") + 'source = "ping"\n'
+    (place / "pings.toml").write_text(text)
+    done = sojourn("live", place / "pings.toml", "--qlog", place / "no-events", "--json")
+    assert done.returncode == 2
+    assert "no flow has a transport whose events qlog could have" in done.stderr
+    assert not (place / "no-events").exists()
 
 
 def test_a_trace_has_a_row_for_each_acknowledgement(place: Path, sojourn: Sojourn) -> None:
@@ -239,6 +286,8 @@ def test_tshark_reads_a_live_capture(place: Path, sojourn: Sojourn) -> None:
     ("change", "said"),
     [
         (["--departures", "kernel"], "the kernel's TCP paces by itself; add --stack udp"),
+        (["--bottleneck", "tc", "--pcapng", "no-packets"], "`tc` cannot make captures"),
+        (["--qlog", "/dev/null/events"], "--qlog /dev/null/events: /dev/null is no folder"),
         (["--control", "vegas"], "the kernel has no congestion controller `vegas`"),
         (["--set", 'controls=[{kind="cubic",beta=0.5}]'], "with these parameters"),
     ],

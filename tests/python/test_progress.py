@@ -39,6 +39,21 @@ def test_a_log_gets_lines(
     assert any(line.startswith("10 of 40 runs, ") and "1 failed, 25 %" in line for line in lines)
 
 
+def test_a_download_shows_its_bytes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server may announce no length, and then the bytes alone show that it goes on."""
+    monkeypatch.setattr(progress, "_EVERY_S", 0.05)
+    with Bar() as bar:
+        bar.downloading("https://host/a", 1_500_000, None)
+        time.sleep(0.2)
+        bar.downloading("https://host/a", 2_000_000, 8_000_000)
+        time.sleep(0.2)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("Downloading https://host/a: 1.5 MB, for ")
+    assert last.startswith("Downloading https://host/a: 2 MB of 8 MB, 25 %, ")
+
+
 def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """A script reads standard error; a run of seconds leaves it empty."""
     with Bar() as bar:

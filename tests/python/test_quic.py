@@ -8,15 +8,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import qlog_schema
 import sojourn
-from sojourn import _core
+from sojourn import _core, captures
 from sojourn._core import LiveError
 from sojourn.cli import quic as cli_quic
 from support import Sojourn, begun, command, environment, leave_out_live
+from test_exports import tshark
+from test_stack_captures import numbers_of
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "QuicServing"), reason="needs Linux")
 
@@ -52,11 +56,11 @@ class Server:
         self.first = json.loads(self.process.stdout.readline())
         self.address = str(self.first["listening"])
 
-    def end(self) -> list[dict[str, Any]]:
+    def end(self, said: str = "") -> list[dict[str, Any]]:
         """End it; return its connections, and its stray datagrams."""
         self.process.send_signal(signal.SIGTERM)
         stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
-        assert (self.process.returncode, stderr) == (0, "")
+        assert (self.process.returncode, stderr) == (0, said)
         return [json.loads(line) for line in stdout.splitlines()]
 
 
@@ -102,6 +106,46 @@ def test_downloads_have_their_figures_at_both_ends(sojourn: Sojourn, tmp_path: P
     assert served[-1]["strays"]["refused"] == 0
 
 
+def test_both_ends_write_their_packets_and_events(sojourn: Sojourn, tmp_path: Path) -> None:
+    begin = datetime.now(timezone.utc)
+    with running(tmp_path, "--qlog", "served", "--pcapng", "served") as server:
+        url = f"https://{server.address}/bytes/300kB"
+        files = ("--qlog", "got", "--pcapng", "got")
+        done = sojourn("quic", "get", url, "--insecure", "--json", *files)
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(done.stdout)
+        # A download that fails leaves its events.
+        done = sojourn("quic", "get", url, "--qlog", "failed")
+        assert (done.returncode, "give --ca FILE" in done.stderr) == (2, True)
+        port = server.address.rpartition(":")[2]
+        server.end("wrote served\n")
+    names = {file.name for file in (tmp_path / "served").iterdir()}
+    assert names == {
+        "cubic-1.download-1.sender.sqlog",
+        "cubic-1.download-2.sender.sqlog",
+        "cubic-1.keys.log",
+        "cubic-1.sender.pcapng",
+    }
+    sent, heard = numbers_of(tmp_path / "served" / "cubic-1.download-1.sender.sqlog")
+    asked, received = numbers_of(tmp_path / "got" / "cubic-1.download.receiver.sqlog")
+    assert len(received) > 250
+    assert received <= sent
+    assert heard <= asked
+    packets = captures.rtt(tmp_path / "got" / "cubic-1.receiver.pcapng")["packets"]
+    # The datagram that closes the connection leaves after its figures are complete.
+    packets += figures["uncaptured_packets"]
+    assert 0 <= packets - figures["sent"]["packets"] - figures["received"]["packets"] <= 1
+    failed = tmp_path / "failed" / "cubic-1.download.receiver.sqlog"
+    epoch = qlog_schema.texts(failed)[0]["trace"]["common_fields"]["reference_time"]["epoch"]
+    assert begin <= datetime.fromisoformat(epoch[:26] + "+00:00") <= datetime.now(timezone.utc)
+    if shutil.which("tshark") is not None:
+        as_quic = ("-d", f"udp.port=={port},quic")
+        for file in (tmp_path / "got").glob("*.pcapng"):
+            assert tshark(file, *as_quic, "-Y", "_ws.malformed || quic.decryption_failed") == []
+            frames = tshark(file, *as_quic, "-Y", "quic.packet_number && quic.frame")
+            assert len(frames) == packets - figures["uncaptured_packets"]
+
+
 def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
     with running(tmp_path) as server:
         port = server.address.rpartition(":")[2]
@@ -110,6 +154,8 @@ def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
             ("serve", "--bind", "127.0.0.1", "--port", port): "choose another port",
             ("serve", "--cert", "x.pem"): "give both --cert FILE and --key FILE",
             ("serve", "--cert", "x.pem", "--key", "y.pem"): "x.pem: No such file",
+            ("serve", "--qlog", "/dev/null/x"): "--qlog /dev/null/x: /dev/null is no folder",
+            ("get", url, "--pcapng", "/dev/null/x"): "/dev/null is no folder; name a place",
             ("serve", "nowhere"): "cannot serve the folder nowhere",
             ("serve", "--control", "rapid"): "needs receive times",
             ("serve", "--control", "ideal"): "needs signals of the bottleneck",

@@ -100,7 +100,8 @@ def test_the_file_of_secrets_decrypts_packets_without_the_block(tmp_path: Path) 
 def test_tshark_decrypts_a_live_run(tmp_path: Path) -> None:
     text = DOWNLOAD.replace("STACK", "noq").replace("CRYPTO", "tls").replace("CONTROL", "prague")
     try:
-        run = sojourn.live(text.replace('"3s"', '"1s"'), pcapng=tmp_path / "live")
+        folder = tmp_path / "live"
+        run = sojourn.live(text.replace('"3s"', '"1s"'), pcapng=folder, qlog=folder)
     except LiveError as error:
         leave_out_live(error)
     assert run.runs[0]["flows"][0]["completed_transfers"] == 1
@@ -112,6 +113,22 @@ def test_tshark_decrypts_a_live_run(tmp_path: Path) -> None:
         assert len(tshark(file, "-Y", "quic.packet_number && quic.frame")) == datagrams
     lines = (tmp_path / "live" / "run-1.keys.log").read_text().splitlines()
     assert "SERVER_TRAFFIC_SECRET_0" in {line.split()[0] for line in lines}
+    numbers = [numbers_of(folder / f"run-1.file.{end}.sqlog") for end in ("server", "client")]
+    (sent, heard), (asked, received) = numbers
+    assert 200 < len(received) <= len(sent)
+    assert received <= sent
+    assert heard <= asked
+
+
+def numbers_of(file: Path) -> list[set[tuple[str, int]]]:
+    """Return the packets that an end sent, and those that it received, by type and number."""
+    events = [json.loads(line) for line in file.read_text().split("\x1e")[2:]]
+    found: dict[str, set[tuple[str, int]]] = {"sent": set(), "received": set(), "lost": set()}
+    for event in filter(is_packet, events):
+        header = event["data"]["header"]
+        kind = event["name"].removeprefix("quic:packet_")
+        found[kind].add((header["packet_type"], header["packet_number"]))
+    return [found["sent"], found["received"]]
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -30,7 +30,7 @@ const BATCHES: usize = 64;
 /// Bytes collected before they are written.
 const PIECE: usize = 1 << 18;
 
-/// The packets of a run's capture.
+/// The packets of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// Packets in the files. One that passes both of its hosts counts twice.
@@ -258,7 +258,8 @@ impl Secrets {
     }
 }
 
-fn name_of(path: &str) -> String {
+/// The name of a file in its folder.
+pub(crate) fn name_of(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 

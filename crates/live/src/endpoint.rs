@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use sojourn_sim::{Remote, RemoteState};
 use sojourn_source::{SizedTransfer, Transfers};
+use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::application::Application;
@@ -100,6 +101,25 @@ fn state(info: &TcpInfo) -> RemoteState {
         marked: u64::from(info.delivered_ce),
         ..RemoteState::default()
     }
+}
+
+/// The state of a sender for its event file; `None` before the connection is open.
+pub(crate) fn vitals(info: &TcpInfo) -> Option<Vitals> {
+    let state = state(info);
+    let (cwnd, srtt) = (state.cwnd?, state.srtt?);
+    Some(Vitals {
+        latest_rtt: None,
+        smoothed_rtt: Some(srtt),
+        min_rtt: state.min_rtt,
+        rtt_variation: Some(Duration::from_micros(u64::from(info.rttvar_us))),
+        timeouts: u32::from(info.backoff),
+        cwnd,
+        ssthresh: state.ssthresh,
+        in_flight: state.in_flight,
+        pacing: state.pacing,
+        phase: state.phase,
+        recovery: Why::Nothing,
+    })
 }
 
 /// The state of Linux's recovery (`enum tcp_ca_state`).

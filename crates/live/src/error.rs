@@ -160,6 +160,12 @@ pub enum Error {
         /// The system's reason.
         error: io::Error,
     },
+    /// Events of transports are wanted, and the scenario has no transport.
+    #[error(
+        "no flow has a transport whose events qlog could have, only datagrams or echo requests; \
+         leave out the folder for qlog (--qlog)"
+    )]
+    NoEvents,
     /// The scenario has no flow of this name.
     #[error("the scenario has no flow `{name}`; it has {flows}")]
     NoFlow {

@@ -44,7 +44,9 @@ pub(crate) trait LiveFlow: Sync {
     }
 
     /// Samples the sender's state, if it does not report it by itself.
-    fn sample(&self) {}
+    fn sample(&self, now: Instant) {
+        let _ = now;
+    }
 
     /// Ends the flow at once: the thread in [`LiveFlow::run`] returns.
     fn end(&self);
@@ -136,7 +138,7 @@ impl<'scope, 'env> FlowThreads<'scope, 'env> {
                 Some(_) if stop <= now => self.end(index),
                 Some(_) if now < opens => {}
                 Some(thread) => {
-                    flow.sample();
+                    flow.sample(now);
                     let is_early = thread.is_finished() && !self.is_ending(index);
                     if let Some(thread) = self.threads[index].take_if(|_| is_early) {
                         self.end(index);

@@ -9,6 +9,7 @@ use sojourn_quic::endpoint::{Crypto, KeyLogSink, SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::{
     Credit, Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings as QuicSettings,
+    SharedObserver,
 };
 use sojourn_scenario::StackChoice;
 use sojourn_sim::{Remote as Report, RemoteState};
@@ -48,6 +49,13 @@ pub(crate) struct QuicFlow {
     stops: Mutex<Stops>,
     shared: Arc<Shared>,
     lateness: Mutex<Option<Histogram>>,
+    /// The observers of both sides, until the flow begins.
+    observers: Mutex<[Option<SharedObserver>; 2]>,
+}
+
+/// The side that opens the connection of a flow.
+pub(crate) fn opening(carrier: Carrier) -> Side {
+    if carrier == Carrier::Requests { Side::Receivers } else { Side::Senders }
 }
 
 impl QuicFlow {
@@ -58,9 +66,9 @@ impl QuicFlow {
         source: Box<dyn Source>,
         carrier: Carrier,
         sides: [&Namespace; 2],
-        secrets: Option<KeyLogSink>,
+        (observers, secrets): ([Option<SharedObserver>; 2], Option<KeyLogSink>),
     ) -> Result<QuicFlow, Error> {
-        let opening = if carrier == Carrier::Requests { Side::Receivers } else { Side::Senders };
+        let opening = opening(carrier);
         let address = |side: Side| SocketAddr::new(side.of_flow(setup.version, setup.index), PORT);
         let bind = |side: Side| {
             let socket = sides[side as usize].enter(|| UdpSocket::bind(address(side)))?;
@@ -91,6 +99,7 @@ impl QuicFlow {
             stops: Mutex::default(),
             shared: Arc::new(Shared::of(Application::new(source))),
             lateness: Mutex::default(),
+            observers: Mutex::new(observers),
         })
     }
 
@@ -132,7 +141,8 @@ impl QuicFlow {
             Arc::clone(&self.crypto.server),
             Limits::default(),
         )?
-        .with_credit(CREDIT);
+        .with_credit(CREDIT)
+        .with_observer(self.observer(side));
         self.stops().register(driver.stop_handle());
         driver.run(&mut |ends| ends.fault.is_some())?;
         driver.service().outcome()
@@ -149,13 +159,20 @@ impl QuicFlow {
             self.settings.clone(),
             self.ends(side, clock),
         )?
-        .with_credit(CREDIT);
+        .with_credit(CREDIT)
+        .with_observer(self.observer(side));
         self.stops().register(driver.stop_handle());
         clock.sleep_until(opens);
         let pipe = driver.service().pipe();
         driver.connect(self.to, SERVER_NAME, Arc::clone(&self.crypto.client), pipe)?;
         driver.run(&mut |ends| ends.fault.is_some())?;
         driver.service().outcome()
+    }
+
+    /// The observer of a side, which its driver owns: with the driver, its files are complete.
+    fn observer(&self, side: Side) -> Option<SharedObserver> {
+        let mut observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner);
+        observers[side as usize].take()
     }
 
     fn stops(&self) -> std::sync::MutexGuard<'_, Stops> {

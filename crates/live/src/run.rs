@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use sojourn_cc::EcnUse;
 use sojourn_kernel::Probe;
 use sojourn_params::Params;
 use sojourn_quic::endpoint::KeyLogSink;
@@ -12,6 +13,8 @@ use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Outcome, Simulation, flow_source};
 use sojourn_source::Carrier;
 use sojourn_trace::Histogram;
+use sojourn_trace::export::qlog::Vantage;
+use sojourn_transport::{Config, Profile};
 use sojourn_udp::io::Departures;
 use sojourn_units::{Instant, Rate};
 
@@ -27,10 +30,11 @@ use crate::echo::EchoFlow;
 use crate::ecn;
 use crate::flow_threads::{Ends, FlowThreads, HEAD_START, LiveFlow, Times, Work, spawn};
 use crate::kernel;
+use crate::logs::{DiskWriter, RunLogs, SenderFile};
 use crate::memory::LockedMemory;
 use crate::netlink::Netlink;
 use crate::port::Port;
-use crate::quic::QuicFlow;
+use crate::quic::{self, QuicFlow};
 use crate::refusals::refuse;
 use crate::slab::Slab;
 use crate::sys::realtime::Fifo;
@@ -62,6 +66,9 @@ pub struct Options {
     pub departures: Departures,
     /// Prefix of the files for a capture of the packets, as a simulation's.
     pub pcapng: Option<String>,
+    /// Prefix of the files for the events of the transports, as a simulation's: of each sender, and
+    /// of both ends that a QUIC stack carries.
+    pub qlog: Option<String>,
     /// Whether the kernel traces each acknowledgement that arrives at a sender of its TCP.
     pub traces_acks: bool,
     /// Readings of the bottleneck link during the run; see [`bottleneck`](crate::bottleneck).
@@ -128,6 +135,7 @@ pub fn run(
         Stack::Udp => KernelControllers::default(),
     };
     let (capture, writer) = open_capture(scenario, options)?.unzip();
+    let (logs, log_writer) = open_logs(scenario, &controls, options)?.unzip();
     let (sides, way) = way(scenario, seed, options)?;
     if options.stack == Stack::Udp && options.departures != Departures::Timer {
         hold_departures(&sides, options.links)?;
@@ -144,7 +152,8 @@ pub fn run(
             let is_kernels = scenario.flows[index].stack.is_none();
             let control = (if is_kernels { kernel.name(kind) } else { kind }, params);
             let secrets = writer.as_ref().map(Writer::secrets);
-            open(scenario, index, control, seed, options, [&sides[0], &sides[1]], secrets).map(Some)
+            let files = Files { secrets, logs: logs.as_ref() };
+            open(scenario, index, control, seed, options, [&sides[0], &sides[1]], files).map(Some)
         }
         None => open_echo(scenario, index, seed, options, &sides[0]),
     };
@@ -179,11 +188,16 @@ pub fn run(
             spawn(scope, "tracing", collect)
         });
         let tracing = tracing.transpose()?;
+        let logging = log_writer.map(|writer| spawn(scope, "events", move || write(writer, stop)));
+        let logging = logging.transpose()?;
         let finished = FlowThreads::new(scope, &flows, times).run(clock, links, ends);
         has_ended.store(true, Ordering::Release);
+        logs.as_ref().inspect(|logs| logs.finish());
+        let logged = logging.map(|thread| thread.join().map_err(|_| Error::Thread("events"))?);
         let acks = tracing.map(|thread| thread.join().map_err(|_| Error::Thread("tracing"))?);
         // Before the fault of the run: the run ends early if the capture cannot be written.
         let writer = writer.map(|writer| writer.join().map_err(|_| Error::Thread("capture"))?);
+        logged.transpose()?;
         Ok((finished, writer.transpose()?, acks.transpose()?))
     })?;
     let lateness = flows.iter().flatten().filter_map(|flow| flow.lateness());
@@ -251,6 +265,24 @@ fn open_capture(
         });
     }
     capture::open(scenario, prefix).map(Some)
+}
+
+/// The event files, if they are wanted, and their writer.
+fn open_logs(
+    scenario: &Scenario,
+    controls: &[Option<(&str, &Params)>],
+    options: &Options,
+) -> Result<Option<(RunLogs, DiskWriter)>, Error> {
+    let Some(prefix) = options.qlog.as_deref() else { return Ok(None) };
+    if controls.iter().all(Option::is_none) {
+        return Err(Error::NoEvents);
+    }
+    Ok(Some(RunLogs::new(prefix, &scenario.title)))
+}
+
+/// Writes the event files. A fault ends the run early.
+fn write(writer: DiskWriter, stop: &AtomicBool) -> Result<(), Error> {
+    writer.run().inspect_err(|_| stop.store(true, Ordering::Relaxed))
 }
 
 /// The readings of the bottleneck link, if an observer wants them.
@@ -377,6 +409,12 @@ fn named(control: Option<&Control>) -> Option<(&str, &Params)> {
     }
 }
 
+/// The takers of the secrets and the events of flows.
+struct Files<'a> {
+    secrets: Option<KeyLogSink>,
+    logs: Option<&'a RunLogs>,
+}
+
 /// Opens the two ends of a flow.
 fn open(
     scenario: &Scenario,
@@ -385,7 +423,7 @@ fn open(
     seed: u64,
     options: &Options,
     sides: [&Namespace; 2],
-    secrets: Option<KeyLogSink>,
+    files: Files<'_>,
 ) -> Result<Box<dyn LiveFlow>, Error> {
     let flow = &scenario.flows[index];
     let source = flow_source(scenario, index, seed);
@@ -404,7 +442,15 @@ fn open(
     };
     let carrier = flow.source.carrier();
     if let Some(stack) = &flow.stack {
-        return Ok(Box::new(QuicFlow::open(&setup(), stack, source, carrier, sides, secrets)?));
+        let opening = quic::opening(carrier);
+        let end = |side| {
+            let vantage = if side == opening { Vantage::Client } else { Vantage::Server };
+            let host = if side == Side::Senders { "sender" } else { "receiver" };
+            files.logs.map(|logs| logs.stack((index, flow), vantage, host))
+        };
+        let observers = [end(Side::Senders), end(Side::Receivers)];
+        let observed = (observers, files.secrets);
+        return Ok(Box::new(QuicFlow::open(&setup(), stack, source, carrier, sides, observed)?));
     }
     Ok(match options.stack {
         Stack::Kernel => {
@@ -417,15 +463,34 @@ fn open(
                 has_quick_acks: flow.transport.ack_every == 1,
                 is_open_at_start: flow.transport.handshake == Handshake::None,
                 has_requests: flow.source.carrier() == Carrier::Requests,
+                log: files.logs.map(|logs| kernel_log(logs, index, flow)),
                 source,
             };
             Box::new(TcpFlow::open(plan, sides)?)
         }
-        Stack::Udp if source.target().is_some() => {
-            Box::new(TransferFlow::open(&setup(), source, carrier, sides)?)
+        Stack::Udp => {
+            let setup = setup();
+            let ecn = scenario.controllers.needs(kind, params).map_or(EcnUse::None, |n| n.ecn);
+            let log = |transport, is_request| {
+                let about =
+                    (ecn, "Sojourn's transport over UDP; without the handshake, and one stream");
+                files.logs.map(|logs| logs.sender((index, flow), transport, is_request, about))
+            };
+            let data = log(&setup.config, false);
+            if source.target().is_some() {
+                let logs = [data, log(&setup.reverse, true)];
+                Box::new(TransferFlow::open(&setup, source, carrier, sides, logs)?)
+            } else {
+                Box::new(UdpFlow::open(&setup, source, sides, data)?)
+            }
         }
-        Stack::Udp => Box::new(UdpFlow::open(&setup(), source, sides)?),
     })
+}
+
+/// The event file of the sender of a flow over the kernel's TCP, whatever its simulated host is.
+fn kernel_log(logs: &RunLogs, index: usize, flow: &Flow) -> SenderFile {
+    let transport = Config { profile: Profile::Tcp, ..flow.transport.clone() };
+    logs.sender((index, flow), &transport, false, (EcnUse::None, "the kernel's TCP, by TCP_INFO"))
 }
 
 /// The latest end of a flow.

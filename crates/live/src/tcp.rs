@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,8 +20,9 @@ use sojourn_units::{Bytes, Instant};
 use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::endpoint::{Observer, Shared};
+use crate::endpoint::{Observer, Shared, vitals};
 use crate::flow_threads::LiveFlow;
+use crate::logs::SenderFile;
 use crate::sys::tcp_info::TcpInfo;
 use crate::sys::{quick_ack, realtime};
 use crate::{Error, Namespace};
@@ -54,6 +55,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) is_open_at_start: bool,
     /// Whether the receiver sends requests, which the sender answers.
     pub(crate) has_requests: bool,
+    /// The file of the sender's states, if it is wanted.
+    pub(crate) log: Option<SenderFile>,
     pub(crate) source: Box<dyn Source>,
 }
 
@@ -72,6 +75,28 @@ pub(crate) struct TcpFlow {
     is_open_at_start: bool,
     has_requests: bool,
     shared: Arc<Shared>,
+    log: Mutex<Log>,
+}
+
+/// The file of the sender's states, until the flow ends.
+#[derive(Default)]
+struct Log {
+    file: Option<SenderFile>,
+    has_begun: bool,
+}
+
+impl Log {
+    fn add(&mut self, now: Instant, sender: &TcpStream, info: &TcpInfo) {
+        let Log { file: Some(file), has_begun } = self else { return };
+        let ends = sender.local_addr().and_then(|local| Ok([local, sender.peer_addr()?]));
+        if !*has_begun && let Ok(ends) = ends {
+            *has_begun = true;
+            file.started(now, ends);
+        }
+        if let Some(vitals) = vitals(info).filter(|_| *has_begun) {
+            file.vitals(now, &vitals);
+        }
+    }
 }
 
 impl TcpFlow {
@@ -96,6 +121,7 @@ impl TcpFlow {
             is_open_at_start: plan.is_open_at_start,
             has_requests: plan.has_requests,
             shared: Arc::new(Shared::new(Application::new(plan.source))),
+            log: Mutex::new(Log { file: plan.log, has_begun: false }),
         })
     }
 
@@ -232,15 +258,18 @@ impl LiveFlow for TcpFlow {
         reset(&self.listener);
         // The links may no longer carry the other end's reset.
         self.accepted.get().inspect(|accepted| reset(*accepted));
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).file = None;
     }
 
-    fn sample(&self) {
+    fn sample(&self, now: Instant) {
         let sender = if self.has_requests { self.accepted.get() } else { Some(&self.opener) };
         if let Some(sender) = sender
             && let Ok(info) = TcpInfo::read(sender.as_fd())
-            && let Ok(mut latest) = self.shared.info.lock()
         {
-            *latest = info;
+            self.log.lock().unwrap_or_else(PoisonError::into_inner).add(now, sender, &info);
+            if let Ok(mut latest) = self.shared.info.lock() {
+                *latest = info;
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use sojourn_cc::Catalogue;
 use sojourn_params::Params;
 use sojourn_sim::{Remote as Report, RemoteState};
 use sojourn_source::{SizedTransfer, Source};
-use sojourn_transport::{Ack, Config};
+use sojourn_transport::{Ack, Config, Data, LossCause, Vitals};
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
     Clock as UdpClock, Departures, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver,
@@ -23,6 +23,7 @@ use crate::addresses::{IpVersion, Side};
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::flow_threads::LiveFlow;
+use crate::logs::{Logger, SenderFile};
 use crate::sys::realtime;
 use crate::tcp::PRIORITY;
 use crate::{Error, Namespace};
@@ -53,9 +54,13 @@ pub(crate) struct Setup {
 pub(crate) struct UdpFlow {
     connection: Connection,
     end: Instant,
-    plan: Mutex<Option<Plan>>,
+    /// The transfer until it begins.
+    plan: Mutex<Option<Planned>>,
     shared: Arc<Shared>,
 }
+
+/// A transfer, and the file of its events if it is wanted.
+pub(crate) type Planned = (Plan, Option<SenderFile>);
 
 /// The sockets of one connection, whose data have one direction.
 pub(crate) struct Connection {
@@ -126,13 +131,14 @@ impl UdpFlow {
         setup: &Setup,
         source: Box<dyn Source>,
         sides: [&Namespace; 2],
+        log: Option<SenderFile>,
     ) -> Result<UdpFlow, Error> {
         let connection = Connection::open(setup, Side::Senders, sides)?;
         let plan = setup.plan(Load::Source(source));
         Ok(UdpFlow {
             connection,
             end: setup.end,
-            plan: Mutex::new(Some(plan)),
+            plan: Mutex::new(Some((plan, log))),
             shared: Arc::default(),
         })
     }
@@ -163,6 +169,17 @@ impl Connection {
         };
         let name = setup.name.clone();
         Ok(Connection { name, to, sockets, departures, stops: Mutex::default() })
+    }
+
+    /// Writes the events of its sender, if they are wanted.
+    pub(crate) fn logger(
+        &self,
+        log: Option<SenderFile>,
+        opens: Instant,
+        transport: &Config,
+    ) -> Logger {
+        let local = self.sockets[0].local_addr().unwrap_or(self.to);
+        Logger::new(log, opens, [local, self.to], transport)
     }
 
     /// Transfers the data of a plan from `opens` until `end` or [`Connection::end`]. `is_ending`: whether that
@@ -267,11 +284,11 @@ impl LiveFlow for UdpFlow {
         opens: Instant,
         is_ending: &(dyn Fn() -> bool + Sync),
     ) -> Result<(), Error> {
-        let Some(plan) = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take() else {
-            return Ok(());
-        };
+        let taken = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((plan, log)) = taken else { return Ok(()) };
+        let log = self.connection.logger(log, opens, &plan.config);
         let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
-            (&mut Sender(&self.shared), &mut Receiver(&self.shared));
+            (&mut Sender { shared: &self.shared, log }, &mut Receiver(&self.shared));
         self.connection.transfer(plan, [opens, self.end], clock, is_ending, observers)
     }
 
@@ -281,17 +298,37 @@ impl LiveFlow for UdpFlow {
 }
 
 /// Follows the sender.
-pub(crate) struct Sender<'a>(pub(crate) &'a Shared);
+pub(crate) struct Sender<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) log: Logger,
+}
 
 impl Observer for Sender<'_> {
-    fn acked(&mut self, _now: Instant, _ack: &Ack, rtt: Option<Duration>) {
+    fn follows_state(&self) -> bool {
+        self.log.follows_state()
+    }
+
+    fn sent(&mut self, at: Instant, data: &Data) {
+        self.log.sent(at, data);
+    }
+
+    fn acked(&mut self, now: Instant, ack: &Ack, rtt: Option<Duration>) {
         if let Some(rtt) = rtt {
-            self.0.on_rtt(rtt);
+            self.shared.on_rtt(rtt);
         }
+        self.log.acked(now, ack, rtt);
+    }
+
+    fn lost(&mut self, now: Instant, number: u64, cause: LossCause) {
+        self.log.lost(now, number, cause);
+    }
+
+    fn vitals(&mut self, now: Instant, vitals: &Vitals) {
+        self.log.vitals(now, vitals);
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let Ok(mut state) = self.0.state.lock() else { return };
+        let Ok(mut state) = self.shared.state.lock() else { return };
         *state = RemoteState {
             received_bytes: state.received_bytes,
             transfers: state.transfers,

@@ -14,9 +14,10 @@ use crate::addresses::Side;
 use crate::application::Application;
 use crate::clock::Clock;
 use crate::flow_threads::LiveFlow;
+use crate::logs::SenderFile;
 use crate::sys::realtime;
 use crate::tcp::{PRIORITY, socket_error};
-use crate::udp::{Connection, Sender, Setup, Shared, View, received_bytes};
+use crate::udp::{Connection, Planned, Sender, Setup, Shared, View, received_bytes};
 use crate::{Error, Namespace};
 
 /// A flow of transfers, and of the requests for them.
@@ -30,12 +31,17 @@ pub(crate) struct TransferFlow {
 /// A connection, its transfer, and the writer of its data.
 struct Path {
     connection: Connection,
-    plan: Mutex<Option<Plan>>,
+    plan: Mutex<Option<Planned>>,
     writer: Writer,
 }
 
 impl Path {
-    fn open(setup: &Setup, from: Side, sides: [&Namespace; 2]) -> Result<Path, Error> {
+    fn open(
+        setup: &Setup,
+        from: Side,
+        sides: [&Namespace; 2],
+        log: Option<SenderFile>,
+    ) -> Result<Path, Error> {
         let writer = Writer::new()
             .map_err(|error| socket_error(&setup.name, "open its descriptors", error))?;
         let plan = setup.plan(Load::Written(writer.clone()));
@@ -50,7 +56,7 @@ impl Path {
             },
         };
         let connection = Connection::open(setup, from, sides)?;
-        Ok(Path { connection, plan: Mutex::new(Some(plan)), writer })
+        Ok(Path { connection, plan: Mutex::new(Some((plan, log))), writer })
     }
 }
 
@@ -61,11 +67,12 @@ impl TransferFlow {
         source: Box<dyn Source>,
         carrier: Carrier,
         sides: [&Namespace; 2],
+        [data_log, request_log]: [Option<SenderFile>; 2],
     ) -> Result<TransferFlow, Error> {
         let has_requests = carrier == Carrier::Requests;
-        let requests = has_requests.then(|| Path::open(setup, Side::Receivers, sides));
+        let requests = has_requests.then(|| Path::open(setup, Side::Receivers, sides, request_log));
         Ok(TransferFlow {
-            data: Path::open(setup, Side::Senders, sides)?,
+            data: Path::open(setup, Side::Senders, sides, data_log)?,
             requests: requests.transpose()?,
             end: setup.end,
             shared: Arc::new(Shared::of(Application::new(source))),
@@ -101,9 +108,19 @@ impl LiveFlow for TransferFlow {
         let application = self.application();
         let mut client = Client { application, clock, received: 0 };
         let mut server = Responder { application, writer: &self.data.writer, received: 0 };
-        let transfer = |path: &Path, sender: &mut dyn Observer, receiver| {
-            let plan = path.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some(plan) = plan else { return Ok(()) };
+        let transfer = |path: &Path, is_data: bool, receiver| {
+            let planned = path.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some((plan, log)) = planned else { return Ok(()) };
+            let mut log = path.connection.logger(log, opens, &plan.config);
+            let mut sender;
+            let sender: &mut dyn Observer = match is_data {
+                true => {
+                    sender = Sender { shared: &self.shared, log };
+                    &mut sender
+                }
+                // The record has no samples of requests.
+                false => &mut log,
+            };
             let observers: (_, &mut (dyn ServerObserver + Send)) = (sender, receiver);
             let times = [opens, self.end];
             let done = path.connection.transfer(plan, times, clock, is_ending, observers);
@@ -114,9 +131,8 @@ impl LiveFlow for TransferFlow {
         thread::scope(|scope| {
             scope.spawn(|| self.write(clock));
             let requests = self.requests.as_ref();
-            let requested =
-                requests.map(|path| scope.spawn(|| transfer(path, &mut (), &mut server)));
-            let responded = transfer(&self.data, &mut Sender(&self.shared), &mut client);
+            let requested = requests.map(|path| scope.spawn(|| transfer(path, false, &mut server)));
+            let responded = transfer(&self.data, true, &mut client);
             let requested =
                 requested.map(|thread| thread.join().map_err(|_| Error::Thread("flow")));
             requested.transpose()?.transpose()?;

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_live::Realtime;
+use sojourn_live::{Realtime, Recorded, Recorder, Recording};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Response, Served, Sink};
 use sojourn_quic_udp::tls::{Identity, Trust};
 use sojourn_quic_udp::{
-    Datagrams, Ending, Error, Fetch, Fetched, Figures, HttpServer, Limits, Resources, Serve,
-    ServeObserver, Settings, Strays,
+    Datagrams, Ending, Error, Fetch, Fetched, Figures, HttpServer, Limits, Observation, Progress,
+    Resources, Serve, ServeObserver, Settings, Strays,
 };
 use sojourn_scenario::{Control, Scenario};
 use sojourn_trace::Histogram;
@@ -48,6 +48,42 @@ fn settings(scenario: &Scenario) -> PyResult<Settings> {
     Ok(Settings { mtu, ack_every, ..Settings::new(kit) })
 }
 
+/// Prefixes of the files of packets and of events, if they are wanted.
+pub(crate) type Prefixes = (Option<String>, Option<String>);
+
+/// The fault of an endpoint, or of its files.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
+    Endpoint(#[from] Error),
+    #[error(transparent)]
+    Files(#[from] sojourn_live::Error),
+}
+
+/// The files of an endpoint, if any are wanted.
+fn recording(scenario: &Scenario, is_server: bool, files: Prefixes) -> Option<Recording> {
+    let (pcapng, qlog) = files;
+    let is_wanted = pcapng.is_some() || qlog.is_some();
+    let (title, flow) = (scenario.title.clone(), scenario.flows[0].name.clone());
+    is_wanted.then(|| Recording::new(&Recorded { pcapng, qlog, title, flow, is_server }))
+}
+
+/// Begins to write the files.
+fn started(recording: Option<Recording>, stop: &StopHandle) -> PyResult<Option<Recorder>> {
+    let started = recording.map(|recording| recording.start(stop.clone())).transpose();
+    started.map_err(|error| LiveError::new_err(error.to_string()))
+}
+
+/// Completes the files; returns the packets that the capture lacks, if there is one.
+fn finished(recorder: Option<Recorder>) -> Result<Option<u64>, sojourn_live::Error> {
+    let captured = recorder.map(Recorder::finish).transpose()?.flatten();
+    Ok(captured.map(|captured| captured.missed))
+}
+
+fn observation(recording: Option<&Recording>) -> Observation {
+    recording.map(Recording::observation).unwrap_or_default()
+}
+
 /// A server of HTTP/3, in a thread of its own. Dropped early, it stops.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct QuicServing {
@@ -57,7 +93,7 @@ pub(crate) struct QuicServing {
     is_realtime: bool,
     stop: StopHandle,
     reports: Mutex<Receiver<String>>,
-    thread: Background<(Strays, u32), Error>,
+    thread: Background<(Strays, u32, Option<u64>), Fault>,
 }
 
 struct Reports(Sender<String>);
@@ -77,11 +113,11 @@ impl QuicServing {
     pub(crate) fn start(
         scenario: &Scenario,
         (address, port): (Option<&str>, u16),
-        folder: Option<PathBuf>,
-        identity: Option<(PathBuf, PathBuf)>,
+        (folder, identity): (Option<PathBuf>, Option<(PathBuf, PathBuf)>),
         (connections, unproved): (usize, usize),
         (requests, files): (u32, u32),
         (memory, idle, wants_realtime): (&str, &str, bool),
+        prefixes: Prefixes,
     ) -> PyResult<QuicServing> {
         let ip = address.map(str::parse::<IpAddr>).transpose().map_err(value_error)?;
         let address = SocketAddr::new(ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
@@ -104,18 +140,22 @@ impl QuicServing {
         let limits = Limits { connections, unproved };
         let content = Content::new(folder.transpose()?);
         let resources = Resources { requests, memory, files };
-        let serve = Serve { address, settings, limits, resources, content, identity };
+        let recording = recording(scenario, true, prefixes);
+        let observation = observation(recording.as_ref());
+        let serve = Serve { address, settings, limits, resources, content, identity, observation };
         let (sender, reports) = channel();
         let server = HttpServer::bind(serve, Reports(sender));
         let mut server = server.map_err(|error| failed(&error))?;
         let (address, stop) = (server.local_addr(), server.stop_handle());
+        let recorder = started(recording, &stop)?;
         let (answer, granted) = channel();
         let thread = Background::start(move || {
             let is_realtime = wants_realtime && server.prioritise(Box::new(Realtime));
             // The receiver waits for it.
             let _ = answer.send(is_realtime);
-            let strays = server.run()?;
-            Ok((strays, server.overflows()))
+            let strays = server.run();
+            let missed = finished(recorder)?;
+            Ok((strays?, server.overflows(), missed))
         });
         let is_realtime = granted.recv().unwrap_or(false);
         let reports = Mutex::new(reports);
@@ -159,7 +199,7 @@ impl QuicServing {
     /// follow from `next`.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         self.stop.stop();
-        let (strays, overflows) = self.thread.take(py)?;
+        let (strays, overflows, missed) = self.thread.take(py)?;
         let counts = json!({
             "ignored": strays.ignored,
             "answered": strays.answered,
@@ -168,6 +208,7 @@ impl QuicServing {
             "unsent": strays.unsent,
             "faults": strays.faults,
             "overflowed": overflows,
+            "uncaptured": missed,
         });
         Ok(counts.to_string())
     }
@@ -180,11 +221,16 @@ impl Drop for QuicServing {
     }
 }
 
+/// The end of a download, whose fault does not concern its files, and the packets that its capture
+/// lacks.
+type Done = (Result<(SocketAddr, Fetched), Error>, Option<u64>);
+
 /// A download, in a thread of its own. Dropped early, it closes its connection.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct QuicFetch {
     stop: StopHandle,
-    thread: Background<(SocketAddr, Fetched), Error>,
+    progress: Progress,
+    thread: Background<Done, sojourn_live::Error>,
 }
 
 /// The parts of a URL: the name in the certificate, host and port, path and query.
@@ -197,7 +243,7 @@ impl QuicFetch {
         ((name, authority, path), count): (Url, u32),
         (ca, is_insecure): (Option<PathBuf>, bool),
         patience: &str,
-        out: Option<PathBuf>,
+        (out, files): (Option<PathBuf>, Prefixes),
     ) -> PyResult<QuicFetch> {
         let addresses = addresses.iter().map(|one| one.parse()).collect::<Result<Vec<_>, _>>();
         let addresses: Vec<SocketAddr> = addresses.map_err(value_error)?;
@@ -208,6 +254,10 @@ impl QuicFetch {
             None => Trust::System,
         };
         let settings = settings(scenario)?;
+        let (stop, progress) = (StopHandle::default(), Progress::default());
+        let recording = recording(scenario, false, files);
+        let (observation, shown) = (observation(recording.as_ref()), progress.clone());
+        let recorder = started(recording, &stop)?;
         let fetch = move |remote| Fetch {
             remote,
             name: name.clone(),
@@ -217,20 +267,34 @@ impl QuicFetch {
             settings: settings.clone(),
             trust: trust.clone(),
             patience,
+            observation: observation.clone(),
+            progress: shown.clone(),
         };
-        let stop = StopHandle::default();
         let stopped = stop.clone();
         let thread = Background::start(move || {
-            let mut left = addresses.into_iter();
-            loop {
-                let remote = left.next().expect("a name has an address");
-                match fetch(remote).run(sink(out.as_deref())?, &stopped) {
-                    Err(Error::NotReachable { .. }) if left.len() > 0 => {}
-                    done => return done.map(|fetched| (remote, fetched)),
-                }
-            }
+            let done = first_reachable(addresses, |remote| {
+                fetch(remote).run(sink(out.as_deref())?, &stopped)
+            });
+            // A fault of the files has ended the download.
+            let missed = finished(recorder)?;
+            Ok((done, missed))
         });
-        Ok(QuicFetch { stop, thread })
+        Ok(QuicFetch { stop, progress, thread })
+    }
+}
+
+/// Downloads from the first of these addresses that is reachable.
+fn first_reachable(
+    addresses: Vec<SocketAddr>,
+    mut fetch: impl FnMut(SocketAddr) -> Result<Fetched, Error>,
+) -> Result<(SocketAddr, Fetched), Error> {
+    let mut left = addresses.into_iter();
+    loop {
+        let remote = left.next().expect("a name has an address");
+        match fetch(remote) {
+            Err(Error::NotReachable { .. }) if left.len() > 0 => {}
+            done => return done.map(|fetched| (remote, fetched)),
+        }
     }
 }
 
@@ -243,14 +307,24 @@ fn sink(out: Option<&std::path::Path>) -> Result<Sink, Error> {
 
 #[pymethods]
 impl QuicFetch {
+    /// Bytes of all bodies so far, and their total if the server has announced it.
+    fn bytes(&self) -> (u64, Option<u64>) {
+        self.progress.bytes()
+    }
+
     /// Waits up to `within_s` for its end; returns whether it has ended.
     fn wait(&self, py: Python<'_>, within_s: f64) -> bool {
         self.thread.wait(py, Some(within_s))
     }
 
-    /// Waits for the end; returns its figures as JSON.
+    /// Waits for the end; returns its figures as JSON, or its fault as their `failure`. The files of
+    /// packets and events are complete then, and a fault of them is raised.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
-        let (_, fetched) = self.thread.take(py)?;
+        let (done, missed) = self.thread.take(py)?;
+        let fetched = match done {
+            Ok((_, fetched)) => fetched,
+            Err(error) => return Ok(json!({ "failure": error.to_string() }).to_string()),
+        };
         let Fetched { responses, connected_at, figures } = &fetched;
         let mut text = described(figures);
         let first = figures.opened_at;
@@ -260,6 +334,7 @@ impl QuicFetch {
         text["total_s"] = last.since(first).as_secs_f64().into();
         text["body_bytes"] = bytes.into();
         text["goodput_bps"] = rate(bytes, last.since(*connected_at).as_secs_f64());
+        text["uncaptured_packets"] = missed.into();
         text["responses"] = responses.iter().map(response).collect();
         Ok(text.to_string())
     }

@@ -19,7 +19,7 @@ use crate::kernel::KernelController;
 #[cfg(live)]
 use crate::live::LiveRun;
 #[cfg(live)]
-use crate::quic::{QuicFetch, QuicServing, Url};
+use crate::quic::{Prefixes, QuicFetch, QuicServing, Url};
 use crate::run::Simulation;
 #[cfg(live)]
 use crate::shell::Shell;
@@ -290,7 +290,7 @@ impl Scenario {
         control: usize,
         seed: u64,
         network: (String, bool, String, String),
-        files: (Option<String>, Option<String>),
+        files: (Option<String>, Option<String>, Option<String>),
         is_watched: bool,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
@@ -309,9 +309,17 @@ impl Scenario {
         };
         let departures = self::departures(&departures)?;
         let readings = is_watched.then(|| Readings::of_run(scenario.duration));
-        let (pcapng, acks) = files;
-        let traces_acks = acks.is_some();
-        let options = Options { version, stack, links, departures, pcapng, traces_acks, readings };
+        let (pcapng, qlog, acks) = files;
+        let options = Options {
+            version,
+            stack,
+            links,
+            departures,
+            pcapng,
+            qlog,
+            traces_acks: acks.is_some(),
+            readings,
+        };
         Ok(LiveRun::start(scenario, control, label, seed, options, acks))
     }
 
@@ -355,11 +363,13 @@ impl Scenario {
         limits: (usize, usize),
         of_requests: (u32, u32),
         bounds: (String, String, bool),
+        files: Prefixes,
     ) -> PyResult<QuicServing> {
         let bounds = (bounds.0.as_str(), bounds.1.as_str(), bounds.2);
         let address = (address.0.as_deref(), address.1);
         let scenario = self.resolve(py)?;
-        QuicServing::start(scenario, address, folder, identity, limits, of_requests, bounds)
+        let content = (folder, identity);
+        QuicServing::start(scenario, address, content, limits, of_requests, bounds, files)
     }
 
     /// Downloads a URL over HTTP/3 from the first of these addresses that is reachable.
@@ -371,9 +381,9 @@ impl Scenario {
         asked: (Url, u32),
         trust: (Option<PathBuf>, bool),
         patience: &str,
-        out: Option<PathBuf>,
+        outputs: (Option<PathBuf>, Prefixes),
     ) -> PyResult<QuicFetch> {
-        QuicFetch::start(self.resolve(py)?, &addresses, asked, trust, patience, out)
+        QuicFetch::start(self.resolve(py)?, &addresses, asked, trust, patience, outputs)
     }
 
     /// Loads the controller of its only flow into the kernel.

@@ -3,7 +3,7 @@
 
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::tls::Trust;
-use sojourn_quic_udp::{Fetch, Settings};
+use sojourn_quic_udp::{Fetch, Observation, Progress, Settings};
 use sojourn_udp::io::StopHandle;
 use sojourn_units::Duration;
 
@@ -19,6 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         settings: Settings::new(Kit::new("cubic")?),
         trust: Trust::Any,
         patience: Duration::from_secs(10),
+        observation: Observation::default(),
+        progress: Progress::default(),
     };
     let done = fetch.run(Box::new(|_| Ok(())), &StopHandle::default())?;
     for one in &done.responses {

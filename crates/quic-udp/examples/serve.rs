@@ -5,7 +5,9 @@ use std::path::Path;
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Served};
 use sojourn_quic_udp::tls::Identity;
-use sojourn_quic_udp::{Figures, HttpServer, Limits, Resources, Serve, ServeObserver, Settings};
+use sojourn_quic_udp::{
+    Figures, HttpServer, Limits, Observation, Resources, Serve, ServeObserver, Settings,
+};
 
 struct Print;
 
@@ -43,6 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         resources: Resources::default(),
         content: Content::new(folder),
         identity: Identity::made(address.ip())?,
+        observation: Observation::default(),
     };
     let mut server = HttpServer::bind(serve, Print)?;
     println!("serving {}", server.local_addr());

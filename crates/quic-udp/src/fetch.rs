@@ -1,6 +1,8 @@
 //! A client of HTTP/3 on a socket.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sojourn_udp::io::{Clock, Socket, StopHandle, least_timer_slack, open_here};
 use sojourn_units::{Duration, Instant};
@@ -9,6 +11,7 @@ use crate::Error;
 use crate::driver::{Driver, Service};
 use crate::figures::{Ending, Figures};
 use crate::h3::{Get, Response, Sink};
+use crate::observation::Observation;
 use crate::settings::Settings;
 use crate::tls::Trust;
 
@@ -31,6 +34,31 @@ pub struct Fetch {
     pub trust: Trust,
     /// Longest time for the handshake.
     pub patience: Duration,
+    /// What follows it.
+    pub observation: Observation,
+    /// The bytes that have arrived.
+    pub progress: Progress,
+}
+
+/// The bytes of a download, for another thread. A clone shares them.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<(AtomicU64, AtomicU64)>);
+
+impl Progress {
+    /// Bytes of all bodies so far, and their total if the server has announced it.
+    pub fn bytes(&self) -> (u64, Option<u64>) {
+        let (received, total) = &*self.0;
+        let total = total.load(Ordering::Relaxed);
+        (received.load(Ordering::Relaxed), (total > 0).then_some(total))
+    }
+
+    /// `count`: requests of the whole download.
+    fn note(&self, get: &Get, count: u32) {
+        let (received, total) = &*self.0;
+        received.store(get.received(), Ordering::Relaxed);
+        let length = get.length().unwrap_or(0);
+        total.store(length.saturating_mul(u64::from(count)), Ordering::Relaxed);
+    }
 }
 
 /// The result of a download.
@@ -45,16 +73,17 @@ pub struct Fetched {
 }
 
 /// The one connection of a client.
-#[derive(Default)]
 struct Single {
+    /// Number of requests.
+    count: u32,
+    progress: Progress,
     app: Option<Ended>,
     handshake: Handshake,
 }
 
 /// The state of a connection's handshake.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Handshake {
-    #[default]
     Open,
     Done,
 }
@@ -84,6 +113,7 @@ impl Service for Single {
     }
 
     fn look(&mut self, app: &mut Get, _: &Figures) {
+        self.progress.note(app, self.count);
         if app.connected_at().is_some() {
             self.handshake = Handshake::Done;
         }
@@ -102,12 +132,19 @@ impl Fetch {
     /// If the server is not reachable, does not answer, or refuses the connection; if its
     /// certificate is not trusted; or if the sink fails.
     pub fn run(self, sink: Sink, stop: &StopHandle) -> Result<Fetched, Error> {
-        let crypto = self.trust.client()?;
+        let crypto = self.trust.client(self.observation.secrets)?;
         least_timer_slack();
         let socket = Socket::connect(self.remote, &open_here)?;
         let clock = Clock::start();
         let get = Get::new(&self.authority, &self.path, self.count, sink);
-        let mut driver = Driver::client(socket, clock, self.settings, Single::default())?;
+        let single = Single {
+            count: self.count,
+            progress: self.progress,
+            app: None,
+            handshake: Handshake::Open,
+        };
+        let driver = Driver::client(socket, clock, self.settings, single)?;
+        let mut driver = driver.with_observer(self.observation.observer);
         driver.connect(self.remote, &self.name, crypto, get)?;
         let give_up_at = Instant::ZERO + self.patience;
         let mut has_waited = false;

@@ -13,10 +13,13 @@ use sojourn_units::{Duration, Ecn, Instant};
 use crate::driver::{Application, Closing};
 use crate::figures::{Ending, Figures};
 use crate::guard::{Guarded, guard};
+use crate::observation::{self, SharedObserver};
 
 /// A connection, its application and its figures.
 pub(crate) struct Peer<A> {
     pub(crate) handle: ConnectionHandle,
+    /// Its number for the observer, which no other connection of the endpoint has.
+    pub(crate) number: u64,
     connection: Guarded<Connection>,
     pub(crate) gate: Gated,
     pub(crate) app: A,
@@ -35,6 +38,7 @@ pub(crate) struct Peer<A> {
 impl<A: Application> Peer<A> {
     pub(crate) fn new(
         (handle, connection): (ConnectionHandle, Connection),
+        number: u64,
         gate: Gated,
         app: A,
         figures: Figures,
@@ -42,6 +46,7 @@ impl<A: Application> Peer<A> {
     ) -> Peer<A> {
         Peer {
             handle,
+            number,
             connection: Guarded::new(connection),
             gate,
             app,
@@ -81,6 +86,17 @@ impl<A: Application> Peer<A> {
     /// Passes a datagram to the connection.
     pub(crate) fn receive(&mut self, event: ConnectionEvent) {
         self.connection.call(|connection| connection.handle_event(event));
+    }
+
+    /// Shows the events since the last call to the observer, if there is one.
+    pub(crate) fn show_events(&mut self, now: Instant, observer: Option<&SharedObserver>) {
+        let (gate, number) = (&self.gate, self.number);
+        observation::inform(observer, |observer| {
+            // The state comes from the controller, which may be broken after a fault.
+            self.connection.call(|_| {
+                gate.take_events(&mut |event| observer.event(now, number, &event));
+            });
+        });
     }
 
     /// Lets the application act.

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::driver::{Closing, Driver, Service, Strays};
 use crate::figures::Figures;
 use crate::h3::{Content, Pool, Served, Server};
+use crate::observation::Observation;
 use crate::settings::{Credit, Limits, Settings};
 use crate::tls::Identity;
 
@@ -35,6 +36,8 @@ pub struct Serve {
     pub content: Content,
     /// Its certificate.
     pub identity: Identity,
+    /// What follows it.
+    pub observation: Observation,
 }
 
 /// Limits of the requests of a server.
@@ -91,7 +94,8 @@ impl<O: ServeObserver> HttpServer<O> {
     /// # Errors
     /// If the address is in use or not of this machine, or the certificate is unusable.
     pub fn bind(serve: Serve, observer: O) -> Result<HttpServer<O>, Error> {
-        let crypto = serve.identity.server()?;
+        let Observation { observer: watcher, secrets } = serve.observation;
+        let crypto = serve.identity.server(secrets)?;
         let socket = match Socket::bind(serve.address, &open_dual) {
             // A machine without IPv6.
             Err(sojourn_udp::Error::Bind { source, .. })
@@ -106,7 +110,7 @@ impl<O: ServeObserver> HttpServer<O> {
         let service = Connections { content: serve.content, pool, observer };
         let (clock, settings) = (Clock::start(), serve.settings);
         let driver = Driver::server(socket, clock, settings, service, crypto, serve.limits)?;
-        let driver = driver.with_credit(serve.resources.credit());
+        let driver = driver.with_credit(serve.resources.credit()).with_observer(watcher);
         let address = driver.local_addr()?;
         Ok(HttpServer { driver, address })
     }

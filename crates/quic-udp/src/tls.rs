@@ -14,6 +14,8 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
+use sojourn_quic::endpoint::{KeyLogSink, key_log};
+
 use crate::h3::ALPN;
 
 /// A certificate or a key that cannot be used.
@@ -122,11 +124,12 @@ impl Identity {
         }
     }
 
-    /// The cryptography of a server with this certificate.
+    /// The cryptography of a server with this certificate, which passes the secrets of its
+    /// connections to `secrets`, if given.
     ///
     /// # Errors
     /// If its kind is not supported.
-    pub fn server(self) -> Result<Arc<dyn ServerConfig>, TlsError> {
+    pub fn server(self, secrets: Option<KeyLogSink>) -> Result<Arc<dyn ServerConfig>, TlsError> {
         let refused = |error: &dyn fmt::Display| TlsError::Make(error.to_string());
         let mut config =
             rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -136,6 +139,7 @@ impl Identity {
                 .with_single_cert(self.chain, self.key)
                 .map_err(|error| refused(&error))?;
         config.alpn_protocols = vec![ALPN.to_vec()];
+        config.key_log = secrets.map_or(config.key_log, key_log);
         // No connection resumes: the server keeps no state for later ones.
         config.send_tls13_tickets = 0;
         let config = QuicServerConfig::try_from(config).map_err(|error| refused(&error))?;
@@ -144,11 +148,12 @@ impl Identity {
 }
 
 impl Trust {
-    /// The cryptography of a client with this trust.
+    /// The cryptography of a client with this trust, which passes the secrets of its connections to
+    /// `secrets`, if given.
     ///
     /// # Errors
     /// If a file cannot be read or has no certificate.
-    pub fn client(&self) -> Result<Arc<dyn ClientConfig>, TlsError> {
+    pub fn client(&self, secrets: Option<KeyLogSink>) -> Result<Arc<dyn ClientConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let refused = |error: &dyn fmt::Display| TlsError::Make(error.to_string());
         let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -165,6 +170,7 @@ impl Trust {
             }
         };
         config.alpn_protocols = vec![ALPN.to_vec()];
+        config.key_log = secrets.map_or(config.key_log, key_log);
         let config = QuicClientConfig::try_from(config).map_err(|error| refused(&error))?;
         Ok(Arc::new(config))
     }

@@ -204,7 +204,6 @@ impl Tally {
     }
 
     /// Keeps events from now on. The keys of a connection ask once, when it begins.
-    #[cfg(feature = "endpoint")]
     pub(crate) fn observe(&self) {
         self.is_logging.store(true, Ordering::Relaxed);
     }
@@ -221,7 +220,6 @@ impl Tally {
     }
 
     /// Moves the events since the last call out.
-    #[cfg(feature = "endpoint")]
     pub(crate) fn take_log(&self) -> Vec<StackEvent> {
         std::mem::take(&mut self.inner().log)
     }

@@ -34,7 +34,7 @@ mod swings;
 mod tap;
 mod timeline;
 
-pub use capture::{Capture, Sink};
+pub use capture::{Capture, Names, SenderLog, Sink, StackLog, connection_name, sqlog_name};
 pub use emulation::{LinkChange, LinkReading, LinkValue, flow_source, link_changes};
 pub use endpoint::outside::{Remote, RemoteState};
 pub use endpoint::transport::Overrun;

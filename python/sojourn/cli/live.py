@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from sojourn import _core, api, experiment, output, results
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import add_departures, add_scenario_options, pictures_of
+from sojourn.cli.options import (
+    add_captures,
+    add_departures,
+    add_scenario_options,
+    pictures_of,
+)
 from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
 from sojourn.exports import Captures, Files
@@ -50,11 +55,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --bottleneck tc: print the commands that make the links, and run nothing",
     )
-    parser.add_argument(
-        "--pcapng",
-        metavar="DIR",
-        help="write the packets to this folder, in two capture files a run: at the senders, and at "
-        "the receivers",
+    add_captures(
+        parser,
+        "write the packets to this folder, in two capture files a run: at the senders, and at the "
+        "receivers",
+        "write the events of each transport to this folder, in a qlog file for each sender; of a "
+        "QUIC stack for both ends; of the kernel's TCP only its states",
     )
     parser.add_argument(
         "--tcp-probe",
@@ -87,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
         return _show_commands(args)
     name = "stdin" if args.file == "-" else Path(args.file).stem
     out = output.choose(args.out, Path("runs") / f"{name}-live")
-    captures = Captures.to(args.pcapng, None, args.tcp_probe)
+    captures = Captures.to(args.pcapng, args.qlog, args.tcp_probe)
     captures.require_free()
     captures.require_apart_from(out.path)
     core, live = _prepared(args)

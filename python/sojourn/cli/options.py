@@ -129,6 +129,12 @@ def add_live_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_captures(parser: argparse.ArgumentParser, packets: str, events: str) -> None:
+    """Add `--pcapng` and `--qlog`, with the command's words about their files."""
+    parser.add_argument("--pcapng", metavar="DIR", help=packets)
+    parser.add_argument("--qlog", metavar="DIR", help=events)
+
+
 def add_selection_options(parser: argparse.ArgumentParser, verb: str = "show") -> None:
     """Add `--flow` and `--link`; `verb` says what the command does with them."""
     more = "" if verb == "compare" else "; the data have all"

@@ -1,7 +1,6 @@
 """`sojourn quic serve` and `sojourn quic get`."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import cast
 
@@ -13,9 +12,10 @@ from sojourn._core import LiveError
 from sojourn.cli import serving
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
-from sojourn.cli.options import positive, whole
+from sojourn.cli.options import add_captures, positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
+from sojourn.exports import Captures
 from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
@@ -89,6 +89,7 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
         "of a processor; auto: if this machine permits it; realtime: refuse to start without it "
         "(default: auto)",
     )
+    _declare_captures(parser, "each connection")
     add(
         "--json",
         action="store_true",
@@ -131,6 +132,7 @@ def declare_get(parser: argparse.ArgumentParser) -> None:
         help="give up if the server does not answer for this long (default: 10s)",
     )
     add("--out", metavar="FILE", type=Path, help="write the bodies to this new file")
+    _declare_captures(parser, "the connection")
     add("--json", action="store_true", help="print the figures as JSON")
     parser.set_defaults(execute=_get)
 
@@ -150,16 +152,33 @@ def _declare_controller(parser: argparse.ArgumentParser) -> None:
     add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
 
 
+def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None:
+    add_captures(
+        parser,
+        "write every packet at the socket to this folder, in a capture file with the TLS secrets "
+        "that decrypt it",
+        f"write the events of {connections} to this folder, in a qlog file of this end",
+    )
+
+
+def _captures_of(args: argparse.Namespace) -> Captures:
+    """Return the folders that `_declare_captures` asks for."""
+    captures = Captures.to(args.pcapng, args.qlog)
+    captures.require_free()
+    return captures
+
+
 def _serve(args: argparse.Namespace) -> int:
     """Serve until a signal asks for the end."""
     require_live("`sojourn quic`")
+    captures = _captures_of(args)
     if (args.cert is None) != (args.key is None):
         raise UsageError("give both --cert FILE and --key FILE, or neither")
     if args.save_cert is not None and args.cert is not None:
         raise UsageError("--save-cert writes a certificate made now; leave --cert out")
     core = downloads.scenario(args.control, args.seed, args.set)
     identity = None if args.cert is None else (args.cert, args.key)
-    with Request() as request:
+    with Request() as request, captures.opened() as files:
         try:
             server = core.quic_serve(
                 (args.bind, args.port),
@@ -168,6 +187,7 @@ def _serve(args: argparse.Namespace) -> int:
                 (args.connections, args.unproved),
                 (args.requests, args.files),
                 (args.memory, args.idle, args.priority != "normal"),
+                files.prefixes(args.control, core.seed()),
             )
         except (OverflowError, ValueError) as error:
             raise UsageError(str(error)) from error
@@ -233,7 +253,13 @@ def _strays_text(strays: Strays) -> str:
         f"answered; {strays['overflowed']:,} overflowed the receive buffer; connections: "
         f"{strays['refused']:,} refused, {strays['retries']:,} asked to prove their address, "
         f"{strays['faults']:,} ended by a fault of the QUIC stack"
+        f"{_gap_text(strays['uncaptured'])}"
     )
+
+
+def _gap_text(missed: int | None) -> str:
+    """Return words about the packets that a capture lacks."""
+    return f"; the capture lacks {counted(missed, 'packet')}: use a faster disk" if missed else ""
 
 
 def _get(args: argparse.Namespace) -> int:
@@ -248,14 +274,19 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _download(args: argparse.Namespace, out: Path | None) -> None:
+    captures = _captures_of(args)
     core = downloads.scenario(args.control, args.seed, args.set)
     trust = (args.ca, args.insecure)
-    fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out)
-    with Bar() as bar:
-        bar.downloading(str(args.url))
+    with Bar() as bar, captures.opened() as files:
+        paths = files.prefixes(args.control, core.seed())
+        fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out, paths)
+        bar.downloading(str(args.url), *fetch.bytes())
         while not fetch.wait(serving.LOOK_S):
-            pass
-        done: Download = json.loads(fetch.finish())
+            bar.downloading(str(args.url), *fetch.bytes())
+        done = downloads.finished(fetch)
+    # The packets and events of a download that failed are kept.
+    if isinstance(done, LiveError):
+        raise done
     if args.json:
         serving.print_line({"url": str(args.url), "control": args.control, **done})
     else:
@@ -301,7 +332,8 @@ def _rows(done: Download) -> dict[str, str]:
         "goodput": MISSING if goodput is None else rate_text(goodput),
         "RTT min, median, p99": _rtts(done),
         "packets received": f"{received['packets']:,}: {received['ect1']:,} ECT(1), "
-        f"{received['ect0']:,} ECT(0), {received['ce']:,} CE, {received['not_ect']:,} without ECN",
+        f"{received['ect0']:,} ECT(0), {received['ce']:,} CE, {received['not_ect']:,} without ECN"
+        f"{_gap_text(done['uncaptured_packets'])}",
     }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sojourn import _core, api, experiment, output, results, selection, terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
+    add_captures,
     add_controller_option,
     add_scenario_options,
     add_selection_options,
@@ -36,16 +37,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add_selection_options(parser)
     add = parser.add_argument
     add("--jobs", metavar="N", type=positive, help="number of threads (default: one a core)")
-    add(
-        "--pcapng",
-        metavar="DIR",
-        help="write every packet to this folder, in two capture files a run: at the senders, and "
-        "at the receivers",
-    )
-    add(
-        "--qlog",
-        metavar="DIR",
-        help="write the events of each transport to this folder, in two qlog files a connection",
+    add_captures(
+        parser,
+        "write every packet to this folder, in two capture files a run: at the senders, and at the "
+        "receivers",
+        "write the events of each transport to this folder, in two qlog files a connection",
     )
     parser.set_defaults(execute=execute)
 

@@ -49,7 +49,7 @@ def serve(
     show: Callable[[float], None],
     as_json: bool,
     note: tuple[dict[str, str], str] = ({}, ""),
-) -> dict[str, int]:
+) -> dict[str, int | None]:
     """Print the address and each ended connection until a signal; return the counts of strays.
 
     `show` prints the connections that have ended, after a wait of at most its seconds. `note` adds
@@ -60,7 +60,7 @@ def serve(
     print_line({"listening": address, **keys} if as_json else f"Listening on UDP {address}{words}")
     while not request.is_made:
         show(LOOK_S)
-    counts: dict[str, int] = json.loads(server.stop())
+    counts: dict[str, int | None] = json.loads(server.stop())
     show(0)
     return counts
 

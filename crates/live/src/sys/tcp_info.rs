@@ -11,12 +11,15 @@ const SIZE: usize = 280;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TcpInfo {
     pub(crate) ca_state: u8,
+    /// Doublings of the retransmission timeout.
+    pub(crate) backoff: u8,
     pub(crate) snd_mss: u32,
     pub(crate) unacked: u32,
     pub(crate) sacked: u32,
     pub(crate) lost: u32,
     pub(crate) retrans: u32,
     pub(crate) rtt_us: u32,
+    pub(crate) rttvar_us: u32,
     pub(crate) snd_ssthresh: u32,
     pub(crate) snd_cwnd: u32,
     pub(crate) total_retrans: u32,
@@ -67,12 +70,14 @@ impl TcpInfo {
         let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         TcpInfo {
             ca_state: bytes[1],
+            backoff: bytes[4],
             snd_mss: word(16),
             unacked: word(24),
             sacked: word(28),
             lost: word(32),
             retrans: word(36),
             rtt_us: word(68),
+            rttvar_us: word(72),
             snd_ssthresh: word(76),
             snd_cwnd: word(80),
             total_retrans: word(100),

@@ -8,18 +8,20 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
 use noq_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use noq_proto::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, ValidationTokenConfig};
+use sojourn_quic::noq::{Gated, Kit};
 use sojourn_udp::io::{
     CHECK, CappedPriority, Clock, Route, Scheduling, Socket, SpinAllowance, StopHandle,
 };
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::Error;
+use crate::observation::{self, Passing, SharedObserver};
 use crate::peer::Peer;
 use crate::settings::{Credit, Limits, Settings};
 pub use service::{Application, Closing, Service, Strays};
@@ -28,6 +30,9 @@ pub use service::{Application, Closing, Service, Strays};
 const BATCH: usize = 64;
 /// Time between two collections of round-trip times, which bounds the samples in memory.
 const COLLECT: Duration = Duration::from_secs(1);
+/// The address of a socket that does not tell its own.
+const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
 /// The server's part of an endpoint.
 struct Serving {
     crypto: Arc<dyn ServerCrypto>,
@@ -61,6 +66,9 @@ pub struct Driver<S: Service> {
     spins: SpinAllowance,
     priority: Option<CappedPriority>,
     service: S,
+    observer: Option<SharedObserver>,
+    /// Connections so far.
+    begun: u64,
     stop: StopHandle,
 }
 
@@ -136,6 +144,8 @@ impl<S: Service> Driver<S> {
             spins: SpinAllowance::default(),
             priority: None,
             service,
+            observer: None,
+            begun: 0,
             stop: StopHandle::default(),
         })
     }
@@ -143,6 +153,12 @@ impl<S: Service> Driver<S> {
     /// Gives the peers of later connections this credit.
     pub fn with_credit(self, credit: Credit) -> Driver<S> {
         Driver { credit, ..self }
+    }
+
+    /// Shows the datagrams, and later connections, to an observer.
+    pub fn with_observer(self, observer: Option<SharedObserver>) -> Driver<S> {
+        observation::inform(observer.as_ref(), |observer| observer.begun(self.clock.epoch_ns()));
+        Driver { observer, ..self }
     }
 
     /// Gives the calling thread real-time priority, for at most half of its processor. Returns whether
@@ -164,7 +180,7 @@ impl<S: Service> Driver<S> {
         app: S::App,
     ) -> Result<(), Error> {
         let now = self.advance();
-        let (kit, gate) = self.settings.kit.gated(self.epoch);
+        let (kit, gate) = self.gated();
         let mut config = ClientConfig::new(kit.client(crypto));
         config.transport_config(self.settings.transport(&kit, &self.credit, remote.is_ipv6()));
         let time = self.time(now);
@@ -172,7 +188,8 @@ impl<S: Service> Driver<S> {
             .endpoint
             .connect(time, config, remote, name)
             .map_err(|error| Error::Connect { address: remote, reason: error.to_string() })?;
-        let key = self.add(connection, gate, app, remote);
+        let local = self.socket.local_addr()?;
+        let key = self.add(connection, gate, app, [local, remote]);
         if let Some(peer) = self.peers.get_mut(&key) {
             // It is the other end that has to prove its address.
             peer.is_proved = true;
@@ -245,6 +262,7 @@ impl<S: Service> Driver<S> {
             if let Some(peer) = self.peers.get_mut(&key) {
                 peer.scheduled = Instant::MAX;
                 peer.on_timer(now);
+                peer.show_events(now, self.observer.as_ref());
                 self.ready.insert(key);
             }
             self.account();
@@ -285,6 +303,37 @@ impl<S: Service> Driver<S> {
             self.settle(key, false);
             self.account();
         }
+    }
+
+    /// The controller of the next connection.
+    fn gated(&self) -> (Kit, Gated) {
+        let (kit, gate) = self.settings.kit.gated(self.epoch);
+        observation::inform(self.observer.as_ref(), |observer| {
+            if observer.follows_connections() {
+                gate.observe();
+            }
+        });
+        (kit, gate)
+    }
+
+    /// Shows a datagram to the observer. `local`: the address of this machine, if it is known.
+    fn show_datagram(
+        &self,
+        (at, is_sent): (Instant, bool),
+        (local, remote): (Option<IpAddr>, SocketAddr),
+        ecn: Ecn,
+        payload: &[u8],
+    ) {
+        observation::inform(self.observer.as_ref(), |observer| {
+            let local = self.local(local);
+            observer.datagram(&Passing { at, is_sent, local, remote, ecn, payload });
+        });
+    }
+
+    /// The address of this machine at which a datagram arrived or left.
+    fn local(&self, ip: Option<IpAddr>) -> SocketAddr {
+        let own = self.socket.local_addr().unwrap_or(UNKNOWN);
+        SocketAddr::new(ip.unwrap_or(own.ip()), own.port())
     }
 
     fn advance(&mut self) -> Instant {

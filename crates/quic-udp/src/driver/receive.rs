@@ -12,6 +12,7 @@ use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::{Ending, Figures};
 use crate::guard::guard;
+use crate::observation;
 use crate::peer::Peer;
 
 impl<S: Service> Driver<S> {
@@ -22,15 +23,26 @@ impl<S: Service> Driver<S> {
         for _ in 0..BATCH {
             self.account();
             match self.socket.receive(&times) {
-                Ok(Some(received)) => match guard(|| self.on_datagram(&received)) {
-                    Ok(done) => done?,
-                    Err(fault) => self.on_fault(received.from, fault),
-                },
+                Ok(Some(received)) => {
+                    let done = guard(|| self.on_datagram(&received));
+                    // It may have had the keys with which a reader decrypts it.
+                    self.show_received(&received);
+                    match done {
+                        Ok(done) => done?,
+                        Err(fault) => self.on_fault(received.from, fault),
+                    }
+                }
                 Ok(None) => return Ok(false),
                 Err(errno) => self.on_error(errno)?,
             }
         }
         Ok(true)
+    }
+
+    /// Shows a datagram that has arrived to the observer.
+    fn show_received(&self, received: &Received) {
+        let Received { from, local, at, ecn, len } = *received;
+        self.show_datagram((at, false), (local, from), ecn, self.socket.datagram(len));
     }
 
     fn on_datagram(&mut self, received: &Received) -> Result<(), Error> {
@@ -44,6 +56,7 @@ impl<S: Service> Driver<S> {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.figures.received.count(received.ecn, received.len);
                     peer.receive(event);
+                    peer.show_events(self.now, self.observer.as_ref());
                     self.ready.insert(key);
                 }
                 Ok(())
@@ -103,7 +116,7 @@ impl<S: Service> Driver<S> {
                 Err(_) => Ok(()),
             };
         }
-        let (kit, gate) = self.settings.kit.gated(self.epoch);
+        let (kit, gate) = self.gated();
         let mut config = serving.base.clone();
         config.crypto = kit.server(Arc::clone(&serving.crypto));
         config.transport = self.settings.transport(&kit, &self.credit, received.from.is_ipv6());
@@ -111,7 +124,8 @@ impl<S: Service> Driver<S> {
         match self.endpoint.accept(incoming, time, &mut self.out, config) {
             Ok(connection) => {
                 let app = self.service.accept(received.from);
-                let key = self.add(connection, gate, app, received.from);
+                let local = self.local(received.local);
+                let key = self.add(connection, gate, app, [local, received.from]);
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.is_proved = is_proved;
                     self.unproved += usize::from(!is_proved);
@@ -131,11 +145,19 @@ impl<S: Service> Driver<S> {
         (handle, connection): (ConnectionHandle, Connection),
         gate: Gated,
         app: S::App,
-        remote: SocketAddr,
+        ends: [SocketAddr; 2],
     ) -> usize {
         gate.catch_up(self.settings.catch_up);
-        let figures = Figures::new(remote, self.now);
-        let peer = Peer::new((handle, connection), gate, app, figures, self.epoch);
+        self.begun += 1;
+        let (now, number) = (self.now, self.begun);
+        observation::inform(self.observer.as_ref(), |observer| {
+            if observer.follows_connections() {
+                observer.opened(now, number, ends);
+            }
+        });
+        let figures = Figures::new(ends[1], now);
+        let mut peer = Peer::new((handle, connection), number, gate, app, figures, self.epoch);
+        peer.show_events(now, self.observer.as_ref());
         self.slots = self.slots.max(handle.0 + 1);
         self.peers.insert(handle.0, peer);
         self.ready.insert(handle.0);

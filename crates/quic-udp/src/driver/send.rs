@@ -12,6 +12,7 @@ use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::Ending;
 use crate::guard::guard;
+use crate::observation;
 
 /// Time that the last datagrams have until the socket takes them.
 const LAST: Duration = Duration::from_millis(50);
@@ -20,9 +21,21 @@ impl<S: Service> Driver<S> {
     /// Sends an answer without a connection, which may get lost.
     pub(super) fn answer(&mut self, transmit: &Transmit) -> Result<(), Error> {
         let route = self.route(transmit);
-        let sent = self.socket.send(&route, &self.out[..transmit.size], &[]);
+        let datagram = &self.out[..transmit.size];
+        let at = self.clock.now();
+        let sent = self.socket.send(&route, datagram, &[]);
         self.strays.unsent += u64::from(sent.is_err());
+        if sent.is_ok() {
+            self.show_sent(at, &route, datagram);
+        }
         Ok(())
+    }
+
+    /// Shows a datagram that has left at `at` to the observer.
+    fn show_sent(&self, at: Instant, route: &Route, datagram: &[u8]) {
+        if let Some(to) = route.to {
+            self.show_datagram((at, true), (route.from, to), route.ecn, datagram);
+        }
     }
 
     fn route(&self, transmit: &Transmit) -> Route {
@@ -91,7 +104,9 @@ impl<S: Service> Driver<S> {
 
     fn remove(&mut self, key: usize) {
         self.ready.remove(&key);
-        if let Some(peer) = self.peers.remove(&key) {
+        if let Some(mut peer) = self.peers.remove(&key) {
+            peer.show_events(self.now, self.observer.as_ref());
+            observation::inform(self.observer.as_ref(), |observer| observer.ended(peer.number));
             self.timers.remove(&(peer.scheduled, key));
             self.unproved -= usize::from(!peer.is_proved);
         }
@@ -111,8 +126,9 @@ impl<S: Service> Driver<S> {
             let route = self.route(&transmit);
             if let Some(peer) = self.peers.get_mut(&key) {
                 peer.note_sent(route.ecn, transmit.size);
+                peer.show_events(now, self.observer.as_ref());
             }
-            self.send(route, transmit.size, transmit.destination)?;
+            self.send(now, route, transmit.size, transmit.destination)?;
             if self.held.is_some() {
                 break;
             }
@@ -121,9 +137,19 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    fn send(&mut self, route: Route, size: usize, to: SocketAddr) -> Result<(), Error> {
+    /// Sends the datagram of `size` bytes at the begin of `out`. `now`: the time of this turn.
+    fn send(
+        &mut self,
+        now: Instant,
+        route: Route,
+        size: usize,
+        to: SocketAddr,
+    ) -> Result<(), Error> {
         match self.socket.send(&route, &self.out[..size], &[]) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.show_sent(now, &route, &self.out[..size]);
+                Ok(())
+            }
             Err(Errno::EAGAIN | Errno::EINTR) => {
                 self.held = Some((route, self.out[..size].to_vec()));
                 Ok(())
@@ -143,10 +169,11 @@ impl<S: Service> Driver<S> {
     /// Sends the datagram that is held; returns whether it has left.
     pub(super) fn flush(&mut self) -> Result<bool, Error> {
         let Some((route, bytes)) = &self.held else { return Ok(true) };
+        let at = self.clock.now();
         match self.socket.send(route, bytes, &[]) {
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
             Err(errno) => self.on_error(errno)?,
-            Ok(()) => {}
+            Ok(()) => self.show_sent(at, route, bytes),
         }
         self.held = None;
         Ok(true)

@@ -29,7 +29,7 @@ fn driver<S: Service>(service: S, count: usize, mut app: impl FnMut() -> S::App)
     let settings = Settings::new(Kit::new("cubic").expect("a controller"));
     let mut driver = Driver::client(socket, Clock::start(), settings, service).expect("ok");
     let to = driver.local_addr().expect("bound");
-    let crypto = Trust::Any.client().expect("any");
+    let crypto = Trust::Any.client(None).expect("any");
     for _ in 0..count {
         driver.connect(to, "localhost", Arc::clone(&crypto), app()).expect("connects");
     }

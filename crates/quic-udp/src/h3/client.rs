@@ -92,6 +92,18 @@ impl Get {
         &self.responses
     }
 
+    /// Bytes of all bodies so far.
+    pub fn received(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, |exchange| exchange.response.bytes);
+        self.responses.iter().map(|response| response.bytes).sum::<u64>() + open
+    }
+
+    /// The length of a body, as the server has announced it in the first response.
+    pub fn length(&self) -> Option<u64> {
+        let open = self.open.as_ref().map(|exchange| &exchange.response);
+        self.responses.first().or(open).and_then(|response| response.length)
+    }
+
     /// The fault of the sink that ended the connection.
     pub fn take_sink_error(&mut self) -> Option<io::Error> {
         self.sink_error.take()

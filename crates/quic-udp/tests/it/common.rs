@@ -8,8 +8,8 @@ use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Folder, Served};
 use sojourn_quic_udp::tls::{Identity, Trust};
 use sojourn_quic_udp::{
-    Error, Fetch, Fetched, Figures, HttpServer, Limits, Resources, Serve, ServeObserver, Settings,
-    Strays,
+    Error, Fetch, Fetched, Figures, HttpServer, Limits, Observation, Progress, Resources, Serve,
+    ServeObserver, Settings, Strays,
 };
 use sojourn_udp::io::StopHandle;
 use sojourn_units::{Bytes, Duration};
@@ -29,6 +29,7 @@ pub(crate) fn serve(folder: Option<Folder>, limits: Limits, idle: Duration) -> S
         resources: Resources { memory: Bytes(1 << 20), ..Resources::default() },
         content: Content::new(folder),
         identity: Identity::made(address.ip()).expect("made"),
+        observation: Observation::default(),
     }
 }
 
@@ -86,6 +87,8 @@ pub(crate) fn fetch(address: SocketAddr, path: &str, count: u32) -> Fetch {
         settings: settings("cubic"),
         trust: Trust::Any,
         patience: Duration::from_secs(5),
+        observation: Observation::default(),
+        progress: Progress::default(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn now() -> StdInstant {
 /// The first flight of a client of noq, in datagrams, and its state.
 fn first_flight(to: SocketAddr) -> (Endpoint, noq_proto::Connection, Vec<Vec<u8>>) {
     let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false);
-    let config = ClientConfig::new(Trust::Any.client().expect("any"));
+    let config = ClientConfig::new(Trust::Any.client(None).expect("any"));
     let (_, mut connection) = endpoint.connect(now(), config, to, "localhost").expect("starts");
     let mut flight = Vec::new();
     let mut buffer = Vec::new();
@@ -168,7 +168,7 @@ fn a_request_arrives_in_pieces_if_flow_control_admits_few_bytes() {
     for uni in [0, 1] {
         let socket = Socket::bind(any, &open_here).expect("binds");
         let credit = Credit { receive_windows: [Bytes(10), Bytes(12)], streams: [1, uni] };
-        let crypto = Identity::made(any.ip()).expect("made").server().expect("usable");
+        let crypto = Identity::made(any.ip()).expect("made").server(None).expect("usable");
         let (pool, limits) = (Pool::new(Bytes(0), 8), Limits::default());
         let clock = Clock::start();
         let narrow = Narrow(pool);
@@ -219,7 +219,7 @@ fn a_thousand_connections_have_bounded_memory() {
     let server = Running::start(serve(None, Limits::default(), IDLE));
     let socket = Socket::bind("127.0.0.1:0".parse().expect("an address"), &open_here);
     let socket = socket.expect("binds");
-    let crypto = Trust::Any.client().expect("any");
+    let crypto = Trust::Any.client(None).expect("any");
     let before = resident();
     let mut driver =
         Driver::client(socket, Clock::start(), settings("cubic"), Many::default()).expect("ok");

@@ -1,13 +1,18 @@
 //! Downloads by the client from the server.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use sojourn_quic_udp::h3::Folder;
 use sojourn_quic_udp::tls::{Identity, Trust};
-use sojourn_quic_udp::{Ending, Error, Fetch, HttpServer, Limits, Serve, ServeObserver};
+use sojourn_quic_udp::{
+    Ending, Error, Fetch, HttpServer, Limits, Observation, Observer, Passing, Progress, Serve,
+    ServeObserver, SharedObserver,
+};
+use sojourn_transport::StackEvent;
 use sojourn_udp::io::StopHandle;
-use sojourn_units::Duration;
+use sojourn_units::{Duration, Instant};
 
 use crate::common::{Running, fetch, get, serve, settings};
 
@@ -73,6 +78,54 @@ fn a_file_arrives_as_it_is_and_other_paths_have_their_status() {
         let done = get(fetch(server.address, path, 1)).expect("answers");
         assert_eq!(done.responses[0].status, status, "{path}");
     }
+}
+
+/// Counts what an endpoint shows.
+#[derive(Default)]
+struct Shown {
+    sent: u64,
+    received: u64,
+    packets: u64,
+    open: i32,
+}
+
+impl Observer for Shown {
+    fn follows_connections(&self) -> bool {
+        true
+    }
+
+    fn opened(&mut self, _: Instant, _: u64, _: [SocketAddr; 2]) {
+        self.open += 1;
+    }
+
+    fn event(&mut self, _: Instant, _: u64, event: &StackEvent) {
+        self.packets += u64::from(matches!(event, StackEvent::Packet { is_sent: false, .. }));
+    }
+
+    fn datagram(&mut self, passing: &Passing<'_>) {
+        *if passing.is_sent { &mut self.sent } else { &mut self.received } += 1;
+    }
+}
+
+#[test]
+fn an_observer_sees_each_datagram_and_each_packet() {
+    let server = Running::start(serve(None, Limits::default(), IDLE));
+    let shown = Arc::new(Mutex::new(Shown::default()));
+    let observer: SharedObserver = shown.clone();
+    let observation = Observation { observer: Some(observer), secrets: None };
+    let progress = Progress::default();
+    let one = fetch(server.address, "/bytes/300000", 2);
+    let done = get(Fetch { observation, progress: progress.clone(), ..one }).expect("downloads");
+    let shown = shown.lock().expect("not poisoned");
+    let (sent, received) = (done.figures.sent.total(), done.figures.received.total());
+    assert_eq!(shown.received, received);
+    // The datagram that closes the connection leaves after its figures are complete.
+    assert!((sent..=sent + 1).contains(&shown.sent), "{} of {sent}", shown.sent);
+    // The first datagrams have packets of several types.
+    assert!((received..received + 5).contains(&shown.packets), "{}", shown.packets);
+    assert_eq!(shown.open, 1);
+    let (bytes, total) = progress.bytes();
+    assert!(bytes <= 600_000 && total.is_none_or(|total| total == 600_000), "{bytes} of {total:?}");
 }
 
 #[test]

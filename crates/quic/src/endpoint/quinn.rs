@@ -19,7 +19,7 @@ pub(super) mod stack;
 #[path = "shared/tls.rs"]
 mod tls;
 
-pub use crypto::{Crypto, SERVER_NAME, cryptography};
+pub use crypto::{Crypto, SERVER_NAME, cryptography, key_log};
 
 /// quinn's interface, in the words of the sources that both stacks share.
 mod dialect {

@@ -16,9 +16,7 @@ mod tests;
 use std::sync::Arc;
 
 use sojourn_cc::{AnyController, Controller, EcnUse, Limits, Needs, Pacing, Probe, Sent};
-use sojourn_transport::{Delivery, Reduced, StackState, Usage};
-#[cfg(feature = "endpoint")]
-use sojourn_transport::{Vitals, Why};
+use sojourn_transport::{Delivery, Reduced, StackState, Usage, Vitals, Why};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::tally::Tally;
@@ -331,7 +329,6 @@ impl Ledger {
     }
 
     /// The state of the sender, for logs.
-    #[cfg(feature = "endpoint")]
     pub(crate) fn vitals(&self) -> Vitals {
         let probe = self.probe();
         Vitals {

@@ -3,7 +3,7 @@
 use std::sync::MutexGuard;
 
 use sojourn_cc::Probe;
-use sojourn_transport::StackState;
+use sojourn_transport::{StackEvent, StackState};
 use sojourn_units::{Duration, Ecn, Instant};
 
 use super::dialect::proto;
@@ -74,6 +74,16 @@ impl Gated {
     /// [`Gated::state`] without `probe`: calls no function of the controller, which may be broken.
     pub fn state_without_probe(&self) -> StackState {
         self.with(|ledger| ledger.state_with(Probe::default())).unwrap_or_default()
+    }
+
+    /// Keeps events from now on, for [`Gated::take_events`]. Call it before the connection begins.
+    pub fn observe(&self) {
+        self.0.observe();
+    }
+
+    /// Passes on the events of this end since the last call, then its state if there were any.
+    pub fn take_events(&self, take: &mut dyn FnMut(StackEvent)) {
+        self.0.take_events(take);
     }
 
     /// Passes on the round-trip times measured since the last call.

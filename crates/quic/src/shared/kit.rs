@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use sojourn_cc::{Catalogue, Needs, Setup};
 use sojourn_params::Params;
+use sojourn_transport::StackEvent;
 use sojourn_units::{Bytes, Ecn};
 
 use super::adapter::Adapter;
@@ -191,10 +192,19 @@ impl Link {
         *lock(&self.ledger) = Some(ledger);
     }
 
-    /// The counts of the connection.
-    #[cfg(feature = "endpoint")]
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+    /// Keeps events from now on. Called before the connection begins, if at all.
+    pub(crate) fn observe(&self) {
+        self.tally.observe();
+    }
+
+    /// Passes on the events since the last call, then the state of the sender if there were any.
+    pub(crate) fn take_events(&self, take: &mut dyn FnMut(StackEvent)) {
+        let events = self.tally.take_log();
+        let is_changed = !events.is_empty();
+        events.into_iter().for_each(&mut *take);
+        if is_changed && let Some(ledger) = self.ledger() {
+            take(StackEvent::State(lock(&ledger).vitals()));
+        }
     }
 
     /// The ledger, once the connection exists.

@@ -1,10 +1,13 @@
 //! Captures of a run's packets and events, in formats that other tools read.
 
 mod events;
+mod named;
 mod packets;
 mod place;
 mod quic;
+mod sender_log;
 mod stack_events;
+mod stack_log;
 mod stream;
 mod tcp;
 
@@ -17,6 +20,8 @@ use sojourn_units::Instant;
 use crate::tap::{Carried, Datagram, OutsidePacket, Passage, Tap, Wiring};
 use events::Events;
 use packets::Packets;
+pub use sender_log::{Names, SenderLog, connection_name, sqlog_name};
+pub use stack_log::StackLog;
 
 /// Destination of a capture's files, written in pieces.
 pub trait Sink: Send + 'static {

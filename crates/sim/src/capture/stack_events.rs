@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
 use sojourn_scenario::Scenario;
-use sojourn_trace::export::qlog::{Header, Metrics, Qlog, Vantage};
-use sojourn_transport::{Direction, StackEvent, Why};
+use sojourn_trace::export::EPOCH_NS;
+use sojourn_trace::export::qlog::Vantage;
+use sojourn_transport::{Direction, StackEvent};
 use sojourn_units::Instant;
 
-use super::events::{File, file_name, metrics, qlog_name, started};
+use super::events::{flush, hand_on};
 use super::place::{Host, Service, arbitrary, end};
+use super::sender_log::{Names, sqlog_name};
+use super::stack_log::StackLog;
 use super::{Outlet, PIECE};
 
 /// The files, by flow and direction of the data of their ends.
@@ -21,6 +23,11 @@ pub(super) struct StackEvents {
     /// The names of all flows.
     flows: Vec<String>,
     files: BTreeMap<(usize, usize), File>,
+}
+
+struct File {
+    name: String,
+    log: StackLog,
 }
 
 impl StackEvents {
@@ -43,12 +50,12 @@ impl StackEvents {
         let file = files.entry((flow, direction.index())).or_insert_with(|| {
             new_file(now, prefix, title, (flow, &flows[flow]), direction, opens)
         });
-        write(&mut file.log, now, event);
-        file.hand_on(PIECE, outlet);
+        file.log.event(now, event);
+        hand_on(file.log.log(), &file.name, PIECE, outlet);
     }
 
     pub(super) fn flush(&mut self, outlet: &mut Outlet) {
-        self.files.values_mut().for_each(|file| file.flush(outlet));
+        self.files.values_mut().for_each(|file| flush(file.log.log(), &file.name, outlet));
     }
 }
 
@@ -61,44 +68,18 @@ fn new_file(
     opens: Direction,
 ) -> File {
     let vantage = if direction == opens { Vantage::Client } else { Vantage::Server };
-    let mut log = Qlog::new(&Header {
+    let group = format!("{:016x}", arbitrary(flow, 7));
+    let names = Names {
         title,
         description: "a real stack in virtual time",
-        vantage,
-        name,
-        group: &format!("{:016x}", arbitrary(flow, 7)),
-        protocol: "QUIC",
-    });
+        connection: name,
+        group: &group,
+    };
     let host = match direction {
         Direction::Forward => Host::Sender,
         Direction::Backward => Host::Receiver,
     };
-    let [local, remote] = [host, host.other()].map(|host| end(flow, host, Service::Data));
-    log.event(now.0, "connection_started", &started(local, remote));
-    File { name: qlog_name(prefix, &file_name(name, flow), host), log }
-}
-
-fn write(log: &mut Qlog, now: Instant, event: &StackEvent) {
-    match event {
-        StackEvent::Packet { is_sent, kind, number, length, frames } => {
-            log.framed_packet(now.0, *is_sent, kind, *number, *length, frames);
-        }
-        StackEvent::Lost(kind, number) => {
-            let header = json!({ "packet_type": kind, "packet_number": number });
-            log.event(now.0, "packet_lost", &json!({ "header": header }));
-        }
-        // The header is optional (draft-ietf-quic-qlog-quic-events, PacketLost), and the stack
-        // reports no part of it.
-        StackEvent::LostBytes(bytes) => {
-            log.event(now.0, "packet_lost", &json!({ "lost_bytes": bytes }));
-        }
-        StackEvent::State(vitals) => {
-            log.metrics(now.0, &Metrics { pto_count: None, ..metrics(vitals) });
-            match vitals.recovery {
-                Why::Mark => log.congestion_state(now.0, "recovery", Some("ecn")),
-                Why::Loss => log.congestion_state(now.0, "recovery", None),
-                Why::Nothing | Why::Timeout => log.congestion_state(now.0, vitals.phase, None),
-            }
-        }
-    }
+    let ends = [host, host.other()].map(|host| end(flow, host, Service::Data).into());
+    let log = StackLog::new(&names, vantage, EPOCH_NS, now, ends);
+    File { name: sqlog_name(prefix, name, flow, host.name()), log }
 }

@@ -1,6 +1,8 @@
 //! Headers of IPv4, ICMP, TCP and UDP for simulated packets, as in a capture. The payload
 //! is all zeros and is not stored, but the checksums include it.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 /// Maximum bytes stored of a packet: IPv4 without options, TCP with all of them.
 pub const GREATEST: usize = 80;
 
@@ -67,6 +69,12 @@ pub struct End {
     pub address: [u8; 4],
     /// Port.
     pub port: u16,
+}
+
+impl From<End> for SocketAddr {
+    fn from(end: End) -> SocketAddr {
+        (end.address, end.port).into()
+    }
 }
 
 /// Fields of the IP header.
@@ -216,6 +224,47 @@ pub fn udp_with(ip: &Ip, payload: &[u8]) -> Vec<u8> {
     [packet.bytes(), payload].concat()
 }
 
+/// A UDP datagram between sockets, with its whole payload, in an IP packet of their version. `ecn`:
+/// the two bits of the ECN field. The fields that a socket does not show are the usual ones.
+pub fn udp_between(from: SocketAddr, to: SocketAddr, ecn: u8, payload: &[u8]) -> Vec<u8> {
+    match (from.ip().to_canonical(), to.ip().to_canonical()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            let end = |of: Ipv4Addr, port| End { address: of.octets(), port };
+            let (source, destination) = (end(source, from.port()), end(destination, to.port()));
+            udp_with(&Ip { source, destination, ecn, id: 0, size: 0 }, payload)
+        }
+        (source, destination) => {
+            let ends = [(v6(source), from.port()), (v6(destination), to.port())];
+            udp_v6(ends, ecn, payload)
+        }
+    }
+}
+
+fn v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+/// A UDP datagram in IPv6 (RFC 8200 sections 3 and 8.1).
+fn udp_v6(ends: [(Ipv6Addr, u16); 2], ecn: u8, payload: &[u8]) -> Vec<u8> {
+    let payload = &payload[..payload.len().min(GREATEST_PAYLOAD as usize)];
+    let length = (payload.len() + UDP_HEADER) as u16;
+    let mut out = vec![0x60, ecn << 4, 0, 0];
+    out.extend(length.to_be_bytes());
+    out.extend([PROTOCOL_UDP, TTL]);
+    ends.iter().for_each(|(address, _)| out.extend(address.octets()));
+    let sum = add(u32::from(PROTOCOL_UDP) + u32::from(length), &out[8..]);
+    let ports = out.len();
+    ends.iter().for_each(|(_, port)| out.extend(port.to_be_bytes()));
+    out.extend(length.to_be_bytes());
+    let sum = add(add(sum, &out[ports..]), payload);
+    out.extend(udp_checksum(sum).to_be_bytes());
+    out.extend(payload);
+    out
+}
+
 /// An ICMP echo request or its reply, with zeros for data (RFC 792, page 14). IP's
 /// identification is the sequence number.
 pub fn echo(ip: &Ip, is_reply: bool, identifier: u16) -> Captured {
@@ -295,4 +344,29 @@ fn put16(bytes: &mut [u8], at: usize, value: u16) {
 
 fn put32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checksum of a datagram covers its pseudo-header (RFC 8200 section 8.1), so that the sum
+    /// with it is zero.
+    #[test]
+    fn datagrams_in_ipv6_have_their_checksum() {
+        let [from, to] = ["[fd00::1]:50001", "[fd00::2]:443"];
+        let ends = [from, to].map(|end| end.parse().expect("an address"));
+        let packet = udp_between(ends[0], ends[1], 1, &[7; 1201]);
+        assert_eq!((packet.len(), packet[0] >> 4, packet[1]), (40 + 8 + 1201, 6, 0x10));
+        let length = u32::from(PROTOCOL_UDP) + 8 + 1201;
+        assert_eq!(checksum(add(length, &packet[8..])), 0);
+    }
+
+    #[test]
+    fn a_mapped_address_is_of_ipv4() {
+        let ends = ["[::ffff:10.0.0.1]:443", "10.0.0.2:50001"].map(|end| end.parse().expect("one"));
+        let packet = udp_between(ends[0], ends[1], 3, b"text");
+        assert_eq!((packet.len(), packet[0], packet[1]), (20 + 8 + 4, 0x45, 3));
+        assert_eq!(packet[12..20], [10, 0, 0, 1, 10, 0, 0, 2]);
+    }
 }

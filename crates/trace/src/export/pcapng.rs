@@ -1,7 +1,7 @@
 //! The pcapng capture file format (draft-ietf-opsawg-pcapng-05; section numbers refer to
 //! it).
 
-use super::EPOCH_S;
+use super::EPOCH_NS;
 use super::packet::{Captured, GREATEST};
 
 /// Direction of a packet at the capturing host (section 4.3.1).
@@ -23,6 +23,8 @@ pub struct Interface(u32);
 pub struct PcapNg {
     out: Vec<u8>,
     interfaces: u32,
+    /// Time 0 in nanoseconds since 1970.
+    epoch_ns: u64,
 }
 
 /// Block types (section 4).
@@ -62,7 +64,7 @@ const NANOSECONDS: u8 = 9;
 impl PcapNg {
     /// Starts a file with the writing application and a comment.
     pub fn new(application: &str, comment: &str) -> PcapNg {
-        let mut file = PcapNg::default();
+        let mut file = PcapNg { epoch_ns: EPOCH_NS, ..PcapNg::default() };
         file.block(SECTION_HEADER, |out| {
             out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
             VERSION.iter().for_each(|part| out.extend(part.to_le_bytes()));
@@ -72,6 +74,11 @@ impl PcapNg {
             option(out, OPT_END, &[]);
         });
         file
+    }
+
+    /// Sets the time 0 in nanoseconds since 1970; [`EPOCH_NS`] without it.
+    pub fn since(self, epoch_ns: u64) -> PcapNg {
+        PcapNg { epoch_ns, ..self }
     }
 
     /// Adds a host; call this before adding its packets.
@@ -114,9 +121,10 @@ impl PcapNg {
         bytes: &[u8],
         size: u32,
     ) {
+        let at = self.epoch_ns + at_ns;
         self.block(ENHANCED_PACKET, |out| {
             out.extend(interface.0.to_le_bytes());
-            time(out, at_ns);
+            time(out, at);
             out.extend((bytes.len() as u32).to_le_bytes());
             out.extend(size.to_le_bytes());
             out.extend(bytes);
@@ -129,9 +137,10 @@ impl PcapNg {
     /// Adds the counts of a host, `at_ns` nanoseconds after the start of the run: packets that
     /// passed it, and those of them that the file lacks.
     pub fn statistics(&mut self, interface: Interface, at_ns: u64, passed: u64, missed: u64) {
+        let at = self.epoch_ns + at_ns;
         self.block(INTERFACE_STATISTICS, |out| {
             out.extend(interface.0.to_le_bytes());
-            time(out, at_ns);
+            time(out, at);
             option(out, ISB_IFRECV, &passed.to_le_bytes());
             option(out, ISB_IFDROP, &missed.to_le_bytes());
             option(out, OPT_END, &[]);
@@ -177,9 +186,8 @@ impl PcapNg {
     }
 }
 
-/// Writes a time, in nanoseconds after the start of the run (section 4.3).
-fn time(out: &mut Vec<u8>, at_ns: u64) {
-    let at = EPOCH_S * 1_000_000_000 + at_ns;
+/// Writes a time, in nanoseconds since 1970 (section 4.3).
+fn time(out: &mut Vec<u8>, at: u64) {
     out.extend(((at >> 32) as u32).to_le_bytes());
     out.extend((at as u32).to_le_bytes());
 }

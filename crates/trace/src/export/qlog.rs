@@ -7,13 +7,13 @@ use std::fmt::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::date::date;
+
 /// MAIN section 4: the file's schema and its serialization.
 const FILE_SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
 const FORMAT: &str = "application/qlog+json-seq";
 /// EVENTS section 2.1: the URN includes the draft's number until there is an RFC.
 pub const EVENT_SCHEMA: &str = "urn:ietf:params:qlog:events:quic-12";
-/// Origin of time: [`super::EPOCH_S`] as a date (MAIN section 7.1).
-const EPOCH: &str = "2000-01-01T00:00:00.000Z";
 
 /// Record separator (RFC 7464 section 2.2).
 const RS: char = '\u{1e}';
@@ -52,6 +52,9 @@ pub struct Header<'a> {
     pub group: &'a str,
     /// `QUIC` or `TCP`.
     pub protocol: &'a str,
+    /// Time 0 of the events in nanoseconds since 1970 (MAIN section 7.1);
+    /// [`EPOCH_NS`](super::EPOCH_NS) for a run, which has no date.
+    pub epoch_ns: u64,
 }
 
 /// Stream data in a packet (EVENTS section 9.13.8).
@@ -137,7 +140,7 @@ impl Qlog {
             "common_fields": {
                 "group_id": header.group,
                 "time_format": "relative_to_epoch",
-                "reference_time": { "clock_type": "system", "epoch": EPOCH },
+                "reference_time": { "clock_type": "system", "epoch": date(header.epoch_ns) },
                 "protocol_types": [header.protocol],
             },
             "vantage_point": { "name": header.name, "type": header.vantage.name() },
@@ -157,21 +160,23 @@ impl Qlog {
     }
 
     /// Records that a packet was sent or received (EVENTS sections 5.5, 5.6). `length` is
-    /// in bytes and excludes the headers of lower layers.
+    /// in bytes and excludes the headers of lower layers. A packet whose `number` is unknown has
+    /// none.
     pub fn packet(
         &mut self,
         at_ns: u64,
         is_sent: bool,
-        number: u64,
+        number: Option<u64>,
         length: u32,
         frame: &Frame<'_>,
     ) {
         let name = if is_sent { "packet_sent" } else { "packet_received" };
+        let number = Number(number);
         self.record(
             at_ns,
             name,
             format_args!(
-                "{{\"header\":{{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\
+                "{{\"header\":{{\"packet_type\":\"1RTT\"{number}}},\
                  \"raw\":{{\"length\":{length}}},\"frames\":[{frame}]}}"
             ),
         );
@@ -268,6 +273,15 @@ impl Qlog {
 
     fn write(&mut self, text: fmt::Arguments<'_>) {
         self.out.write_fmt(text).expect("a string takes whatever is written");
+    }
+}
+
+/// The field of a packet's number, behind another one.
+struct Number(Option<u64>);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |number| write!(f, ",\"packet_number\":{number}"))
     }
 }
 

@@ -37,6 +37,11 @@ impl Clock {
         at.0.saturating_add_signed(self.origin_ns)
     }
 
+    /// Its time zero in nanoseconds since 1970.
+    pub fn epoch_ns(&self) -> u64 {
+        u64::try_from(self.origin_ns + self.realtime().ahead_ns).unwrap_or(0)
+    }
+
     /// Converts times of `CLOCK_REALTIME`, by the difference between the clocks at present.
     pub fn realtime(&self) -> Realtime {
         Realtime { clock: *self, ahead_ns: nanoseconds(ClockId::CLOCK_REALTIME) - monotonic() }

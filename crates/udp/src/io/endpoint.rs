@@ -71,7 +71,7 @@ impl Endpoint {
         least_timer_slack();
         let mut client = Client::new(self.clock.now(), setup);
         client.sender_mut().catch_up(self.timing.catch_up);
-        if observer.follows_losses() {
+        if observer.follows_state() {
             client.sender_mut().watch();
         }
         let feed = Feed::new(plan.load)?;

@@ -2,7 +2,7 @@
 
 use sojourn_cc::Catalogue;
 use sojourn_params::Params;
-use sojourn_transport::{Ack, Config, Data, LossCause, Profile};
+use sojourn_transport::{Ack, Config, Data, LossCause, Profile, Vitals};
 use sojourn_units::{Duration, Instant};
 
 use super::Load;
@@ -54,8 +54,8 @@ impl Plan {
 
 /// Follows a transfer, in its thread: each call delays the next packet.
 pub trait Observer {
-    /// Whether [`Observer::lost`] is to be called.
-    fn follows_losses(&self) -> bool {
+    /// Whether [`Observer::lost`] and [`Observer::vitals`] are to be called.
+    fn follows_state(&self) -> bool {
         false
     }
 
@@ -77,6 +77,11 @@ pub trait Observer {
     /// A packet is deemed lost.
     fn lost(&mut self, now: Instant, number: u64, cause: LossCause) {
         let _ = (now, number, cause);
+    }
+
+    /// The state of the sender, after it has sent all that it may.
+    fn vitals(&mut self, now: Instant, vitals: &Vitals) {
+        let _ = (now, vitals);
     }
 
     /// A sample was taken.

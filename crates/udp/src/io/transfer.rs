@@ -135,6 +135,9 @@ impl Transfer {
                 _ => {}
             }
             let is_idle = self.transmit(observer)?;
+            if is_idle && observer.follows_state() {
+                observer.vitals(self.now, &self.client.sender().vitals());
+            }
             if sample_at <= now && self.end.is_none() {
                 observer.sample(self.recorder.sample(now, &self.client));
                 // A late thread leaves samples out.
@@ -212,7 +215,7 @@ impl Transfer {
     }
 
     fn report_losses(&mut self, observer: &mut dyn Observer) {
-        if observer.follows_losses() {
+        if observer.follows_state() {
             for (number, cause) in self.client.sender_mut().take_lost() {
                 observer.lost(self.now, number, cause);
             }

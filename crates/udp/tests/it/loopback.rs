@@ -125,7 +125,7 @@ struct Counts {
 }
 
 impl Observer for Counts {
-    fn follows_losses(&self) -> bool {
+    fn follows_state(&self) -> bool {
         true
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::dialect::proto;
-pub use super::tls::SERVER_NAME;
+pub use super::tls::{SERVER_NAME, key_log};
 use super::{plain, tls};
 use crate::endpoint::KeyLogSink;
 use proto::crypto::{ClientConfig, ServerConfig};

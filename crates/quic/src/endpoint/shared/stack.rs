@@ -251,18 +251,13 @@ impl Stack for Connection {
 
     fn observe(&mut self) {
         self.is_observed = true;
-        self.ends.iter().for_each(|end| end.link.tally().observe());
+        self.ends.iter().for_each(|end| end.link.observe());
     }
 
     fn take_events(&mut self, take: &mut dyn FnMut(Direction, StackEvent)) {
         for direction in [Direction::Forward, Direction::Backward] {
-            let end = &self.ends[direction.index()];
-            let events = end.link.tally().take_log();
-            let is_changed = !events.is_empty();
-            events.into_iter().for_each(|event| take(direction, event));
-            if is_changed && let Some(ledger) = end.ledger() {
-                take(direction, StackEvent::State(lock(ledger).vitals()));
-            }
+            let link = &self.ends[direction.index()].link;
+            link.take_events(&mut |event| take(direction, event));
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn tls(secrets: Option<KeyLogSink>) -> Crypto {
     static TLS: OnceLock<Crypto> = OnceLock::new();
     match secrets {
         None => TLS.get_or_init(|| with_key_log(Arc::new(OfThread))).clone(),
-        Some(sink) => with_key_log(Arc::new(ToSink(sink))),
+        Some(sink) => with_key_log(key_log(sink)),
     }
 }
 
@@ -90,6 +90,11 @@ impl rustls::KeyLog for OfThread {
 /// Passes the secrets on.
 #[derive(Debug)]
 struct ToSink(KeyLogSink);
+
+/// A key log that passes the secrets of connections to `sink`.
+pub fn key_log(sink: KeyLogSink) -> Arc<dyn rustls::KeyLog> {
+    Arc::new(ToSink(sink))
+}
 
 impl rustls::KeyLog for ToSink {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
