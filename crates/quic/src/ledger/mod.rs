@@ -97,6 +97,7 @@ pub(crate) struct Ledger {
     gate: Gate,
     lost: u64,
     marked: u64,
+    undone_reductions: u64,
 }
 
 impl Ledger {
@@ -133,6 +134,7 @@ impl Ledger {
             gate: Gate::new(is_gated, mss, unpaced),
             lost: 0,
             marked: 0,
+            undone_reductions: 0,
         }
     }
 
@@ -379,6 +381,7 @@ impl Ledger {
             probe,
             lost: self.lost,
             retransmitted: self.tally.retransmitted(),
+            undone_reductions: self.undone_reductions,
             marked: self.marked,
             closed: None,
         }
