@@ -72,7 +72,6 @@ MAY_DIFFER = {
 # Figures that are null, since the sender does not report them.
 _OF_STACKS = {
     "spurious_retransmissions": "the stacks report no spurious retransmission of their own",
-    "undone_reductions": "noq reports when it undoes one, and quinn does not",
     "timeouts": "the stacks report no probe timeouts",
 }
 _OF_THE_KERNEL = {

@@ -221,6 +221,16 @@ def test_a_threshold_within_the_grid_of_a_trace_is_named(small: Path) -> None:
     assert any(line.startswith("link cell: the queue's `step_thresh` of 1ms") for line in said)
 
 
+def test_a_noticeable_time_without_round_trips_is_explained(small: Path) -> None:
+    summary = sojourn.run(small, control="cubic").summary
+    (flow,) = summary["runs"][0]["flows"]
+    assert flow["rtt_missing_share"] == 0.0
+    for missing, said in ((0.049, False), (0.12, True)):
+        flow["rtt_missing_share"] = missing
+        line = "upload (cubic): no RTT sample in 12 % of the time"
+        assert (line in notes_of(summary)) is said
+
+
 def test_flows_that_their_receive_window_limits_are_named(small: Path) -> None:
     """8 kB in a round trip of 20 ms are 3.2 of 12 and then 6 Mbit/s."""
     limited = {"host": {"receive_window": "8kB"}}

@@ -132,6 +132,8 @@ pub struct StackState {
     pub lost: u64,
     /// Packets with data of which some was sent before. A QUIC packet is not repeated itself.
     pub retransmitted: u64,
+    /// Reductions of the window that were undone, because the packets were late and not lost.
+    pub undone_reductions: u64,
     /// Packets that the controller knows to have been marked.
     pub marked: u64,
     /// Reason of the connection's end, if it has ended.

@@ -95,6 +95,7 @@ pub(crate) struct Ledger {
     gate: Gate,
     lost: u64,
     marked: u64,
+    undone_reductions: u64,
 }
 
 impl Ledger {
@@ -131,6 +132,7 @@ impl Ledger {
             gate: Gate::new(is_gated, mss, unpaced),
             lost: 0,
             marked: 0,
+            undone_reductions: 0,
         }
     }
 
@@ -376,6 +378,7 @@ impl Ledger {
             probe,
             lost: self.lost,
             retransmitted: self.tally.retransmitted(),
+            undone_reductions: self.undone_reductions,
             marked: self.marked,
             closed: None,
         }

@@ -250,6 +250,7 @@ impl Ledger {
         if report.is_spurious {
             self.period = Period::None;
             self.reduced.undo();
+            self.undone_reductions += 1;
         }
         report.is_spurious
     }

@@ -89,6 +89,7 @@ fn a_mark_during_recovery_makes_the_reduction_final() {
         let heard = setup.heard.lock().unwrap();
         assert!(heard.iter().any(|heard| heard.loss_event));
         assert_eq!(heard.iter().any(|heard| heard.spurious), is_undone, "{ce} marks");
+        assert_eq!(setup.ledger.state().undone_reductions, u64::from(is_undone), "{ce} marks");
     }
 }
 

@@ -93,6 +93,7 @@ impl From<&StackState> for RemoteState {
             in_flight: state.in_flight,
             lost: state.lost,
             retransmitted: state.retransmitted,
+            undone_reductions: Some(state.undone_reductions),
             marked: state.marked,
             ..RemoteState::default()
         }
