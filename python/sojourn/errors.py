@@ -1,6 +1,6 @@
 """Exceptions besides `sojourn.ScenarioError`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class NotEnoughMemoryError(MemoryError):
@@ -39,12 +39,17 @@ class PictureWarning(UserWarning):
     """Pictures of a run could not be drawn or written; the data are complete."""
 
 
+def nearest(word: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """Return the name that is most similar to a word, if its similarity (difflib) is enough."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), 1, least)), None)
+
+
 def require_known(kind: str, name: str, known: Sequence[str]) -> None:
     """Refuse an unknown name; suggest the nearest one, or list all."""
     if name in known:
         return
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"there are: {', '.join(known)}"
+    near = nearest(name, known)
+    hint = f"did you mean `{near}`?" if near else f"there are: {', '.join(known)}"
     raise UsageError(f"there is no {kind} `{name}`; {hint}")

@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 from sojourn import _core
+from sojourn.errors import nearest
 
 # Least similarity of a misspelled word, as difflib computes it, and of one without its table.
 _NEAR, _NEARER = 0.6, 0.8
@@ -36,7 +36,7 @@ def unknown(document: Mapping[str, Any], key: str) -> Unknown | None:
     if parts[0] in _KINDS:
         return _unknown_item(document, parts)
     known = _top()
-    if parts[0] in known or _near(parts[0], known, _NEARER):
+    if parts[0] in known or nearest(parts[0], known, _NEARER):
         return None
     full = _completed(document, parts)
     message = f"the scenario has no key `{parts[0]}`"
@@ -92,7 +92,7 @@ def _unknown_item(document: Mapping[str, Any], parts: Sequence[str]) -> Unknown 
     if not rest or rest[0] in names:
         return None
     message = f"there is no {kind} `{rest[0]}`"
-    if near := _near(rest[0], names, _NEAR):
+    if near := nearest(rest[0], names, _NEAR):
         full = ".".join([kind, near, *rest[1:]])
         return Unknown(rest[0], message, f"did you mean `{full}`?")
     # A flow of another name may be a new one, which lacks its path.
@@ -104,7 +104,7 @@ def _completed(document: Mapping[str, Any], parts: Sequence[str]) -> str | None:
     keys = _keys(document)
     for taken in (2, 1):
         tails = {".".join(one[-taken:]): ".".join(one) for one in reversed(keys)}
-        near = _near(".".join(parts[:taken]), tails, _NEARER) if len(parts) >= taken else None
+        near = nearest(".".join(parts[:taken]), tails, _NEARER) if len(parts) >= taken else None
         if near:
             return ".".join([tails[near], *parts[taken:]])
     return None
@@ -132,7 +132,3 @@ def _top() -> dict[str, Any]:
 def _schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(_core.schema())
     return schema
-
-
-def _near(word: str, known: Iterable[str], least: float) -> str | None:
-    return next(iter(get_close_matches(word, list(known), 1, least)), None)

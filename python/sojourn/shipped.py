@@ -7,12 +7,11 @@ import errno
 import json
 import os
 from collections.abc import Iterator
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 
 from sojourn import _core, inputs
-from sojourn.errors import OutputExistsError, UsageError, require_known
+from sojourn.errors import OutputExistsError, UsageError, nearest, require_known
 
 _FOLDER = Path(__file__).parent / "shipped"
 _SCENARIOS = _FOLDER / "scenarios"
@@ -48,8 +47,8 @@ def located(name: str | PathLike[str]) -> str:
         if (short := "/".join(parts[start:])) in known:
             why = f"No such file; the shipped scenario has the name `{short}`"
             raise FileNotFoundError(errno.ENOENT, why, file)
-    if "." not in file and (near := get_close_matches(file, known, n=1)):
-        why = f"No such file; did you mean the shipped scenario `{near[0]}`?"
+    if "." not in file and (near := nearest(file, known)):
+        why = f"No such file; did you mean the shipped scenario `{near}`?"
         raise FileNotFoundError(errno.ENOENT, why, file)
     return file
 

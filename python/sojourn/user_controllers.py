@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol, TypeVar
 
 from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
-from sojourn.errors import UsageError
+from sojourn.errors import UsageError, nearest
 from sojourn.record_types import RunSummary
 from sojourn.run_summary import Summary, UserController
 from sojourn.user_code import Source, running
@@ -170,7 +169,7 @@ def _declaration(name: str, factory: Factory, origin: Source) -> Declaration:
     if isinstance(factory, type):
         for method in ("on_feedback", "limits"):
             if not callable(getattr(factory, method, None)):
-                near = _nearest(method, _own_names(factory))
+                near = nearest(method, _own_names(factory), _NEAR)
                 hint = f"; rename `{near}`" if near else ""
                 raise TypeError(f"class {factory.__name__} has no method `{method}`{hint}")
     return Declaration(
@@ -193,7 +192,7 @@ def _misspelled(factory: Factory) -> list[str]:
     found = []
     for own in _own_names(factory):
         is_method = callable(getattr(factory, own))
-        right = _nearest(own, _METHODS if is_method else _ATTRIBUTES)
+        right = nearest(own, _METHODS if is_method else _ATTRIBUTES, _NEAR)
         if right is not None and right != own and not hasattr(factory, right):
             what = "method" if is_method else "attribute"
             does = "calls" if is_method else "reads"
@@ -204,10 +203,6 @@ def _misspelled(factory: Factory) -> list[str]:
 def _own_names(factory: Factory) -> list[str]:
     """Return the public names of a class; none of a function that makes controllers."""
     return [name for name in dir(factory) if name[0] != "_"] if isinstance(factory, type) else []
-
-
-def _nearest(word: str, known: Iterable[str]) -> str | None:
-    return next(iter(get_close_matches(word, list(known), 1, _NEAR)), None)
 
 
 def _attribute(factory: Factory, name: str, kind: type[T], default: T) -> T:

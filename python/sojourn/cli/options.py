@@ -92,6 +92,21 @@ def add_control_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_flow_options(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add `--control` and `--set` of a command with one flow; `example` is one of its settings."""
+    add = parser.add_argument
+    add("--control", metavar="NAME", default="cubic", help="the controller (default: cubic)")
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
+        "parameter of the controller such as control.beta=0.5, or a setting such as "
+        f"{example}; may be repeated",
+    )
+
+
 def add_picture_options(parser: argparse.ArgumentParser) -> None:
     """Add `--svg`, `--png`, `--pdf` and `--dark`."""
     for name in PICTURES:

@@ -12,7 +12,7 @@ from sojourn._core import LiveError
 from sojourn.cli import serving
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
-from sojourn.cli.options import add_captures, positive, whole
+from sojourn.cli.options import add_captures, add_flow_options, positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import UsageError
 from sojourn.exports import Captures
@@ -138,18 +138,10 @@ def declare_get(parser: argparse.ArgumentParser) -> None:
 
 
 def _declare_controller(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--control", metavar="NAME", default="cubic", help="the controller (default: cubic)")
-    add(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
-        "parameter of the controller such as control.beta=0.5, or a setting such as "
-        "stack.mtu=1500B; may be repeated",
+    add_flow_options(parser, "stack.mtu=1500B")
+    parser.add_argument(
+        "--seed", metavar="N", type=whole, help="seed of the controller's random draws"
     )
-    add("--seed", metavar="N", type=whole, help="seed of the controller's random draws")
 
 
 def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sojourn import _core, output, results, transfers
 from sojourn.cli.console import console, name
-from sojourn.cli.options import add_departures, whole
+from sojourn.cli.options import add_departures, add_flow_options, whole
 from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.progress import Bar
@@ -34,16 +34,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         type=_host,
         help=f"name or address of the other machine (port: {transfers.PORT})",
     )
-    add("--control", metavar="NAME", default="cubic", help="the controller (default: cubic)")
-    add(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="change a value of the flow as in a scenario (`sojourn schema --markdown`): a "
-        "parameter of the controller such as control.beta=0.5, or a setting such as "
-        "host.mss=1200B; may be repeated",
-    )
+    add_flow_options(parser, "host.mss=1200B")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--bytes", metavar="SIZE", help="send this much, such as 100MB")
     amount.add_argument("--duration", metavar="DURATION", help="send for this long (default: 10s)")

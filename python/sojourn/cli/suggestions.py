@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+from sojourn.errors import nearest
 
 _CHOICE = re.compile(
     r"argument (?P<what>.+?): invalid choice: '(?P<given>.*)' "
@@ -53,6 +54,4 @@ def _help(given: str, known: list[str]) -> str:
 
 
 def _nearest(given: str, known: Iterable[str]) -> str | None:
-    if len(given) > _LONGEST:
-        return None
-    return next(iter(get_close_matches(given, known, n=1, cutoff=0.6)), None)
+    return None if len(given) > _LONGEST else nearest(given, known)
