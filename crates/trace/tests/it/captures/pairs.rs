@@ -90,6 +90,11 @@ fn a_gap_that_is_filled_late_gives_no_sample() {
 fn what_the_capture_missed_gives_no_sample() {
     let segments = [(0, up(0, 100)), (40, down(200)), (41, up(200, 100)), (61, down(300))];
     assert_eq!(of(&segments, 0, Method::Acks), [(4, 20)]);
+    // Nor if later data were captured: this acknowledgement waited for those between.
+    let segments = [(0, up(0, 100)), (1, up(200, 100)), (40, down(200)), (61, down(300))];
+    assert_eq!(of(&segments, 0, Method::Acks), [(4, 60)]);
+    let segments = [(0, up(0, 100)), (1, up(200, 100)), (40, down(150)), (61, down(300))];
+    assert_eq!(of(&segments, 0, Method::Acks), [(4, 60)]);
 }
 
 #[test]
