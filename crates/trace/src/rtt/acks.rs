@@ -43,6 +43,8 @@ struct Sent {
 #[derive(Debug, Default)]
 pub struct Waiting {
     segments: VecDeque<Sent>,
+    /// Where the first of them begins.
+    begin: u32,
     /// SND.NXT: the sequence number after all data sent.
     next: Option<u32>,
     /// The latest cumulative acknowledgement.
@@ -58,7 +60,10 @@ impl Waiting {
         }
         let end = segment.seq.wrapping_add(segment.len());
         let again = self.next.is_some_and(|next| before(segment.seq, next));
-        if again {
+        if self.next.is_none() {
+            self.begin = segment.seq;
+        }
+        if again && before(self.begin, end) {
             self.mark(segment.seq, end);
         }
         if self.next.is_none_or(|next| before(next, end)) {
@@ -109,6 +114,7 @@ impl Waiting {
         while let Some(&sent) = self.segments.front().filter(|sent| !before(ack, sent.end)) {
             again |= sent.again;
             covered = Some(sent);
+            self.begin = sent.end;
             self.segments.pop_front();
         }
         let partial = self.segments.front().is_some_and(|next| !next.captured);
@@ -158,6 +164,7 @@ impl Waiting {
 
     /// Ends the wait of all segments.
     pub(super) fn end(&mut self) {
+        self.begin = self.next.unwrap_or(self.begin);
         self.segments.clear();
     }
 
