@@ -27,8 +27,8 @@ pub struct Flow {
     /// Bytes of data that were delivered, each once, over the time of the trace, in bit/s: those
     /// acknowledged if the endpoint sends more than it receives, else those received.
     pub goodput_bps: Option<f64>,
-    /// RTT samples in ascending order, in seconds: from packets and their acknowledgements, else
-    /// the metrics of the log.
+    /// RTT samples in ascending order, in seconds: from packets and their acknowledgements (RFC 9002
+    /// section 5.1), else the metrics of the log.
     pub rtts_s: Vec<f64>,
     /// Packets sent with data, or with unknown frames.
     pub sent_packets: u64,

@@ -29,7 +29,7 @@ pub(super) struct Piece {
     pub(super) stream: Stream,
     /// Offset in the stream, in bytes.
     pub(super) start: u64,
-    /// Length in bytes, at least 1.
+    /// Length in bytes; 0 if the log omits it.
     pub(super) len: u64,
 }
 
@@ -40,14 +40,20 @@ pub(super) struct Ack<'a> {
 
 /// The encryption level of a packet.
 pub(super) fn level(data: &Value) -> Level {
-    let kinds = [&data["header"]["packet_type"], &data["packet_type"], &data["type"]];
-    let kind = kinds.into_iter().find(|kind| !kind.is_null()).and_then(Value::as_str);
-    match kind {
+    match packet_type(data) {
         Some(kind) if kind.eq_ignore_ascii_case("initial") => Level::Initial,
         Some(kind) if kind.eq_ignore_ascii_case("handshake") => Level::Handshake,
         _ => Level::Application,
     }
 }
+
+fn packet_type(data: &Value) -> Option<&str> {
+    let kinds = [&data["header"]["packet_type"], &data["packet_type"], &data["type"]];
+    kinds.into_iter().find(|kind| !kind.is_null()).and_then(Value::as_str)
+}
+
+/// Packets without frames (RFC 9000 sections 10.3, 17.2.1 and 17.2.5).
+const WITHOUT_FRAMES: [&str; 3] = ["retry", "version_negotiation", "stateless_reset"];
 
 /// The number of a packet.
 pub(super) fn number(data: &Value) -> Option<u64> {
@@ -57,7 +63,27 @@ pub(super) fn number(data: &Value) -> Option<u64> {
 
 /// The frames of a packet; `None` if the log omits them.
 pub(super) fn frames(data: &Value) -> Option<&[Value]> {
-    data["frames"].as_array().map(Vec::as_slice)
+    let kind = packet_type(data).unwrap_or_default();
+    match data["frames"].as_array() {
+        Some(frames) => Some(frames),
+        None => WITHOUT_FRAMES.iter().any(|none| none.eq_ignore_ascii_case(kind)).then_some(&[]),
+    }
+}
+
+/// Frames that alone make their receiver send no acknowledgement (RFC 9002 section 2,
+/// draft-ietf-quic-multipath-19, draft-huitema-quic-ts-08), and the other name of a
+/// CONNECTION_CLOSE frame of type 0x1d.
+const SILENT: [&str; 6] =
+    ["ack", PATH_ACK, "padding", "connection_close", "application_close", "time_stamp"];
+
+/// Whether a packet with these frames is ack-eliciting (RFC 9002 section 2).
+pub(super) fn elicits_ack(frames: &[Value]) -> bool {
+    frames.iter().any(|frame| !SILENT.iter().any(|kind| is_of(frame, kind)))
+}
+
+/// Whether a frame has this type. draft-00 writes the types in capitals.
+fn is_of(frame: &Value, kind: &str) -> bool {
+    frame["frame_type"].as_str().is_some_and(|own| own.eq_ignore_ascii_case(kind))
 }
 
 /// The data of a packet.
@@ -66,20 +92,25 @@ pub(super) fn pieces(frames: &[Value], level: Level) -> Box<[Piece]> {
 }
 
 fn piece(frame: &Value, level: Level) -> Option<Piece> {
-    let stream = match frame["frame_type"].as_str()? {
-        "stream" => Stream::Bytes(count(first(frame, &["stream_id", "id"])).unwrap_or(u64::MAX)),
-        "crypto" => Stream::Crypto(level),
-        "datagram" => Stream::Datagram,
+    let stream = match frame {
+        _ if is_of(frame, "stream") => {
+            Stream::Bytes(count(first(frame, &["stream_id", "id"])).unwrap_or(u64::MAX))
+        }
+        _ if is_of(frame, "crypto") => Stream::Crypto(level),
+        _ if is_of(frame, "datagram") => Stream::Datagram,
         _ => return None,
     };
     let raw = first(&frame["raw"], &["payload_length", "length"]);
-    let len = count(frame.get("length").unwrap_or(raw)).filter(|len| *len > 0)?;
-    Some(Piece { stream, start: count(&frame["offset"]).unwrap_or(0), len })
+    let len = count(frame.get("length").unwrap_or(raw));
+    // A frame that ends with its packet may have no length in the log (picoquic's DATAGRAM).
+    let piece =
+        Piece { stream, start: count(&frame["offset"]).unwrap_or(0), len: len.unwrap_or(0) };
+    Some(piece).filter(|_| len != Some(0))
 }
 
 /// The acknowledgements in a packet.
 pub(super) fn acks(frames: &[Value]) -> impl Iterator<Item = Ack<'_>> {
-    let kinds = |frame: &&Value| matches!(frame["frame_type"].as_str(), Some("ack" | PATH_ACK));
+    let kinds = |frame: &&Value| is_of(frame, "ack") || is_of(frame, PATH_ACK);
     frames.iter().filter(kinds).map(|frame| Ack { frame })
 }
 
@@ -94,7 +125,7 @@ impl Ack<'_> {
 
     /// Whether it is a PATH_ACK frame.
     pub(super) fn is_of_path(&self) -> bool {
-        self.frame["frame_type"] == PATH_ACK
+        is_of(self.frame, PATH_ACK)
     }
 
     /// Packets that arrived with CE, so far (RFC 9000 section 19.3.2).

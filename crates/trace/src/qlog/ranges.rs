@@ -1,6 +1,6 @@
 //! The bytes of a stream that were seen, and the packets in flight of a number space.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::frames::Piece;
 
@@ -36,12 +36,14 @@ impl Ranges {
     }
 }
 
-/// A packet in flight.
+/// An ack-eliciting packet in flight.
 #[derive(Debug)]
 pub(super) struct Sent {
     /// Its sending time in seconds.
     pub(super) at: f64,
     pub(super) pieces: Box<[Piece]>,
+    /// Whether the log declares it lost. An acknowledgement may still arrive.
+    pub(super) is_lost: bool,
 }
 
 /// The packets in flight of one number space, by packet number.
@@ -53,6 +55,9 @@ pub(super) struct Flight {
     sent: BTreeMap<u64, Sent>,
     /// Number of pieces in them.
     pieces: usize,
+    /// Numbers and sending times of the last [`LATEST`] packets that elicit no acknowledgement.
+    /// Most are never acknowledged.
+    silent: VecDeque<(u64, f64)>,
 }
 
 impl Flight {
@@ -61,6 +66,31 @@ impl Flight {
         self.take(number, number);
         self.pieces += sent.pieces.len();
         self.sent.insert(number, sent);
+    }
+
+    /// Adds a sent packet that elicits no acknowledgement.
+    pub(super) fn add_silent(&mut self, number: u64, at: f64) {
+        if self.silent.len() as u64 == LATEST {
+            self.silent.pop_front();
+        }
+        self.silent.push_back((number, at));
+    }
+
+    /// Removes the packets up to `number` that elicit no acknowledgement; returns the sending time
+    /// of packet `number`, if it is one of them.
+    pub(super) fn take_silent(&mut self, number: u64) -> Option<f64> {
+        let mut last = None;
+        while self.silent.front().is_some_and(|(first, _)| *first <= number) {
+            last = self.silent.pop_front();
+        }
+        last.filter(|(found, _)| *found == number).map(|(_, at)| at)
+    }
+
+    /// Marks a packet as declared lost.
+    pub(super) fn lose(&mut self, number: u64) {
+        if let Some(sent) = self.sent.get_mut(&number) {
+            sent.is_lost = true;
+        }
     }
 
     /// Removes the first packet from `low` to `high`, both included.
@@ -82,6 +112,8 @@ impl Flight {
 
     /// Memory in bytes; nodes of B-trees are at least half full.
     pub(super) fn weight(&self) -> usize {
-        64 + 96 * self.sent.len() + size_of::<Piece>() * self.pieces
+        64 + 96 * self.sent.len()
+            + size_of::<Piece>() * self.pieces
+            + size_of::<(u64, f64)>() * self.silent.capacity()
     }
 }

@@ -236,18 +236,20 @@ impl Trace {
         // A receiver's log has the counts of CE in the acknowledgements that it sends.
         frames::acks(listed).for_each(|ack| self.mark(&ack, path));
         let pieces = frames::pieces(listed, level);
-        if pieces.is_empty() && frames.is_some() {
-            return;
+        if !pieces.is_empty() || frames.is_none() {
+            let size = pieces.iter().map(|piece| piece.len).fold(0, u64::saturating_add);
+            let new = self.cover(Way::Sent, &pieces);
+            let course = self.course(path);
+            course.sent_packets += 1;
+            course.row.sent = course.row.sent.saturating_add(new);
+            course.row.again += u64::from(new < size);
         }
-        let size = pieces.iter().map(|piece| piece.len).fold(0, u64::saturating_add);
-        let new = self.cover(Way::Sent, &pieces);
-        let course = self.course(path);
-        course.sent_packets += 1;
-        course.row.sent = course.row.sent.saturating_add(new);
-        course.row.again += u64::from(new < size);
-        if let Some(number) = frames::number(data) {
-            let sent = Sent { at: self.now, pieces };
-            self.flights.entry(space(path, level)).or_default().add(number, sent);
+        let Some(number) = frames::number(data) else { return };
+        let (at, flight) = (self.now, self.flights.entry(space(path, level)).or_default());
+        if frames.is_none_or(frames::elicits_ack) {
+            flight.add(number, Sent { at, pieces, is_lost: false });
+        } else {
+            flight.add_silent(number, at);
         }
     }
 
@@ -266,7 +268,9 @@ impl Trace {
         self.course(path.unwrap_or(0)).row.lost += 1;
         // Without its path, the number may be that of another packet.
         let (Some(path), Some(number)) = (path, frames::number(data)) else { return };
-        self.take(path, frames::level(data), number, number);
+        if let Some(flight) = self.flights.get_mut(&space(path, frames::level(data))) {
+            flight.lose(number);
+        }
     }
 
     /// Takes the counts of CE of an acknowledgement in an event of path `of_event`.
@@ -280,21 +284,29 @@ impl Trace {
         course.row.marked = course.row.marked.max(ack.marked());
     }
 
+    /// Processes an acknowledgement. It gives an RTT sample if the greatest acknowledged packet is
+    /// acknowledged for the first time, and any ack-eliciting one with it (RFC 9002 section 5.1).
+    /// A packet declared lost gives none (RFC 9002 appendix A.10 forgets it).
     fn acknowledged(&mut self, level: Level, ack: &Ack<'_>) {
         let (path, now) = (ack.path(), self.now);
         let mut newest: Option<(u64, f64)> = None;
+        let mut greatest = 0;
         for (low, high) in ack.ranges() {
+            greatest = greatest.max(high);
             while let Some((number, sent)) = self.take(path, level, low, high) {
                 let new = self.cover(Way::Acked, &sent.pieces);
                 let row = &mut self.course(path).row;
                 row.acked = row.acked.saturating_add(new);
-                if newest.is_none_or(|(before, _)| number >= before) {
+                if !sent.is_lost && newest.is_none_or(|(before, _)| number >= before) {
                     newest = Some((number, sent.at));
                 }
             }
         }
-        if let Some((number, at)) = newest {
-            self.flights.entry(space(path, level)).or_default().forget_before(number);
+        let Some(flight) = self.flights.get_mut(&space(path, level)) else { return };
+        let silent = flight.take_silent(greatest);
+        let Some((number, at)) = newest else { return };
+        flight.forget_before(number);
+        if let Some(at) = silent.or((number == greatest).then_some(at)) {
             self.course(path).measure(now - at);
         }
     }
@@ -309,6 +321,7 @@ impl Trace {
         for piece in pieces {
             new = new.saturating_add(match piece.stream {
                 Stream::Datagram => piece.len,
+                _ if piece.len == 0 => 0,
                 stream => {
                     let ranges = self.streams.entry((way, stream)).or_default();
                     ranges.add(piece.start, piece.start + piece.len)

@@ -8,7 +8,8 @@
 //!   have waited until the gap was filled.
 //! - Deviation (RFC 6298 section 3): a segment captured after later ones counts as
 //!   retransmitted: lost before the capture or reordered, it left the same gap.
-//! - An acknowledgement of data that was not captured gives no sample.
+//! - An acknowledgement of data that was not captured gives no sample. Such data wait as one
+//!   segment, from the end of the one before to the next that was captured.
 //!
 //! During a loss recovery cumulative acknowledgements give almost no samples, and SACK blocks
 //! give one for nearly every segment that arrives:
@@ -33,6 +34,8 @@ struct Sent {
     again: bool,
     /// Whether a SACK block covered its end.
     sacked: bool,
+    /// Whether it was captured; if not, it has no time.
+    captured: bool,
     at_ns: i64,
 }
 
@@ -40,6 +43,8 @@ struct Sent {
 #[derive(Debug, Default)]
 pub struct Waiting {
     segments: VecDeque<Sent>,
+    /// Where the first of them begins.
+    begin: u32,
     /// SND.NXT: the sequence number after all data sent.
     next: Option<u32>,
     /// The latest cumulative acknowledgement.
@@ -55,12 +60,19 @@ impl Waiting {
         }
         let end = segment.seq.wrapping_add(segment.len());
         let again = self.next.is_some_and(|next| before(segment.seq, next));
-        if again {
+        if self.next.is_none() {
+            self.begin = segment.seq;
+        }
+        if again && before(self.begin, end) {
             self.mark(segment.seq, end);
         }
         if self.next.is_none_or(|next| before(next, end)) {
+            if self.next.is_some_and(|next| before(next, segment.seq)) {
+                let end = segment.seq;
+                self.wait(Sent { end, again: false, sacked: false, captured: false, at_ns: now });
+            }
             self.next = Some(end);
-            self.wait(Sent { end, again, sacked: false, at_ns: now });
+            self.wait(Sent { end, again, sacked: false, captured: true, at_ns: now });
         }
         again
     }
@@ -101,10 +113,13 @@ impl Waiting {
         let mut again = unseen;
         while let Some(&sent) = self.segments.front().filter(|sent| !before(ack, sent.end)) {
             again |= sent.again;
-            covered = Some(sent.at_ns);
+            covered = Some(sent);
+            self.begin = sent.end;
             self.segments.pop_front();
         }
-        covered.filter(|_| !again)
+        let partial = self.segments.front().is_some_and(|next| !next.captured);
+        let sent = covered.filter(|sent| !again && sent.captured)?;
+        (!partial || sent.end == ack).then_some(sent.at_ns)
     }
 
     /// Processes the SACK blocks of a segment of the other direction, before
@@ -121,7 +136,8 @@ impl Waiting {
         // RFC 2883 section 4.2: a duplicate within the block after it.
         let is_duplicate = others.first().is_some_and(|block| contains(*block, *first));
         let is_trigger = self.acked == segment.ack && !is_duplicate;
-        trigger.filter(|sent| is_trigger && !sent.again).map(|sent| sent.at_ns)
+        let timed = |sent: &Sent| is_trigger && sent.captured && !sent.again;
+        trigger.filter(timed).map(|sent| sent.at_ns)
     }
 
     /// Marks the segments with their ends in a block. Returns the newest that was not marked.
@@ -148,6 +164,7 @@ impl Waiting {
 
     /// Ends the wait of all segments.
     pub(super) fn end(&mut self) {
+        self.begin = self.next.unwrap_or(self.begin);
         self.segments.clear();
     }
 

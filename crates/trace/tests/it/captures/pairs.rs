@@ -72,6 +72,22 @@ fn what_was_sent_twice_gives_no_sample() {
     assert_eq!(rtt.flows()[0].halves[0].again, 1);
 }
 
+/// The acknowledgement of the first transmission was on its way.
+#[test]
+fn acknowledged_data_sent_again_leave_the_sample_of_later_data() {
+    let segments = [
+        (0, up(0, 100)),
+        (20, down(100)),
+        (21, up(100, 100)),
+        (22, up(0, 100)), // again
+        (41, down(200)),
+    ];
+    assert_eq!(of(&segments, 0, Method::Acks), [(2, 20), (5, 20)]);
+    let mut overlapping = segments;
+    overlapping[3] = (22, up(0, 101));
+    assert_eq!(of(&overlapping, 0, Method::Acks), [(2, 20)]);
+}
+
 #[test]
 fn a_gap_that_is_filled_late_gives_no_sample() {
     // The segment at 100 was lost before the capture.
@@ -90,6 +106,11 @@ fn a_gap_that_is_filled_late_gives_no_sample() {
 fn what_the_capture_missed_gives_no_sample() {
     let segments = [(0, up(0, 100)), (40, down(200)), (41, up(200, 100)), (61, down(300))];
     assert_eq!(of(&segments, 0, Method::Acks), [(4, 20)]);
+    // Nor if later data were captured: this acknowledgement waited for those between.
+    let segments = [(0, up(0, 100)), (1, up(200, 100)), (40, down(200)), (61, down(300))];
+    assert_eq!(of(&segments, 0, Method::Acks), [(4, 60)]);
+    let segments = [(0, up(0, 100)), (1, up(200, 100)), (40, down(150)), (61, down(300))];
+    assert_eq!(of(&segments, 0, Method::Acks), [(4, 60)]);
 }
 
 #[test]

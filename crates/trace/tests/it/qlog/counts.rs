@@ -35,6 +35,36 @@ fn packets_without_data_are_not_counted() {
     assert_eq!(flow.sent_packets, 1);
 }
 
+/// RFC 9000 sections 10.3, 17.2.1 and 17.2.5: these packets have no frames, so a log omits none.
+#[test]
+fn packets_without_frames_carry_no_data() {
+    let of = |kind: &str| {
+        json!({ "time": 0.0, "name": "quic:packet_sent", "data": {
+            "header": { "packet_type": kind }
+        } })
+    };
+    let kinds = ["retry", "version_negotiation", "stateless_reset", "initial"];
+    assert_eq!(kinds.map(|kind| flow(&[of(kind)]).sent_packets), [0, 0, 0, 1]);
+}
+
+/// A DATAGRAM frame that ends with its packet has no length field (RFC 9221 section 4), nor does
+/// picoquic log one.
+#[test]
+fn data_of_unknown_length_count_as_a_packet() {
+    for kind in ["datagram", "stream", "crypto"] {
+        let frame = json!({ "frame_type": kind, "stream_id": 0, "offset": 0 });
+        let file = lines(&[
+            packet(0.0, "sent", 0, json!([frame])),
+            packet(1.0, "sent", 1, json!([frame])),
+            packet(20.0, "received", 0, json!([ack(json!([[0, 1]]))])),
+        ]);
+        let found = figures(&file);
+        let flow = &found.flows[0];
+        assert_eq!((flow.sent_packets, flow.retransmitted_packets), (2, 0), "{kind}");
+        assert_eq!((flow.rtts_s.as_slice(), last(&found, "delivered_bytes")), (&[0.019][..], 0.0));
+    }
+}
+
 fn data() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
     prop::collection::vec((0_u64..3, 0_u64..60, 1_u64..20), 1..60)
 }
@@ -61,7 +91,7 @@ proptest! {
         prop_assert_eq!(last(&found, "delivered_bytes"), seen.len() as f64);
     }
 
-    /// Each packet is acknowledged once, and gives a sample if it is the newest of its frame.
+    /// Each packet is acknowledged once, and gives a sample if it is the greatest of its frame.
     #[test]
     fn acknowledgements_in_any_order_are_counted_once(
         ranges in prop::collection::vec((0_u64..40, 0_u64..10), 1..40),
@@ -74,7 +104,8 @@ proptest! {
             let at = 100 + place as u64;
             events.push(packet(at as f64, "received", at, json!([ack(json!([[low, low + len]]))])));
             let taken: Vec<u64> = left.range(low..=low + len).copied().collect();
-            rtts.extend(taken.last().map(|newest| at - newest));
+            let greatest = taken.last().filter(|newest| **newest == low + len);
+            rtts.extend(greatest.map(|newest| at - newest));
             left.retain(|number| !taken.contains(number));
         }
         let found = figures(&lines(&events));

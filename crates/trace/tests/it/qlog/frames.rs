@@ -7,7 +7,7 @@ use super::made::{ack, figures, flow, last, lines, packet, packet_of, stream};
 
 /// Frames without data or acknowledgements: RFC 9000 section 19, draft-ietf-quic-ack-frequency and
 /// draft-ietf-quic-multipath, by the names of draft-ietf-quic-qlog-quic-events.
-const OTHERS: [&str; 29] = [
+const OTHERS: [&str; 32] = [
     "padding",
     "ping",
     "reset_stream",
@@ -37,6 +37,9 @@ const OTHERS: [&str; 29] = [
     "paths_blocked",
     "path_cids_blocked",
     "observed_address",
+    "reset_stream_at",
+    "time_stamp",
+    "application_close",
 ];
 
 /// The frame with every field that could be mistaken for that of a stream.
@@ -61,6 +64,23 @@ fn frames_without_data_change_nothing() {
         assert_eq!(flow.rtts_s.len(), 1, "{kind}");
         assert_eq!(last(&figures(&lines(&events)), "delivered_bytes"), 100.0, "{kind}");
     }
+}
+
+/// draft-00 writes the types of frames and packets in capitals.
+#[test]
+fn capitals_have_no_effect() {
+    let small = [
+        packet_of(0.0, "sent", "initial", 0, json!([stream(0, 0, 100)])),
+        packet_of(40.0, "received", "initial", 0, json!([ack(json!([[0, 0]]))])),
+    ];
+    let capital = small.clone().map(|mut event| {
+        let data = &mut event["data"];
+        data["header"]["packet_type"] = "INITIAL".into();
+        let kind = data["frames"][0]["frame_type"].as_str().unwrap().to_uppercase();
+        data["frames"][0]["frame_type"] = kind.into();
+        event
+    });
+    assert_eq!(flow(&capital), flow(&small));
 }
 
 /// STREAM and CRYPTO data count once, and DATAGRAM data each time: it has no offset.

@@ -8,3 +8,4 @@ mod forms;
 mod frames;
 mod made;
 mod paths;
+mod samples;
