@@ -213,7 +213,7 @@ def spike_ms(run: Run) -> float:
 
 def duration_ms(run: Run) -> float:
     """Return the median time until the queueing delay recovers, with the window as its maximum."""
-    return median(1e3 * (one["spikes"][0]["duration_s"] or WITHIN_S) for one in run.runs)
+    return median(1e3 * (one["spikes"][0]["recovery_s"] or WITHIN_S) for one in run.runs)
 
 
 def _switch(lab: Lab, one: Switch) -> tuple[Spikes, Spikes]:

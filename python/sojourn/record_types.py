@@ -190,7 +190,7 @@ class SpikeSummary(TypedDict):
     bound_s: float | None
     bound_lost_fraction: float
     excess_s: float | None
-    duration_s: float | None
+    recovery_s: float | None
     peak_at_s: float
     queue_delay_before_s: float
     carried_before_bps: float

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from sojourn.record_types import LinkUnavoidable, RunSummary, Verdict
 
-FORMAT = 1
+FORMAT = 2
 """Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
 the previous version would misread the files; added keys do not increase it."""
 
@@ -52,7 +52,7 @@ class UserController(_Class):
 
 class _Required(TypedDict):
     format: int
-    """1"""
+    """2"""
     scenario: str
     """the scenario's file, or a short description of the run"""
     version: str

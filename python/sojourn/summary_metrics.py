@@ -43,7 +43,7 @@ BOUND = Metric(
 )
 EXCESS = Metric("spike", "excess_s", "excess", "ms", "spike minus bound")
 RECOVERY = Metric(
-    "spike", "duration_s", "recovery", "ms", "until the queueing delay is back for good"
+    "spike", "recovery_s", "recovery", "ms", "until the queueing delay is back for good"
 )
 MAX = Metric("link", "queue_delay_max_s", "queue max", "ms", "greatest queueing delay")
 LINK_DROPS = Metric("link", "dropped_packets", "drops", "count", "packets dropped")

@@ -34,7 +34,7 @@ def row(kind: str, run: sojourn.Run) -> Row:
     """Return the row of some runs; a run whose queue stays long has no time."""
     spikes = [one["spikes"][0] for one in run.runs]
     spikes_ms = [1e3 * spike["spike_s"] for spike in spikes if spike["spike_s"] is not None]
-    times_s = [spike["duration_s"] for spike in spikes if spike["duration_s"] is not None]
+    times_s = [spike["recovery_s"] for spike in spikes if spike["recovery_s"] is not None]
     return {
         "run": kind,
         "runs": len(spikes),

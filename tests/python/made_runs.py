@@ -35,7 +35,7 @@ def write(
             for series in (flows, links or {})
         )
         runs.append(run_of(control, seed, own, across))
-    summary = {"format": 1, "scenario": "by hand", "version": "hand 1", "runs": runs}
+    summary = {"format": 2, "scenario": "by hand", "version": "hand 1", "runs": runs}
     (place / "summary.json").write_text(json.dumps(summary))
     _frame(flows, "flow").write_parquet(place / "flows.parquet")
     if links is not None:

@@ -266,11 +266,11 @@ WRONG: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "no version": (
         lambda place: change_summary(place, format=None),
-        ["two/summary.json", "no `format`", '"format": 1'],
+        ["two/summary.json", "no `format`", '"format": 2'],
     ),
-    "version of the future": (
-        lambda place: change_summary(place, format=2),
-        ["two/summary.json", "format 2", "reads format 1", "later"],
+    "version of the past": (
+        lambda place: change_summary(place, format=1),
+        ["two/summary.json", "format 1", "reads format 2", "later"],
     ),
     "no runs": (lambda place: change_summary(place, runs=[]), ["`runs` is empty"]),
     "missing key": (

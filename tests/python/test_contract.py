@@ -19,7 +19,7 @@ LINK = {
 }
 SPIKE = {
     *("link", "at_s", "from_bps", "to_bps", "spike_s", "bound_s"),
-    *("excess_s", "duration_s"),
+    *("excess_s", "recovery_s"),
 }
 THEORY = {"r", "delay_s", "spike_s", "lost_fraction", "time_to_peak_s"}
 RAPID = {
@@ -57,7 +57,7 @@ def run_json(sojourn: Sojourn, *args: str | Path) -> Any:
 def test_run_prints_the_contract_and_nothing_else(sojourn: Sojourn, small: Path) -> None:
     summary = run_json(sojourn, small)
     assert list(summary) == ["format", "scenario", "version", "runs", "verdicts"]
-    assert summary["format"] == 1
+    assert summary["format"] == 2
     assert summary["scenario"] == str(small)
     assert [one["control"] for one in summary["runs"]] == ["cubic", "dctcp"]
     for one in summary["runs"]:

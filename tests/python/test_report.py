@@ -209,12 +209,12 @@ def test_missing_samples_are_gaps_and_sparse_ones_stand_alone() -> None:
 def test_the_zoom_reaches_the_end_of_the_slowest_recovery() -> None:
     run = sojourn.run("capacity-drop", control=["bbr", "cubic"])
     at = run.runs[0]["spikes"][0]["at_s"]
-    slowest = max(one["spikes"][0]["duration_s"] or 0.0 for one in run.runs)
+    slowest = max(one["spikes"][0]["recovery_s"] or 0.0 for one in run.runs)
     ((begin, end),) = run_figure.windows(run)
     assert begin == at - 0.5
     assert end >= at + slowest
     for one in run.runs:
-        one["spikes"][0]["duration_s"] = 12.0
+        one["spikes"][0]["recovery_s"] = 12.0
     ((_, end),) = run_figure.windows(run)
     assert end > at + 12
 

@@ -25,7 +25,7 @@ def spike(**figures: Any) -> dict[str, Any]:
         "spike_s": 0.1,
         "bound_s": 0.1,
         "excess_s": 0.0,
-        "duration_s": 0.9,
+        "recovery_s": 0.9,
         "queue_delay_before_s": 0.0,
         "carried_loop_bps": 60e6,
         "offered_loop_bps": 60e6,
@@ -41,7 +41,7 @@ def summary(**spikes: dict[str, Any]) -> Summary:
         {"control": name, "seed": 1, "duration_s": 60.0, "flows": [], "links": [], "spikes": [one]}
         for name, one in spikes.items()
     ]
-    made = {"format": 1, "scenario": "x", "version": "1", "runs": runs}
+    made = {"format": 2, "scenario": "x", "version": "1", "runs": runs}
     return cast(Summary, made)
 
 
@@ -116,11 +116,11 @@ def test_a_rise_a_ramp_and_an_outage_have_their_own_words() -> None:
     assert text_of(a=spike(complete_at_s=31.0)).startswith("From 30 s to 31 s neck fell")
     ending = spike(to_bps=0.0, bound_s=None, excess_s=None)
     assert "did not return, so every queueing delay was unavoidable" in text_of(a=ending)
-    assert "and did not recover" in text_of(a=spike(excess_s=0.1, duration_s=None))
+    assert "and did not recover" in text_of(a=spike(excess_s=0.1, recovery_s=None))
 
 
 def test_the_verdict_says_why_bbr3_may_never_drain_its_queue() -> None:
-    lasting = spike(excess_s=0.5, duration_s=None, utilisation_after=1.0)
+    lasting = spike(excess_s=0.5, recovery_s=None, utilisation_after=1.0)
     why = (
         "did not recover: each ProbeRTT may keep its old estimate of the bandwidth, "
         "unless max_bw_filter is repaired"

@@ -111,7 +111,7 @@ export interface SpikeSummary {
   bound_s: number | null;
   bound_lost_fraction: number;
   excess_s: number | null;
-  duration_s: number | null;
+  recovery_s: number | null;
   peak_at_s: number;
   queue_delay_before_s: number;
   carried_before_bps: number;

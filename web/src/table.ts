@@ -30,7 +30,7 @@ function figuresOf(run: RunSummary, focus: string): Figure[] {
         ["spike ms", "peak queueing delay after the change of capacity", ms(spike.spike_s)],
         ["bound ms", "smallest possible spike for the rate that the link carried", ms(spike.bound_s)],
         ["excess ms", "spike minus bound", ms(spike.excess_s)],
-        ["recovery ms", "until the queueing delay is back for good", ms(spike.duration_s)],
+        ["recovery ms", "until the queueing delay is back for good", ms(spike.recovery_s)],
       ]
     : [];
   return [

@@ -16,7 +16,7 @@ def main(path: Path) -> None:
         for control in range(len(scenario.controls()))
     ]
     runs = [json.loads(text) for text in texts]
-    summary: Summary = {"format": 1, "scenario": "", "version": "", "runs": runs}
+    summary: Summary = {"format": 2, "scenario": "", "version": "", "runs": runs}
     summary["unavoidable"] = json.loads(scenario.unavoidable(json.dumps(summary)))
     print(json.dumps({"summaries": texts, "sentences": verdicts.sentences(summary)}))
 

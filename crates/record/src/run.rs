@@ -225,11 +225,11 @@ tables! {
         /// spike minus bound; negative if the queue dropped packets that would have waited, or senders
         /// slowed before they could know of the change; null for a rise, which builds up no queue
         excess_s: Option<f64>,
-        /// recovery: from the change until the queueing delay stays at or below the greater of the
+        /// from the change until the queueing delay stays at or below the greater of the
         /// bound and the 95th percentile of up to 10 s before (since the change before and
         /// `measure.from`), within 1 ms or two packets, to the next change or the end; null if it does
         /// not
-        duration_s: Option<f64>,
+        recovery_s: Option<f64>,
         /// when the packet that met the peak left the queue
         peak_at_s: f64,
         /// mean queueing delay in the second before

@@ -103,7 +103,7 @@ pub(crate) struct Spike {
     #[serde(default)]
     pub(crate) excess_s: Option<Figure>,
     #[serde(default)]
-    pub(crate) duration_s: Option<Figure>,
+    pub(crate) recovery_s: Option<Figure>,
     #[serde(default)]
     pub(crate) utilisation_after: Option<Figure>,
     #[serde(default)]

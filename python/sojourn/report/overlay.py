@@ -226,7 +226,7 @@ class _Blocks:
     def _recovered(self, change_s: float) -> float:
         """Return the time at which the last run of both sides has recovered from a change."""
         found = [
-            change_s + 1.1 * (spike["duration_s"] or 0.0)
+            change_s + 1.1 * (spike["recovery_s"] or 0.0)
             for side in (self.comparison.a, self.comparison.b)
             for run in side.run.runs
             for spike in run["spikes"]

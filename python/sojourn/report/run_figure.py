@@ -198,7 +198,7 @@ def _recovered(run: "Record", link: str | None) -> list[float]:
     each = [[one for one in other["spikes"] if one["link"] == link] for other in run.runs]
     # A little after it, so that the reader sees that the queue stays low.
     return [
-        one["at_s"] + 1.1 * max(own[place]["duration_s"] or 0.0 for own in each if own[place:])
+        one["at_s"] + 1.1 * max(own[place]["recovery_s"] or 0.0 for own in each if own[place:])
         for place, one in enumerate(each[0])
     ]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 D = TypeVar("D", bound="StoredDataset")
-FORMAT = 1
+FORMAT = 2
 """Version of the dataset's format. It increases only if a reader would misread the files."""
 
 _ABOUT = "sweep.json"

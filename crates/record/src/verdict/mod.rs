@@ -119,7 +119,7 @@ impl ControllerVerdict {
             bound_s: value(spike.bound_s),
             spike_s: value(spike.spike_s),
             excess_s: excess,
-            recovery_s: value(spike.duration_s),
+            recovery_s: value(spike.recovery_s),
             load,
             limit: is_partial.then_some(limit),
             utilisation_after: value(spike.utilisation_after),

@@ -44,7 +44,7 @@ tables! {
         bound_s: Option<f64>,
         spike_s: Option<f64>,
         excess_s: Option<f64>,
-        /// `duration_s` of the change
+        /// that of the change
         recovery_s: Option<f64>,
         /// `carried_loop_bps` as a share of the old capacity
         load: Option<f64>,

@@ -273,7 +273,7 @@ fn spike<M: Metering>(
         bound_s: bound,
         bound_lost_fraction: bounds.lost_fraction,
         excess_s: excess,
-        duration_s: tracker.recovery(is_empty).map(Duration::as_secs_f64),
+        recovery_s: tracker.recovery(is_empty).map(Duration::as_secs_f64),
         peak_at_s: tracker.peak_at.as_secs_f64(),
         queue_delay_before_s: tracker.before.as_secs_f64(),
         carried_before_bps: at.rate_since(&before).as_f64(),

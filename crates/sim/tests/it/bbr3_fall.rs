@@ -35,7 +35,7 @@ fn the_drafts_filter_locks_before_a_deep_buffer_and_the_repaired_one_does_not() 
     for (filter, locks) in [("draft", true), ("repaired", false)] {
         let summary = over(80, filter, fall, "unlimited");
         let longest = flow(&summary, "f").rtt_max_s.expect("it has samples");
-        let ends = summary.spikes[0].duration_s;
+        let ends = summary.spikes[0].recovery_s;
         assert_eq!(
             (ends.is_none(), longest > 20.0),
             (locks, locks),

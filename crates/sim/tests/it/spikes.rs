@@ -313,7 +313,7 @@ source = { kind = "on-off", rate = "28960kbit", on = "2s", off = "1s" }
     .remove(0);
     assert_near(found.spike_s.unwrap(), 0.500, 12e3 / 20e6, "spike");
     assert_near(found.peak_at_s, 2.500, 12e3 / 20e6, "peak");
-    assert_near(found.duration_s.unwrap(), 1.5, 12e3 / 20e6, "recovery");
+    assert_near(found.recovery_s.unwrap(), 1.5, 12e3 / 20e6, "recovery");
 }
 
 /// Datagrams fill 200 ms of 20 Mbit/s, which take 400 ms at half of the rate. The buffer has half of
@@ -345,7 +345,7 @@ source = { kind = "on-off", rate = "28960kbit", on = "3s", off = "1s" }
 #[test]
 fn no_spike_no_recovery() {
     let found = half_used(r#"steps = [{ at = "3s", rate = "40Mbit" }]"#).remove(0);
-    assert_eq!(found.duration_s, Some(0.0));
+    assert_eq!(found.recovery_s, Some(0.0));
 }
 
 /// Bursts of datagrams fill the queue each second, of which the first lies before the fall: the delay is
@@ -366,7 +366,7 @@ stop = "{stop}"
 source = {{ kind = "on-off", rate = "28960kbit", on = "400ms", off = "600ms" }}
 "#
         );
-        run_exact("6s", &tables).spikes.remove(0).duration_s
+        run_exact("6s", &tables).spikes.remove(0).recovery_s
     };
     // A burst of 12 Mbit (with headers) takes 0.6 s, and its last packet waits 0.2 s. The bound is zero
     // without a loop. The burst that begins after 4.5 s is the last one, and over after 5.1 s.
@@ -539,6 +539,6 @@ back = ["back"]
 "#;
     let summary = run_exact("6s", tables);
     let spike = &summary.spikes[0];
-    let lasted = spike.duration_s.expect("the queue drains");
+    let lasted = spike.recovery_s.expect("the queue drains");
     assert!(lasted < 10.0 * 0.025, "{lasted} s");
 }
