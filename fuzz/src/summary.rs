@@ -32,7 +32,7 @@ fn spike(spike: &SpikeSummary) {
     finite(&spike.link, &[spike.peak_at_s, spike.carried_before_bps, spike.loop_s]);
     finite(&spike.link, &[spike.carried_loop_bps]);
     known(&spike.link, &[spike.spike_s, spike.bound_s]);
-    known(&spike.link, &[spike.duration_s, spike.offered_loop_bps]);
+    known(&spike.link, &[spike.recovery_s, spike.offered_loop_bps]);
     known(&spike.link, &[spike.utilisation_before, spike.utilisation_after]);
     assert!(spike.excess_s.is_none_or(f64::is_finite), "{spike:?}");
 }
