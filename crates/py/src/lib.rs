@@ -75,6 +75,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::quantity_text, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::text_fault, module)?)?;
     module.add_function(wrap_pyfunction!(record::tables, module)?)?;
+    module.add_function(wrap_pyfunction!(record::heading, module)?)?;
+    module.add_function(wrap_pyfunction!(record::palette, module)?)?;
     module.add_function(wrap_pyfunction!(record::medians, module)?)?;
     module.add_function(wrap_pyfunction!(record::verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(record::sentences, module)?)?;
