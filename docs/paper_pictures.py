@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pictures
+from sojourn.legend import INKS
 from sojourn.report import chart, static
-from sojourn.report.chart import COLOURS, PUBLISHED, Document, Layer, Panel, Point, Row
+from sojourn.report.chart import PUBLISHED, Document, Layer, Panel, Point, Row
 from sojourn_papers import Lab, runner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,13 +75,13 @@ def bufferbloat(lab: Kept) -> list[Panel]:
 def l4s_prague(lab: Kept) -> list[Panel]:
     """Draw the round-trip times of figures 2 and 3 in one panel."""
     lines, published = [], []
-    for figure, drawing, name, colour in (
-        ("2", "picture-reno", "New Reno", COLOURS[1]),
-        ("3", "picture-repaired", "Prague", COLOURS[0]),
+    for figure, drawing, name, control in (
+        ("2", "picture-reno", "New Reno", "reno"),
+        ("3", "picture-repaired", "Prague", "prague"),
     ):
         _, (panel,), *_ = panels(lab, figure, drawing)
         (line,) = renamed(panel.layers, {"RTT above the minimum": name})
-        lines.append(replace(line, colour=colour))
+        lines.append(replace(line, colour=INKS[control].colour))
         published += renamed(panel.layers, {"peaks, published": "published peaks"})
     title = "Round-trip time above the minimum during four downloads"
     return [small(replace(panel, x="time (s)"), title, lines + published, 170)]
@@ -91,9 +92,9 @@ def latency_spike(lab: Kept) -> list[Panel]:
     (row, *_) = panels(lab, "5", "figure-5")
     layers = [one for one in row[0].layers if one.name == "bound"]
     measured = []
-    for panel, colour in zip(row, (COLOURS[0], COLOURS[1], COLOURS[2]), strict=True):
+    for panel in row:
         names = {"ours": panel.title.removesuffix(" (ms)")}
-        layers += [replace(one, colour=colour) for one in renamed(panel.layers, names)]
+        layers += [replace(one, colour=None) for one in renamed(panel.layers, names)]
         # Beside the simulated points, which they would hide.
         measured += [
             replace(one, points=[(x + 2.5, y) for x, y in map(point, one.points)])

@@ -20,9 +20,6 @@ WIDTH, HEIGHT = 420, 170
 # A line has its greatest value in each of these parts of the time, so that no spike is lost.
 PARTS = 150
 LINES = 5
-# Colours of lines that have none of their own, such as links, as far apart as lines can be (Okabe
-# and Ito 2008; `legend` has more, which are closer).
-DISTINCT = ("#0072b2", "#d55e00", "#009e73", "#b9629a", "#7a6a00")
 # The first picture of the README: the second around the drop, and the controllers of its text.
 DROP = ("reno", "cubic", "dctcp", "bbr", "ideal")
 DARK = (
@@ -59,27 +56,16 @@ def thinned(data: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def colours_of(names: list[str]) -> dict[str, str]:
-    """Return the colour of each line: that of a controller, or the next one of `DISTINCT`."""
-    (unknown,) = legend.colours(["?"]).values()
-    colours: dict[str, str] = {}
-    for name in names:
-        (own,) = legend.colours([name]).values()
-        colours[name] = "" if own == unknown else own
-    free = iter([one for one in DISTINCT if one not in colours.values()])
-    return {name: own or next(free) for name, own in colours.items()}
-
-
 def picture(data: pl.DataFrame, title: str, order: list[str]) -> Document:
     """Return the chart of these lines."""
-    colours = colours_of(order)
     layers = [
         chart.line(
             name,
             data.filter(line=name).select("t_s", "delay_ms").drop_nulls().rows(),
-            colours[name],
+            ink.colour,
+            ink.dash,
         )
-        for name in order
+        for name, ink in legend.inks({name: name for name in order}).items()
     ]
     panel = Panel(
         title,

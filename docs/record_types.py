@@ -4,12 +4,13 @@
 """
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, summary_metrics
 
 ROOT = Path(__file__).resolve().parents[1]
 Column = Mapping[str, Any]
@@ -36,6 +37,21 @@ _TYPESCRIPT = {
     "pairs": "[number, number][]",
 }
 _HEAD = "Written by docs/record_types.py from the declaration in crates/record."
+_PALETTE_HEAD = f"""\
+// The looks of lines, and the figures of tables: heading, unit, meaning. {_HEAD}
+
+/** A colour on white, and on a dark ground. */
+interface Shades {{
+  light: string;
+  dark: string;
+}}
+
+/** The look of a controller; other names share those without a name. */
+export interface Ink extends Shades {{
+  name: string;
+  /** The place of its dash in `DASHES`. */
+  dash: number;
+}}"""
 # Longer lines than the linters allow are folded.
 _WIDTH = 96
 
@@ -48,6 +64,7 @@ def files() -> dict[Path, str]:
     return {
         ROOT / "python" / "sojourn" / "record_types.py": _python(rows + _inside_out(others)),
         ROOT / "web" / "src" / "record.ts": _typescript(others),
+        ROOT / "web" / "src" / "palette.ts": _palette(),
     }
 
 
@@ -138,6 +155,24 @@ def _members(table: Table) -> Iterator[tuple[str, str]]:
         is_absent = column["need"] == "absent"
         null = " | null" if column["null"] and not is_absent else ""
         yield f"{column['name']}{'?' if is_absent else ''}", kind + null
+
+
+def _palette() -> str:
+    """Return the looks of lines, and the figures of tables with headings and meanings."""
+    found = json.loads(_core.palette())
+    media = [one["name"] for one in json.loads(_core.controllers()) if one["needs"]["media"]]
+    metrics: dict[str, dict[str, tuple[str, str, str]]] = {}
+    for one in (*summary_metrics.CHANGING, *summary_metrics.LINKS, *summary_metrics.RTTS):
+        metrics.setdefault(one.subject, {})[one.key] = (one.head, one.unit, one.meaning)
+    names = {"dashes": "number[][]", "weights": "number[]", "inks": "Ink[]", "bound": "Shades"}
+    values = [f"{name.upper()}: {of} = {_literal(found[name])}" for name, of in names.items()]
+    values += [f"MEDIA: string[] = {_literal(media)}", f"METRICS = {_literal(metrics)} as const"]
+    return "\n".join([_PALETTE_HEAD, *(f"\nexport const {value};" for value in values), ""])
+
+
+def _literal(value: Any) -> str:
+    """Format a value with a line for each of its objects and lists."""
+    return re.sub(r"(?<=[]}]), (?=[{\"])", ",\n  ", json.dumps(value, ensure_ascii=False))
 
 
 def main() -> None:

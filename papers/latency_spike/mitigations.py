@@ -21,7 +21,6 @@ PACKET_MS = 0.6
 """Transmission time at the capacity after the drop."""
 REAL = ("cubic", "dctcp")
 CODEL = {"kind": "codel", "ecn": True}
-COLOURS = {"ideal": chart.COLOURS[2], "cubic": chart.COLOURS[0], "dctcp": chart.COLOURS[1]}
 JOINS_S, WITHIN_S = 20.0, 5.0
 """Start of the second user, and the following time in which the first user's RTT is measured."""
 
@@ -280,8 +279,8 @@ def _degree_panel(one: Degrees, spikes: Spikes) -> chart.Panel:
     for control, found in spikes.items():
         points = list(zip(one.settings, found, strict=True))
         layers += [
-            chart.line(control, points, COLOURS[control], width=1),
-            chart.dots(control, points, COLOURS[control]),
+            chart.line(control, points, width=1),
+            chart.dots(control, points),
         ]
     return _panel(one.title.split(" (")[0], one.axis, layers)
 
@@ -292,8 +291,8 @@ def _switch_panel(one: Switch, spikes: Spikes) -> chart.Panel:
     for control, found in spikes.items():
         points = [(float(place), spike) for place, spike in enumerate(found)]
         layers += [
-            chart.line(control, points, COLOURS[control], width=1),
-            chart.dots(control, points, COLOURS[control]),
+            chart.line(control, points, width=1),
+            chart.dots(control, points),
         ]
     named = chart.Ticks(values=[0, 1], labels=["without", "with it"])
     return replace(_panel(one.title, "", layers), x_axis=named, x_scale={"domain": [-0.2, 1.2]})

@@ -10,7 +10,7 @@ from sojourn_papers import Ask, Claim, Lab
 
 from .measure import MSS, Q_TARGET_MS, WIRE, between, goodput_bps, peak_bound_ms, queue_ms
 from .measure import used as used_part
-from .testbed import GIGABIT, QUICK, QUICK_GIGABIT, scale
+from .testbed import GIGABIT, LOOKS, QUICK, QUICK_GIGABIT, scale
 from .two_flows import TIME, goodput, megabytes, rtt
 
 FLOWS = [f"f{number:02}" for number in range(1, 19)]
@@ -56,8 +56,8 @@ def _picture(run: Run, rate_bps: float, rate: str) -> chart.Document:
     top: chart.Scale = {"domain": [0, 1.3 * fills_mb]}
     target = [(0.0, RTT_MS + Q_TARGET_MS), (268.0, RTT_MS + Q_TARGET_MS)]
     queue = [
-        chart.line("flow 1", rtt(_alive(run, 0)), "#009e73", width=1),
-        chart.line("flow 18", rtt(_alive(run, 17)), "#0072b2", width=1),
+        chart.line("flow 1", rtt(_alive(run, 0)), *LOOKS["first"], width=1),
+        chart.line("flow 18", rtt(_alive(run, 17)), *LOOKS["second"], width=1),
         chart.line("published: the target", target, chart.PUBLISHED, (5, 3)),
     ]
     panels = [

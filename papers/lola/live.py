@@ -14,7 +14,7 @@ from sojourn_papers.measured import Value
 from .eighteen_flows import EVERY_S, FIRST_STOP_S
 from .eighteen_flows import FLOWS as EIGHTEEN
 from .measure import Q_TARGET_MS, between, goodput_bps
-from .testbed import COLOURS, FLOWS, NAMES, SECOND_S
+from .testbed import FLOWS, LOOKS, NAMES, SECOND_S
 from .two_flows import TIME, goodput, rtt
 
 RATE_BPS = 100e6
@@ -174,7 +174,7 @@ def _many(lab: Lab) -> Both:
 def _panel(both: Both, title: str, of: Course) -> chart.Panel:
     """Draw both flows, live, and simulated as dashed lines."""
     layers = [
-        chart.line(NAMES[flow], of(both.live.series(flow)), COLOURS[flow], width=1.2)
+        chart.line(NAMES[flow], of(both.live.series(flow)), *LOOKS[flow], width=1.2)
         for flow in FLOWS
     ]
     layers += [

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from sojourn import legend
 from sojourn.results import Run
 from sojourn_papers import Ask, Lab
 
@@ -13,7 +14,9 @@ SECOND_S = 20.0
 """Start time of the second flow."""
 FLOWS = ("first", "second")
 NAMES = {"first": "flow 1", "second": "flow 2"}
-COLOURS = {"first": "#009e73", "second": "#0072b2"}
+LOOKS = {
+    name: (ink.colour, ink.dash) for name, ink in legend.inks(dict.fromkeys(FLOWS, "lola")).items()
+}
 # A tenth of the paper's rate, with a buffer of the same 80 ms, is 5 million packets a minute.
 QUICK = {"link.switch.rate": "1Gbit", "link.switch.buffer": "10MB"}
 GIGABIT, QUICK_GIGABIT = 10e9, 1e9

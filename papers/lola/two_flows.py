@@ -9,8 +9,8 @@ from sojourn_papers import Claim, Lab
 
 from .measure import MSS, PHI, Q_TARGET_MS, WIRE, Round, between, rounds, used
 from .testbed import (
-    COLOURS,
     FLOWS,
+    LOOKS,
     NAMES,
     SECOND_S,
     Testbed,
@@ -32,7 +32,7 @@ def throughput(lab: Lab, name: str, bed: Testbed, title: str, rate: str) -> list
     unit, size = ("Gbit/s", 1e9) if bed.rate_bps >= 1e9 else ("Mbit/s", 1e6)
     payload = bed.rate_bps * MSS / WIRE / size
     layers = [
-        chart.line(NAMES[flow], goodput(bed.series(flow), 0.25, size), COLOURS[flow])
+        chart.line(NAMES[flow], goodput(bed.series(flow), 0.25, size), *LOOKS[flow])
         for flow in FLOWS
     ]
     fair = [(0.0, payload), (SECOND_S, payload), (SECOND_S, payload / 2), (bed.end_s, payload / 2)]
@@ -93,7 +93,7 @@ def windows(lab: Lab) -> list[Claim]:
     """Draw figure 4b: both windows from 16 s to 60 s, with shaded balancing rounds."""
     (bed,) = ten_gigabit(lab, [(21, 21)])
     layers = [
-        chart.line(NAMES[flow], megabytes(between(bed.series(flow), 16, 60)), COLOURS[flow])
+        chart.line(NAMES[flow], megabytes(between(bed.series(flow), 16, 60)), *LOOKS[flow])
         for flow in FLOWS
     ]
     rtt_s = 1e-3 * (bed.rtts_ms[0] + Q_TARGET_MS)
@@ -179,9 +179,7 @@ def rtts(lab: Lab, name: str, beds: Sequence[Testbed], title: str, rate: str) ->
 def _rtt_lines(bed: Testbed, alone: bool) -> list[chart.Layer]:
     if alone:
         return [
-            chart.line(
-                f"{NAMES[f]}, {bed.rtts_ms[0]:g} ms", rtt(bed.series(f)), COLOURS[f], width=1
-            )
+            chart.line(f"{NAMES[f]}, {bed.rtts_ms[0]:g} ms", rtt(bed.series(f)), *LOOKS[f], width=1)
             for f in FLOWS
         ]
     return [chart.line("other base RTTs", rtt(bed.series("first")), "#999999", width=1)]

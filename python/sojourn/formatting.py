@@ -8,6 +8,22 @@ from sojourn.run_summary import Item
 Unit = Literal["rate", "ms", "percent", "count", "ratio"]
 
 MISSING = "–"
+_UNITS: Mapping[str, Unit] = {
+    "bps": "rate",
+    "s": "ms",
+    "packets": "count",
+    "transfers": "count",
+    "frames": "count",
+    "share": "percent",
+    "fraction": "percent",
+}
+
+
+def unit_of(key: str) -> Unit:
+    """Return the kind of unit that a key of a summary ends in; a ratio has none."""
+    if key.startswith("utilisation"):
+        return "percent"
+    return _UNITS.get(key.rpartition("_")[2], "ratio")
 
 
 def rate_text(bps: float) -> str:

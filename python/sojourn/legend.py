@@ -1,40 +1,45 @@
-"""The colour and the label of each run, controller and flow, in the figure and in the tables."""
+"""The look and the label of each run, controller and flow, in the figure and in the tables."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from itertools import islice
+from typing import Literal
 
+from sojourn import _core
 from sojourn.record_types import RunSummary
-from sojourn.run_summary import Item, Summary
+from sojourn.run_summary import Summary
 
-DARKEST = "#222222"
-# Okabe and Ito (2008), "Color Universal Design": distinguishable with every kind of colour vision.
-# Some are darkened here, so that thin lines keep a contrast of 3 on white.
-_KNOWN = {
-    "reno": "#b9629a",
-    "cubic": "#0072b2",
-    "bbr": "#d55e00",
-    "bbr3": "#3d1fe0",
-    "copa": "#4c7a34",
-    "dctcp": "#009e73",
-    "prague": "#b87900",
-    "vegas": "#7a6a00",
-    "ledbat": "#b5651d",
-    "ledbat++": "#8a5a44",
-    "swift": "#5a6e00",
-    "vivace": "#b0005e",
-    "lola": "#7b52ab",
-    "rapid": "#a23b3b",
-    "ideal": DARKEST,
-    "none": "#7a7a7a",
+_PALETTE = json.loads(_core.palette())
+_DASHES = [tuple(dash) for dash in _PALETTE["dashes"]]
+WEIGHTS: Sequence[float] = _PALETTE["weights"]
+"""Widths over the usual one, which distinguish flows of one colour and dash."""
+BOUND: str = _PALETTE["bound"]["light"]
+"""The colour of a bound, which no controller has."""
+DARK: Mapping[str, str] = {
+    one["light"]: one["dark"] for one in [*_PALETTE["inks"], _PALETTE["bound"]]
 }
-_OTHERS = (
-    *("#00798c", "#2f8fc4", "#5b6abf", "#b0446e"),
-    *("#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b", "#50788f"),
-)
+"""The colours of the palette on a dark ground."""
 
 
-MOST_LINES = 24
+@dataclass(frozen=True)
+class Ink:
+    """The look of a line."""
+
+    colour: str
+    dash: tuple[float, ...] = ()
+    """Lengths of strokes and gaps, in pixels."""
+    weight: float = 1.0
+    """Its width over the usual one."""
+
+
+_INKS = [(one["name"], Ink(one["light"], _DASHES[one["dash"]])) for one in _PALETTE["inks"]]
+INKS = {name: ink for name, ink in _INKS if name}
+"""The looks of the shipped controllers, in the order of listings."""
+_OTHERS = [ink for name, ink in _INKS if not name]
+DARKEST = INKS["ideal"].colour
+MOST_LINES = len(_DASHES) * len(WEIGHTS)
 """Maximum number of lines that a reader can distinguish and names that a legend can hold."""
 
 UNCONTROLLED = "none"
@@ -42,15 +47,16 @@ UNCONTROLLED = "none"
 # If more flows than this have no controller, they share one label.
 _MOST_UNCONTROLLED = 4
 _DATAGRAMS = "datagrams"
+_BESIDE = " beside "
 
 
-SIDES = {"a": "#7d8da0", "b": "#c2185b"}
-"""The colours of two compared runs, which no controller has."""
+SIDES = {"a": Ink("#949494", weight=2.6), "b": Ink("#444444", weight=0.8)}
+"""The looks of two compared runs, which have the same controller: A is a wide line behind B."""
 
 
 @dataclass(frozen=True)
 class Legend:
-    """The colour of every label, and the meaning of the labels.
+    """The look of every label, and the meaning of the labels.
 
     If runs have different controllers, each run has one label for the flows that the run's
     controller controls. The other flows have separate labels: their own controller or, without a
@@ -59,12 +65,17 @@ class Legend:
     """
 
     by: Literal["run", "control", "flow"]
-    colours: dict[str, str]
+    inks: Mapping[str, Ink]
     flows: list[str]
     control_of: dict[str, str]
     """The controller of each flow, or the name of a flow without one; used for a single run."""
     others: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The label of each flow that its run's controller does not control, by run and flow."""
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """The colour of every label."""
+        return {label: ink.colour for label, ink in self.inks.items()}
 
     def label(self, control: str, flow: str) -> str:
         """Return the label of a flow of the run with this controller."""
@@ -83,17 +94,17 @@ def of(summary: Summary) -> Legend:
     controls = list(dict.fromkeys(control_of.values()))
     if len(runs) > 1:
         others = _others(summary["runs"])
-        named = {**colours([*runs, *others.values()]), **_of_sides(summary)}
-        return Legend("run", named, flows, control_of, others)
+        owners = {run["control"]: _owner(run) for run in summary["runs"]}
+        owners |= {label: label.partition(_BESIDE)[0] for label in others.values()}
+        return Legend("run", inks(owners), flows, control_of, others)
     if len(controls) > 1 or len(flows) == 1 or len(flows) > MOST_LINES:
-        return Legend("control", colours(controls), flows, control_of)
-    return Legend("flow", colours(flows), flows, control_of)
+        return Legend("control", inks({one: one for one in controls}), flows, control_of)
+    return Legend("flow", inks(dict.fromkeys(flows, *controls)), flows, control_of)
 
 
 def drawn(whole: Legend) -> Legend:
     """Return the legend with its first `MOST_LINES` labels, which a figure draws."""
-    kept = dict(list(whole.colours.items())[:MOST_LINES])
-    return replace(whole, colours=kept)
+    return replace(whole, inks=dict(islice(whole.inks.items(), MOST_LINES)))
 
 
 def takes(run: str, control: str) -> bool:
@@ -101,15 +112,12 @@ def takes(run: str, control: str) -> bool:
     return run == control or run.startswith(f"{control} ")
 
 
-def _of_sides(summary: Summary) -> dict[str, str]:
-    """Return the colours of the runs of a comparison: those of its figure."""
-    sides = {side: cast(Item, summary).get(side) for side in SIDES}
-    return {
-        control: SIDES[side]
-        for side, about in sides.items()
-        if about is not None
-        for control in about["controls"]
-    }
+def _owner(run: RunSummary) -> str:
+    """Return the controller of a run, which may have the name of its directory; else that name."""
+    controls = dict.fromkeys(flow["control"] for flow in run["flows"])
+    controls.pop(UNCONTROLLED, None)
+    own = [one for one in controls if takes(run["control"], one)] or list(controls)
+    return own[0] if len(own) == 1 else run["control"]
 
 
 def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:
@@ -122,7 +130,7 @@ def _others(runs: Iterable[RunSummary]) -> dict[tuple[str, str], str]:
         for flow in run["flows"]:
             if not takes(run["control"], flow["control"]):
                 own = own_names.get(flow["name"], flow["control"])
-                labels[run["control"], flow["name"]] = f"{own} beside {run['control']}"
+                labels[run["control"], flow["name"]] = f"{own}{_BESIDE}{run['control']}"
     return labels
 
 
@@ -134,9 +142,22 @@ def _uncontrolled_names(run: RunSummary) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def colours(names: Iterable[str]) -> dict[str, str]:
-    """Assign each name its fixed colour, or the next free one."""
-    ordered = list(dict.fromkeys(names))
-    unknown = [name for name in ordered if name not in _KNOWN]
-    given = {name: _OTHERS[place % len(_OTHERS)] for place, name in enumerate(unknown)}
-    return {name: _KNOWN.get(name) or given[name] for name in ordered}
+def inks(owners: Mapping[str, str]) -> dict[str, Ink]:
+    """Return the look of each label from its owner, such as a controller with its parameters.
+
+    A shipped controller has its own look. Another name has the one that follows from its letters,
+    or the next if a figure has that already. Further labels of an owner differ in dash and weight.
+    """
+    count: Counter[Ink] = Counter()
+    others: dict[str, Ink] = {}
+    found = {}
+    for label, owner in owners.items():
+        ink = INKS.get(owner.partition(" ")[0]) or others.get(owner)
+        if ink is None:
+            place = sum(map(ord, owner)) % len(_OTHERS)
+            ink = min(_OTHERS[place:] + _OTHERS[:place], key=count.__getitem__)
+            others[owner] = ink
+        weight, dash = divmod(_DASHES.index(ink.dash) + count[ink], len(_DASHES))
+        found[label] = Ink(ink.colour, _DASHES[dash], WEIGHTS[weight % len(WEIGHTS)])
+        count[ink] += 1
+    return found

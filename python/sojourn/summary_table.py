@@ -378,7 +378,7 @@ def notes(tables: Sequence[Table], summary: Summary) -> list[str]:
     measured = _measured(begins)
     in_life = f" {measured}" if any(begins) else ""
     shown = {column.metric for one in tables for column in one.columns}
-    lines = ["; ".join(text for metric, text in line if metric in shown) for line in NOTES]
+    lines = ["; ".join(text for metric, text in line.items() if metric in shown) for line in NOTES]
     filled = [line.replace("{measured}", measured).replace("{in_life}", in_life) for line in lines]
     return [*filter(None, filled), *missing_rtts(summary)]
 

@@ -5,8 +5,6 @@ from sojourn.report.chart import Document, Layer, Panel, Row
 
 from sojourn_bench.figures import Bench
 
-_COLOURS = {"nothing recorded": "#0072b2", "10 ms samples": "#d55e00"}
-
 
 def document(found: Bench) -> Document:
     """Draw the speed of each case, and the time per packet over the number of flows."""
@@ -23,12 +21,12 @@ def _cases(found: Bench) -> Panel:
     names = list(found["cases"])
     ratios = [(case["ratio"], case["sampled_ratio"]) for case in found["cases"].values()]
     layers = []
-    for place, (what, colour) in enumerate(_COLOURS.items()):
+    for place, what in enumerate(("nothing recorded", "10 ms samples")):
         bars: list[Row] = [
             (at - 0.4 + 0.4 * place, 0.0, at + 0.4 * place, ratio[place])
             for at, ratio in enumerate(ratios)
         ]
-        layers.append(Layer(what, "rects", bars, colour))
+        layers.append(Layer(what, "rects", bars))
     return Panel(
         "Packets a CPU second, as a share of the bare loop's",
         "",
@@ -44,12 +42,11 @@ def _cases(found: Bench) -> Panel:
 
 def _scaling(found: Bench) -> Panel:
     points = [(float(one["flows"]), one["ns_per_packet"]) for one in found["scaling"]]
-    colour = _COLOURS["nothing recorded"]
     return Panel(
         "Nanoseconds a packet, by the number of flows",
         "",
         "",
-        [chart.line("ns", points, colour), chart.dots("ns", points, colour)],
+        [chart.line("ns", points), chart.dots("ns", points)],
         width=320,
         height=260,
         x_axis={"values": [x for x, _ in points]},

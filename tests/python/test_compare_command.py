@@ -146,7 +146,7 @@ def test_the_figure_has_both_runs(place: Path, capsys: Captured) -> None:
         assert f"{text}, greatest in each 1 s" in drawn
     # Goodput, queueing delay, window and RTT, for the whole run and a part: one line each for A and
     # for B, and one in the legend.
-    for colour in ("#7d8da0", "#c2185b"):
+    for colour in ("#949494", "#444444"):
         lines = re.findall(rf'style="fill: none; stroke: {colour}', drawn)
         assert len(lines) == 9, colour
     page = (place / "x.html").read_text()
@@ -185,10 +185,10 @@ def test_equal_capacities_are_drawn_once(place: Path) -> None:
 
     def pale(a: str, b: str) -> set[str]:
         drawn = sojourn.compare(a, b).plot().svg
-        return set(re.findall(r"stroke: (#d4d4d4|#d3d9e0|#f3cddb)", drawn))
+        return set(re.findall(r"stroke: (#d4d4d4|#e3e3e3|#c4c4c4)", drawn))
 
     assert pale("one", "one") == {"#d4d4d4"}
-    assert pale("one", "two") == {"#d3d9e0", "#f3cddb"}
+    assert pale("one", "two") == {"#e3e3e3", "#c4c4c4"}
 
 
 def test_a_simulated_run_beside_one_that_was_measured(

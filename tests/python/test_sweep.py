@@ -524,7 +524,7 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     both = ["--metric", "flows.goodput_bps", "--metric", "links.queue_delay_p99_s"]
     assert main(["sweep", "show", str(out), *both, "--name", "back"]) == 0
     table = capsys.readouterr().out
-    assert "queue delay p99: back" in " ".join(table.split())
+    assert "queue p99: back" in " ".join(table.split())
     assert main(["sweep", "show", str(out), *both, "--name", "back", "--json"]) == 0
     links = json.loads(capsys.readouterr().out)
     # The acknowledgements' link has no rate, and so no queue.

@@ -50,12 +50,11 @@ def test_means_show_nothing_before_it_happens(falls: int) -> None:
 
 
 @given(st.lists(st.text(min_size=1), max_size=8, unique=True))
-def test_colours_are_fixed_for_the_known_and_differ_for_the_others(names: list[str]) -> None:
-    known = legend.colours(["cubic", "bbr"])
-    given_colours = legend.colours([*names, "bbr", "cubic"])
-    assert given_colours["cubic"] == known["cubic"]
-    assert given_colours["bbr"] == known["bbr"]
-    assert len(set(given_colours.values())) == len(given_colours)
+def test_looks_are_fixed_for_the_known_and_differ_for_the_others(names: list[str]) -> None:
+    found = legend.inks({name: name for name in [*names, "bbr", "cubic"]})
+    assert found["cubic"] == legend.INKS["cubic"]
+    assert found["bbr"] == legend.INKS["bbr"]
+    assert len(set(found.values())) == len(found)
 
 
 FLOWS = st.lists(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200), min_size=1, max_size=60)

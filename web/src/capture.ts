@@ -1,6 +1,6 @@
 // The round-trip times of a capture: a chart and a table.
 
-import { coloursOf, dashesOf, swatch } from "./colours.ts";
+import { looksOfNames, swatch } from "./colours.ts";
 import { el, fill, scrolling } from "./dom.ts";
 import type { Layer } from "./figure/model.ts";
 import { drawPanel } from "./figure/panel.ts";
@@ -60,11 +60,10 @@ export class CaptureView {
       this.host,
     );
     const drawn = directions.filter(({ series }) => series && series.length > 0);
-    const colours = coloursOf(drawn.map(nameOf));
-    const dashes = dashesOf(drawn.map(nameOf));
+    const looks = looksOfNames(drawn.map(nameOf));
     const sample = (one: Direction) => {
-      const place = drawn.indexOf(one);
-      return swatch(colours[place] ?? "transparent", dashes[place]);
+      const look = looks.get(nameOf(one));
+      return look ? swatch(look) : null;
     };
     const table = tableOf(directions, sample);
     fill(this.element, el("p", {}, size), fault, drawn.length > 0 && figure, table);
@@ -76,11 +75,11 @@ export class CaptureView {
   private draw(): void {
     const width = this.host.clientWidth;
     if (width === 0) return;
-    const colours = coloursOf(this.drawn.map(nameOf));
-    const layers = this.drawn.map((one, place): Layer => {
+    const looks = looksOfNames(this.drawn.map(nameOf));
+    const layers = this.drawn.map((one): Layer => {
       const series = one.series ?? [];
       const columns = [series.map(([time]) => time), series.map(([, rtt]) => 1000 * rtt)];
-      return { name: nameOf(one), kind: "dots", columns, colour: colours[place] ?? "", size: 12 };
+      return { name: nameOf(one), kind: "dots", columns, size: 12, ...looks.get(nameOf(one)) };
     });
     const panel = { title: "Round-trip times", layers, behind: [], height: HEIGHT, x_scale: { nice: false }, y_scale: { zero: true } };
     // The texts in it are escaped.
@@ -88,7 +87,7 @@ export class CaptureView {
   }
 }
 
-function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElement): HTMLElement {
+function tableOf(directions: Direction[], sample: (one: Direction) => HTMLElement | null): HTMLElement {
   const rows = directions.map((one) => {
     const times = [one.min_s, one.p50_s, one.p95_s, one.p99_s, one.max_s].map(ms);
     const counts = [one.packets, one.resent_packets].map((count) => count.toLocaleString("en"));

@@ -1,9 +1,11 @@
 // The panels of an experiment as those of a figure.
 
+import { type Look, isDark } from "./colours.ts";
 import type { Experiment, Values } from "./experiment.ts";
 import type { Layer, Panel as FigurePanel } from "./figure/model.ts";
 import { brief } from "./formatting.ts";
-import { type Panel, boundsOf, curvesOf, isBeside, timesOf } from "./panels.ts";
+import { BOUND } from "./palette.ts";
+import { type Panel, boundsOf, curvesOf, timesOf } from "./panels.ts";
 
 /** Means of the goodput over the run. */
 const MEANS = 600;
@@ -54,21 +56,23 @@ function furthest(experiment: Experiment): Values {
   return all.reduce((most, one) => (one.length > most.length ? one : most), all[0] ?? []);
 }
 
-/** The name of a line, with its colour and its dash; nothing if a reader hides it. */
-type KeyOf = (label: string) => Pick<Layer, "name" | "colour" | "dash"> | undefined;
+/** The look of a line; nothing if a reader hides it. */
+type LookOf = (label: string) => Look | undefined;
+const CAPACITY: Look = { colour: "#aaaaaa", dash: [], weight: 1.6 };
+const WIDTH = 1.25;
 
 /** A panel of the page as a panel of a figure. */
-export function figureOf(experiment: Experiment, panel: Panel, keyOf: KeyOf): FigurePanel {
+export function figureOf(experiment: Experiment, panel: Panel, lookOf: LookOf, isLight = !isDark()): FigurePanel {
   const [scale, unit] = unitOf(panel, experiment);
   const [times, ...values] = dataOf(panel, experiment, scale);
   const lines = curvesOf(panel, experiment).map(({ label }) => label);
   const names = panel.key === "rate" ? ["", ...lines] : lines;
   const layers = values.flatMap((column, place): Layer[] => {
     const name = names[place] ?? "";
-    const key = name ? keyOf(name) : { name, colour: "#aaaaaa", width: 2 };
-    return key ? [{ kind: "line", columns: [times, column], width: isBeside(name) ? 1 : 1.25, ...key }] : [];
+    const look = name ? lookOf(name) : CAPACITY;
+    return look ? [{ name, kind: "line", columns: [times, column], width: WIDTH * look.weight, ...look }] : [];
   });
-  const guides = panel.key === "delay" ? guidesOf(experiment, scale) : [];
+  const guides = panel.key === "delay" ? guidesOf(experiment, scale, isLight) : [];
   const domain = [0, experiment.described?.duration_s || 1] as const;
   return {
     title: `${panel.title}, ${unit}`,
@@ -81,7 +85,7 @@ export function figureOf(experiment: Experiment, panel: Panel, keyOf: KeyOf): Fi
 }
 
 /** The unavoidable delay as an area, and the bounds. */
-function guidesOf(experiment: Experiment, scale: number): Layer[] {
+function guidesOf(experiment: Experiment, scale: number, isLight: boolean): Layer[] {
   const series = experiment.unavoidable?.series ?? [];
   const begins = [0, ...series.map(([end]) => end)];
   const corners = series.flatMap(([end, delay], place) => [begins[place] ?? 0, end].map((at) => [at, (delay ?? 0) / scale]));
@@ -94,7 +98,7 @@ function guidesOf(experiment: Experiment, scale: number): Layer[] {
     kind: "rules",
     columns: [bounds.map(({ from }) => from), level, bounds.map(({ to }) => to), level],
     texts: bounds.map(({ bound }) => `bound ${brief(bound)}`),
-    colour: "#d0006f",
+    colour: isLight ? BOUND.light : BOUND.dark,
     dash: [6, 4],
   };
   return [...(corners.length ? [area] : []), rules];

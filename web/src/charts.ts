@@ -1,12 +1,12 @@
 // The charts of an experiment: panels with a shared time axis, zoom and cursor.
 
 import { figureOf, unitOf } from "./chart-data.ts";
-import { coloursOf, dashesOf, swatch } from "./colours.ts";
+import { type Look, looksOf, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
 import { type Drawn, before, drawPanel } from "./figure/panel.ts";
 import { type Part, drags, mark, valueAt } from "./figure/pointer.ts";
-import { PANELS, type Panel, curvesOf, labelsOf, timesOf } from "./panels.ts";
+import { PANELS, type Panel, curvesOf, ownersOf, timesOf } from "./panels.ts";
 import { zoom } from "./zoom.ts";
 
 const HEIGHT = { rate: 140, delay: 180, window: 120, rtt: 120 };
@@ -38,8 +38,7 @@ export class Charts {
   private experiment: Experiment | undefined;
   private signature = "";
   private readonly hidden = new Set<string>();
-  private colours = new Map<string, string>();
-  private dashes = new Map<string, number[]>();
+  private looks = new Map<string, Look>();
   /** The cells of the table, by line, and its caption. */
   private cells = new Map<string, HTMLElement[]>();
   private readonly caption = el("caption", {});
@@ -59,12 +58,12 @@ export class Charts {
   /** Show an experiment as far as it is. */
   show(experiment: Experiment): void {
     this.experiment = experiment;
-    const labels = labelsOf(experiment);
+    const owners = ownersOf(experiment);
     const duration = experiment.described?.duration_s ?? 0;
-    const signature = JSON.stringify([labels, experiment.focus, duration]);
+    const signature = JSON.stringify([owners.map((own) => [...own]), experiment.focus, duration]);
     if (signature !== this.signature) {
       this.signature = signature;
-      this.build(experiment, labels, duration);
+      this.build(experiment, owners, duration);
     } else {
       for (const shown of this.shown) describe(shown, experiment);
     }
@@ -77,11 +76,8 @@ export class Charts {
     if (this.experiment) this.show(this.experiment);
   }
 
-  private build(experiment: Experiment, labels: string[], duration: number): void {
-    const colours = coloursOf(labels);
-    const dashes = dashesOf(labels);
-    this.colours = new Map(labels.map((label, place) => [label, colours[place] ?? ""]));
-    this.dashes = new Map(labels.map((label, place) => [label, dashes[place] ?? []]));
+  private build(experiment: Experiment, owners: Map<string, string>[], duration: number): void {
+    this.looks = new Map(owners.flatMap((own) => [...looksOf(own)]));
     // A zoom outlives a change of the lines.
     const { min, max } = zoom.take(duration) ?? {};
     if (min !== undefined && max !== undefined) this.part = [min, max];
@@ -90,7 +86,7 @@ export class Charts {
     this.cursor = undefined;
     this.shown = PANELS.map((panel) => this.panel(panel, experiment));
     fill(this.panels, ...this.shown.map(({ element }) => element));
-    this.buildTable(labels);
+    this.buildTable();
     this.width = widthOf(this.panels);
   }
 
@@ -119,8 +115,7 @@ export class Charts {
     const { experiment, width } = this;
     if (!experiment || width === 0) return;
     const isWhole = this.part[0] <= 0 && this.part[1] >= this.duration;
-    const keyOf = (name: string) =>
-      this.hidden.has(name) ? undefined : { name, colour: this.colours.get(name) ?? "", dash: this.dashes.get(name) ?? [] };
+    const keyOf = (name: string) => (this.hidden.has(name) ? undefined : this.looks.get(name));
     for (const shown of this.shown) {
       const height = innerWidth < WIDE ? HEIGHT[shown.panel.key] : 1.5 * HEIGHT.delay;
       const figure = { ...figureOf(experiment, shown.panel, keyOf), height };
@@ -192,16 +187,15 @@ export class Charts {
   }
 
   /** Builds the table. Its values change in place, so that its boxes keep the focus. */
-  private buildTable(labels: string[]): void {
-    this.cells = new Map(labels.map((label) => [label, this.shown.map(() => el("td", {}))]));
-    const rows = labels.map((label) => {
+  private buildTable(): void {
+    this.cells = new Map([...this.looks.keys()].map((label) => [label, this.shown.map(() => el("td", {}))]));
+    const rows = [...this.looks].map(([label, look]) => {
       const toggle = el("input", {
         type: "checkbox",
         checked: !this.hidden.has(label),
         onchange: () => this.toggle(label),
       });
-      const sample = swatch(this.colours.get(label) ?? "", this.dashes.get(label));
-      const name = el("th", { scope: "row" }, el("label", {}, toggle, sample, label));
+      const name = el("th", { scope: "row" }, el("label", {}, toggle, swatch(look), label));
       return el("tr", {}, name, ...(this.cells.get(label) ?? []));
     });
     const heads = this.shown.map(({ head }) => head);

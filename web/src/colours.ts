@@ -1,26 +1,20 @@
-// The colour of each line: those of python/sojourn/legend.py, lighter on a dark page.
+// The look of each line, as python/sojourn/legend.py chooses it.
 
 import { el } from "./dom.ts";
+import { DASHES, INKS, type Ink, WEIGHTS } from "./palette.ts";
 import { isBeside, withoutMark } from "./panels.ts";
 
-const KNOWN: Record<string, string> = {
-  reno: "#b9629a",
-  cubic: "#0072b2",
-  bbr: "#d55e00",
-  bbr3: "#3d1fe0",
-  copa: "#4c7a34",
-  dctcp: "#009e73",
-  prague: "#b87900",
-  vegas: "#7a6a00",
-  ledbat: "#b5651d",
-  "ledbat++": "#8a5a44",
-  swift: "#5a6e00",
-  vivace: "#b0005e",
-  lola: "#7b52ab",
-  rapid: "#a23b3b",
-  ideal: "#222222",
-};
-const OTHERS = ["#00798c", "#2f8fc4", "#5b6abf", "#b0446e", "#3f7f6b", "#8d6aa0", "#6b7f1e", "#b0563b"];
+/** A line's colour, dash and width over the usual one. */
+export interface Look {
+  colour: string;
+  dash: readonly number[];
+  weight: number;
+}
+
+const OWN = new Map(INKS.map((ink) => [ink.name, ink]));
+const OTHERS = INKS.filter(({ name }) => !name);
+/** The dash of recorded and earlier runs. */
+const BESIDE = [3, 3];
 
 /** Whether the page is dark now. */
 export const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
@@ -39,45 +33,52 @@ export function ink(role: string): string {
   return found;
 }
 
-/** The colours of lines, in their order. A recorded line has the colour of the changed one. */
-export function coloursOf(labels: readonly string[], isLight = !isDark()): string[] {
-  const found = new Map<string, string>();
-  return labels.map((label) => {
-    const name = withoutMark(label);
-    const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
-    const colour = found.get(name) ?? known ?? OTHERS[found.size % OTHERS.length] ?? "#777777";
-    found.set(name, colour);
-    return isLight ? colour : lighter(colour);
-  });
+/**
+ * The look of each label, from the name of its owner, such as a controller with its parameters. Further labels
+ * of an owner differ in dash and weight; a recorded line has the colour of the changed one.
+ */
+export function looksOf(owners: ReadonlyMap<string, string>, isLight = !isDark()): Map<string, Look> {
+  const known = new Map<string, Ink>();
+  const count = new Map<Ink, number>();
+  const used = (one: Ink) => count.get(one) ?? 0;
+  const found = new Map<string, Look>();
+  for (const [label, owner] of owners) {
+    const changed = found.get(withoutMark(label));
+    if (isBeside(label) && changed) {
+      found.set(label, { ...changed, dash: BESIDE });
+      continue;
+    }
+    const ink = OWN.get(owner.split(" ")[0] ?? "") ?? known.get(owner) ?? leastUsed(owner, used);
+    known.set(owner, ink);
+    const place = ink.dash + used(ink);
+    count.set(ink, used(ink) + 1);
+    found.set(label, {
+      colour: isLight ? ink.light : ink.dark,
+      dash: isBeside(label) ? BESIDE : (DASHES[place % DASHES.length] ?? []),
+      weight: WEIGHTS[Math.floor(place / DASHES.length) % WEIGHTS.length] ?? 1,
+    });
+  }
+  return found;
 }
 
-/** Dashes of the lines, for colours that occur again. Recorded lines have dashes of their own. */
-const CYCLES = [[], [10, 4], [10, 3, 2, 3]];
+/** The looks of lines that have no owner, such as those of a link. */
+export const looksOfNames = (names: readonly string[]) => looksOf(new Map(names.map((name) => [name, name])));
 
-/** The dashes of lines, in their order: empty for a solid line. */
-export function dashesOf(labels: readonly string[]): number[][] {
-  const names = [...new Set(labels.map(withoutMark))];
-  return labels.map((label) => {
-    if (isBeside(label)) return [3, 3];
-    const cycle = Object.hasOwn(KNOWN, label) ? 0 : Math.floor(names.indexOf(label) / OTHERS.length);
-    return CYCLES[cycle % CYCLES.length] ?? [];
-  });
+/** The look that follows from the letters of a name, or the next that has fewer lines. */
+function leastUsed(name: string, used: (ink: Ink) => number): Ink {
+  const place = [...name].reduce((sum, one) => sum + (one.codePointAt(0) ?? 0), 0) % OTHERS.length;
+  const turned = [...OTHERS.slice(place), ...OTHERS.slice(0, place)];
+  return turned.reduce((least, one) => (used(one) < used(least) ? one : least));
 }
 
 /** A sample of a line, for a legend. */
-export function swatch(colour: string, dash: number[] = []): HTMLElement {
+export function swatch({ colour, dash, weight }: Look): HTMLElement {
   const sample = el("span", { class: "swatch", "aria-hidden": "true" });
-  const [on = 0] = dash;
-  sample.style.background =
-    on > 0 ? `repeating-linear-gradient(90deg, ${colour} 0 ${on / 2}px, transparent 0 ${on / 2 + 2}px)` : colour;
+  const stops = dash.flatMap((part, place) => {
+    const from = dash.slice(0, place).reduce((sum, one) => sum + one, 0) / 2;
+    return `${place % 2 ? "transparent" : colour} ${from}px ${from + part / 2}px`;
+  });
+  sample.style.background = dash.length ? `repeating-linear-gradient(90deg, ${stops.join(", ")})` : colour;
+  sample.style.transform = `scaleY(${weight})`;
   return sample;
-}
-
-/** The colour mixed with white, so that it contrasts with a dark page. */
-function lighter(colour: string): string {
-  const parts = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
-  const [r = 0, g = 0, b = 0] = parts;
-  const luminance = (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
-  const white = luminance < 0.2 ? 0.72 : 0.42;
-  return `rgb(${parts.map((part) => Math.round(part + (255 - part) * white)).join(" ")})`;
 }

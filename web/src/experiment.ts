@@ -17,6 +17,8 @@ export type Values = (number | null)[];
 /** Flows that share a line: those of one table of the scenario, or of one run. */
 export interface Line {
   label: string;
+  /** Its controller, or the name of a flow without one. */
+  owner: string;
   run: string;
   time: number[];
   rate: Values;
@@ -211,11 +213,21 @@ function tooLarge(bytes: number): Fault {
 /** The lines of a run: one for each table of flows, or one for all if there are too many. */
 function linesOf(described: Described, run: string, runs: number): Line[] {
   const flows = Object.keys(described.document.flow);
-  const line = (label: string): Line => ({ label, run, time: [], rate: [], window: [], rtt: [] });
-  if (flows.length === 1) return [line(run || (flows[0] ?? ""))];
-  if (flows.length * runs > MOST_LINES) return [line(run || "all flows")];
-  return flows.map((flow) => line(runs > 1 ? `${run}: ${flow}` : flow));
+  const line = (label: string, owner: string): Line => ({ label, owner, run, time: [], rate: [], window: [], rtt: [] });
+  const [first = ""] = flows;
+  if (flows.length === 1) return [line(run || first, controlOf(described, first, run))];
+  if (flows.length * runs > MOST_LINES) return [line(run || "all flows", run)];
+  return flows.map((flow) => line(runs > 1 ? `${run}: ${flow}` : flow, controlOf(described, flow, run)));
 }
+
+/** The controller of a flow: its own, that of the run, or the flow's name. */
+function controlOf({ document }: Described, flow: string, run: string): string {
+  const { control, source } = document.flow[flow] ?? {};
+  const own = kindOf(control);
+  return own === "none" || kindOf(source) === "ping" ? flow : (own ?? (run || flow));
+}
+
+const kindOf = (value: unknown) => (typeof value === "object" ? (value as { kind?: string } | null)?.kind : (value as string | undefined));
 
 const known = (value: number | null | undefined) =>
   value === undefined || Number.isNaN(value) ? null : value;

@@ -1,6 +1,7 @@
 // The state of Explore: its fields, its scenario, and its fragment of the address.
 
 import { general } from "./formatting.ts";
+import { INKS, MEDIA } from "./palette.ts";
 
 /** A number with a slider. The slider moves by ratios if `isLog`. */
 export interface Field {
@@ -42,10 +43,7 @@ export const FIELDS: Field[] = [
 export const QUEUES = ["droptail", "codel", "fq_codel", "pie", "red", "step", "dualpi2"];
 /** Those that drop at first, and mark if they are told to. */
 export const WITH_ECN = ["codel", "fq_codel", "pie", "red"];
-export const CONTROLS = [
-  ...["reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague"],
-  ...["vegas", "ledbat", "ledbat++", "swift", "vivace", "lola", "rapid", "ideal"],
-];
+export const CONTROLS = INKS.map(({ name }) => name).filter((name) => name && !MEDIA.includes(name));
 
 /** A drop like that of capacity-drop.toml. */
 export const START: State = {

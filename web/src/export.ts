@@ -1,11 +1,11 @@
 // The data and the charts of an experiment as files.
 
 import { figureOf } from "./chart-data.ts";
-import { coloursOf, dashesOf } from "./colours.ts";
+import { looksOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Line, Run, Values } from "./experiment.ts";
 import { drawPanel, escaped } from "./figure/panel.ts";
-import { PANELS, labelsOf } from "./panels.ts";
+import { PANELS, ownersOf } from "./panels.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -66,20 +66,15 @@ const STYLE = "text{font:11px sans-serif;fill:#444}.grid{stroke:#eee}.frame{fill
 
 /** The panels as a drawing. */
 export function svgOf(experiment: Experiment): string {
-  const labels = labelsOf(experiment);
-  const [colours, dashes] = [coloursOf(labels, true), dashesOf(labels)];
-  const keyOf = (label: string) => {
-    const place = labels.indexOf(label);
-    return { name: label, colour: colours[place] ?? "", dash: dashes[place] ?? [] };
-  };
+  const looks = new Map(ownersOf(experiment).flatMap((own) => [...looksOf(own, true)]));
   let [left, top] = [10, 0];
-  const legend = labels.map((label) => {
-    const key = `<text x="${left}" y="14" style="fill:${keyOf(label).colour}">${escaped(label)}</text>`;
+  const legend = [...looks].map(([label, { colour }]) => {
+    const key = `<text x="${left}" y="14" style="fill:${colour}">${escaped(label)}</text>`;
     left += 7 * label.length + 16;
     return key;
   });
   const panels = PANELS.map((panel) => {
-    const figure = figureOf(experiment, panel, keyOf);
+    const figure = figureOf(experiment, panel, (label) => looks.get(label), true);
     const drawn = drawPanel(figure, { width: WIDTH });
     top += TITLE;
     const title = `<text x="10" y="${top + 14}">${escaped(figure.title)}</text>`;

@@ -1,6 +1,6 @@
 // Live: the bottleneck link of a run that `sojourn live --page` makes, while it goes on.
 
-import { coloursOf, dashesOf, swatch } from "./colours.ts";
+import { looksOfNames, swatch } from "./colours.ts";
 import { el, fill } from "./dom.ts";
 import type { Layer } from "./figure/model.ts";
 import { drawPanel } from "./figure/panel.ts";
@@ -121,11 +121,8 @@ export class Live implements View {
   private build(charts: Chart[]): void {
     this.hosts = charts.map(() => el("div", { class: "plot" }));
     const figures = charts.map((chart, at) => {
-      const labels = chart.lines.map(([label]) => label);
-      const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
-      const keys = labels.map((label, place) => {
-        return el("span", { class: "unit" }, swatch(colours[place] ?? "", dashes[place]), ` ${label}`);
-      });
+      const looks = looksOfNames(chart.lines.map(([label]) => label));
+      const keys = [...looks].map(([label, look]) => el("span", { class: "unit" }, swatch(look), ` ${label}`));
       const caption = el("figcaption", {}, chart.title, el("span", { class: "unit" }, chart.unit), ...keys);
       return el("figure", { "aria-label": `${chart.title} over time; the table has the latest values` }, caption, this.hosts[at]);
     });
@@ -152,10 +149,9 @@ export class Live implements View {
 
 function draw(host: HTMLElement | undefined, { title, lines }: Chart, times: number[]): void {
   if (!host?.clientWidth) return;
-  const labels = lines.map(([label]) => label);
-  const [colours, dashes] = [coloursOf(labels), dashesOf(labels)];
-  const layers = lines.map(([name, values], place): Layer => {
-    return { name, kind: "line", columns: [times, values], width: 1.25, colour: colours[place] ?? "", dash: dashes[place] ?? [] };
+  const looks = looksOfNames(lines.map(([label]) => label));
+  const layers = lines.map(([name, values]): Layer => {
+    return { name, kind: "line", columns: [times, values], width: 1.25, ...looks.get(name) };
   });
   const panel = { title, layers, behind: [], height: HEIGHT, x_scale: { nice: false }, y_scale: { zero: true } };
   // The texts in it are escaped.

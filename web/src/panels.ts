@@ -32,6 +32,8 @@ export const PANELS: Panel[] = [
 /** One curve of a panel. */
 export interface Curve {
   label: string;
+  /** The owner of its colour. */
+  owner: string;
   values: Values;
 }
 
@@ -53,8 +55,9 @@ export function curvesOf(panel: Panel, experiment: Experiment): Curve[] {
   const own = ownCurves(panel, experiment);
   if (!beside) return own;
   const [to, from] = [timesOf(experiment), timesOf(beside)];
-  const recorded = ownCurves(panel, beside).map(({ label, values }) => ({
+  const recorded = ownCurves(panel, beside).map(({ label, owner, values }) => ({
     label: label + markOf(experiment),
+    owner,
     values: resampled(to, from, values),
   }));
   return [...own, ...recorded];
@@ -76,18 +79,21 @@ function ownCurves(panel: Panel, experiment: Experiment): Curve[] {
   if (panel.key === "delay") {
     return experiment.runs.map((run) => ({
       label: run.lines[0]?.run || experiment.focus,
+      owner: (run.lines.length === 1 && run.lines[0]?.owner) || run.lines[0]?.run || experiment.focus,
       values: run.link.delay,
     }));
   }
   return experiment.runs.flatMap((run) =>
-    run.lines.map((line) => ({ label: line.label, values: panel.values(line, run.link) })),
+    run.lines.map((line) => ({ label: line.label, owner: line.owner, values: panel.values(line, run.link) })),
   );
 }
 
-/** Labels of all curves, in the order of their colours. */
-export function labelsOf(experiment: Experiment): string[] {
-  const all = PANELS.flatMap((panel) => curvesOf(panel, experiment).map((curve) => curve.label));
-  return [...new Set(all)];
+/** The owners of the flows' curves, and of the queue's, by their labels. No panel has curves of both. */
+export function ownersOf(experiment: Experiment): Map<string, string>[] {
+  return [false, true].map((isQueue) => {
+    const own = PANELS.filter(({ key }) => (key === "delay") === isQueue).flatMap((panel) => curvesOf(panel, experiment));
+    return new Map(own.map(({ label, owner }) => [label, owner]));
+  });
 }
 
 /** The times of the samples: those of the run that is furthest. A record may have no links. */

@@ -59,7 +59,7 @@ export class SweepView {
     this.across = varied[0] ?? 0;
     this.down = varied[1] ?? this.across;
     this.fixed = axes.map(() => 0);
-    const spike = figures.findIndex(({ title }) => title.startsWith("queue delay p99"));
+    const spike = figures.findIndex(({ title }) => title.startsWith("queue p99"));
     this.figure = Math.max(0, spike);
   }
 

@@ -3,6 +3,7 @@
 import { el, scrolling } from "./dom.ts";
 import type { Experiment } from "./experiment.ts";
 import { MISSING, rateText } from "./formatting.ts";
+import { METRICS } from "./palette.ts";
 import type { FlowSummary, RunSummary } from "./record.ts";
 import { markOf } from "./panels.ts";
 
@@ -10,54 +11,51 @@ import { markOf } from "./panels.ts";
 const MOST_FLOWS = 24;
 
 type Figure = [head: string, meaning: string, text: string];
+type Value = number | null | undefined;
 
-const ms = (seconds: number | null | undefined) =>
-  seconds === null || seconds === undefined ? MISSING : (1000 * seconds).toFixed(1);
-const share = (value: number | null | undefined) =>
-  value === null || value === undefined ? MISSING : (100 * value).toFixed(1);
-const count = (value: number | null | undefined) => (value ?? 0).toLocaleString("en");
+const fixed = (scale: number) => (value: Value) => (value === null || value === undefined ? MISSING : (scale * value).toFixed(1));
+const count = (value: Value) => (value ?? 0).toLocaleString("en");
+/** The unit in a heading, and the text of a value, by the unit of the figure. */
+const UNITS: Record<string, [string, (value: Value) => string]> = {
+  rate: ["", (value) => rateText(value ?? 0)],
+  percent: [" %", fixed(100)],
+  ms: [" ms", fixed(1000)],
+  count: ["", count],
+};
 
-const total = (flows: readonly FlowSummary[], value: (flow: FlowSummary) => number) =>
-  flows.reduce((sum, flow) => sum + value(flow), 0);
+/** The figures of an entry with these keys. */
+function figuresFrom<S extends keyof typeof METRICS>(
+  subject: S,
+  keys: readonly (keyof (typeof METRICS)[S] & string)[],
+  entry: object | undefined,
+): Figure[] {
+  const metrics = METRICS[subject] as Record<string, readonly [string, string, string]>;
+  const values = (entry ?? {}) as Record<string, Value>;
+  return keys.map((key) => {
+    const [head = key, kind = "count", meaning = ""] = metrics[key] ?? [];
+    const [unit = "", text = count] = UNITS[kind] ?? [];
+    return [head.replace("-", "\u2011") + unit, meaning, text(values[key])];
+  });
+}
 
 /** The figures of a run: its flows together, its shown link, its greatest spike. */
 function figuresOf(run: RunSummary, focus: string): Figure[] {
   const link = run.links.find((one) => one.name === focus);
   const falls = run.spikes.filter((one) => one.link === focus && one.to_bps < one.from_bps);
   const spike = [...falls].sort((a, b) => (b.spike_s ?? 0) - (a.spike_s ?? 0))[0];
-  const spikes: Figure[] = spike
-    ? [
-        ["spike ms", "peak queueing delay after the change of capacity", ms(spike.spike_s)],
-        ["bound ms", "smallest possible spike for the rate that the link carried", ms(spike.bound_s)],
-        ["excess ms", "spike minus bound", ms(spike.excess_s)],
-        ["recovery ms", "until the queueing delay is back for good", ms(spike.recovery_s)],
-      ]
-    : [];
+  const total = (key: "goodput_bps" | "retransmitted_packets") => ({ [key]: run.flows.reduce((sum, flow) => sum + flow[key], 0) });
   return [
-    ["goodput", "payload delivered, of all flows", rateText(total(run.flows, (f) => f.goodput_bps))],
-    ["util. %", "share of the capacity used", share(link?.utilisation)],
-    ["queue p50 ms", "median queueing delay", ms(link?.queue_delay_p50_s)],
-    ["queue p99 ms", "99th percentile of queueing delay", ms(link?.queue_delay_p99_s)],
-    ["queue max ms", "greatest queueing delay", ms(link?.queue_delay_max_s)],
-    ...spikes,
-    ["drops", "packets dropped by the link", count(link?.dropped_packets)],
-    ["marks", "packets marked CE by the link", count(link?.marked_packets)],
-    ["re\u2011sent", "retransmitted packets", count(total(run.flows, (f) => f.retransmitted_packets))],
+    ...figuresFrom("flow", ["goodput_bps"], total("goodput_bps")),
+    ...figuresFrom("link", ["utilisation", "queue_delay_p50_s", "queue_delay_p99_s", "queue_delay_max_s"], link),
+    ...(spike ? figuresFrom("spike", ["spike_s", "bound_s", "excess_s", "recovery_s"], spike) : []),
+    ...figuresFrom("link", ["dropped_packets", "marked_packets"], link),
+    ...figuresFrom("flow", ["retransmitted_packets"], total("retransmitted_packets")),
   ];
 }
 
-function flowFigures(flow: FlowSummary): Figure[] {
-  return [
-    ["controller", "", flow.control],
-    ["goodput", "payload delivered, between the warm-up and the end of the flow", rateText(flow.goodput_bps)],
-    ["base RTT ms", "round-trip time without any queue", ms(flow.base_rtt_s)],
-    ["RTT p50 ms", "median round-trip time", ms(flow.rtt_p50_s)],
-    ["RTT p99 ms", "99th percentile of round-trip times", ms(flow.rtt_p99_s)],
-    ["drops", "packets dropped", count(flow.dropped_packets)],
-    ["marks", "packets marked CE", count(flow.marked_packets)],
-    ["re\u2011sent", "retransmitted packets", count(flow.retransmitted_packets)],
-  ];
-}
+const FLOW = ["goodput_bps", "base_rtt_s", "rtt_p50_s", "rtt_p99_s", "dropped_packets", "marked_packets", "retransmitted_packets"] as const;
+
+const flowFigures = (flow: FlowSummary): Figure[] => [["controller", "", flow.control], ...figuresFrom("flow", FLOW, flow)];
 
 function drawn(caption: string, rows: [string, Figure[]][]): HTMLElement {
   const heads = (rows[0]?.[1] ?? []).map(([head, meaning]) =>

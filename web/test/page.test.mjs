@@ -431,7 +431,7 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
     await press(tab, "Runs");
     await press(tab, "queues");
     await tab.waitForSelector(".sweep .map button");
-    assert.match(await tab.$eval(".sweep caption", (one) => one.textContent), /queue delay p99/);
+    assert.match(await tab.$eval(".sweep caption", (one) => one.textContent), /queue p99/);
     const cells = await tab.$$(".sweep .map button");
     assert.equal(cells.length, 4);
     assert.ok(Number(await cells[0].evaluate((one) => one.textContent)) > 0);

@@ -26,6 +26,25 @@ pub(crate) fn tables() -> PyResult<String> {
     write(&sojourn_record::TABLES)
 }
 
+/// The heading of the figures with this key.
+#[pyfunction]
+pub(crate) fn heading(key: &str) -> String {
+    sojourn_record::heading(key)
+}
+
+/// The looks of controllers and of other lines.
+#[pyfunction]
+pub(crate) fn palette() -> String {
+    let (light, dark) = sojourn_record::BOUND;
+    serde_json::json!({
+        "dashes": sojourn_record::DASHES,
+        "weights": sojourn_record::WEIGHTS,
+        "bound": { "light": light, "dark": dark },
+        "inks": sojourn_record::INKS,
+    })
+    .to_string()
+}
+
 /// The runs of each controller as one entry, in which every figure is a spread.
 #[pyfunction]
 pub(crate) fn medians(py: Python<'_>, runs: &str) -> PyResult<String> {

@@ -7,8 +7,10 @@
 pub mod columns;
 mod figure;
 pub mod format;
+mod heading;
 mod live;
 mod missing;
+mod palette;
 mod run;
 mod series;
 mod stats;
@@ -18,8 +20,10 @@ mod verdict;
 
 pub use columns::Maybe;
 use columns::{Declared, Table};
+pub use heading::heading;
 pub use live::{Departures, LiveSummary, TransferSummary};
 pub use missing::rtt_missing_share;
+pub use palette::{BOUND, DASHES, INKS, Ink, WEIGHTS};
 pub use run::{FlowSummary, LinkSummary, MediaSummary, RunSummary, SizeClass, SpikeSummary};
 pub use series::{Acknowledgement, FlowSample, Frame, LinkSample, Transfer};
 pub use stats::{Spread, interval_ranks, mean, mean_interval, median_interval, medians};

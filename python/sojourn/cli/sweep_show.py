@@ -103,7 +103,7 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
         table.add_column(figures.words(axis), no_wrap=True)
     table.add_column("runs", justify="right")
     for metric in shown:
-        table.add_column(f"{figures.words(metric.column)}\n{metric.unit[0]}", justify="right")
+        table.add_column(f"{metric.head}\n{metric.unit[0]}", justify="right")
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         cells = [_cell(row, metric) for metric in shown]
         texts = [name(figures.axis_text(axis, row[axis])) for axis in columns]
@@ -113,7 +113,7 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     if about := _about_seeds(max(rows["n"].to_list(), default=0)):
         out.print(about, style="dim")
     subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
-    said = [f"{figures.words(metric.column)}: {subject}" for metric, subject in subjects if subject]
+    said = [f"{metric.head}: {subject}" for metric, subject in subjects if subject]
     if said:
         out.print(name("; ".join(said)), style="dim")
     if derived := ", ".join(figures.words(axis) for axis in axes if axis in dataset.derived):

@@ -1,8 +1,8 @@
 """The figures of a pair: A, B, their difference, and the difference of their windows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar, cast, get_type_hints
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from sojourn.comparison.summary import (
 from sojourn.record import Record
 from sojourn.run_summary import Item
 
+T = TypeVar("T", FlowComparison, LinkComparison)
 WholeRuns = Callable[[str], Compared]
 """Compares the figures of both summaries for a key."""
 
@@ -26,45 +27,35 @@ WholeRuns = Callable[[str], Compared]
 def flow(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> FlowComparison:
     """Compare goodput, round-trip times and the window of one flow."""
     rtt = _rtt_column(cells)
-    return {
-        **_compared_over(pair, grid),
-        "goodput_bps": _compared(cells, "goodput_bps", _mean),
-        "rtt_column": rtt,
-        "rtt_peak_p50_s": _compared(cells, rtt, _quantile(0.50)),
-        "rtt_peak_p95_s": _compared(cells, rtt, _quantile(0.95)),
-        "rtt_peak_p99_s": _compared(cells, rtt, _quantile(0.99)),
-        "rtt_p50_s": whole("rtt_p50_s"),
-        "rtt_p99_s": whole("rtt_p99_s"),
-        "run_goodput_bps": whole("goodput_bps"),
-        "response_p50_s": whole("response_p50_s"),
-        "response_p99_s": whole("response_p99_s"),
-        "completion_s": whole("completion_s"),
-        "run_dropped_packets": whole("dropped_packets"),
-        "run_marked_packets": whole("marked_packets"),
-        "run_retransmitted_packets": whole("retransmitted_packets"),
-        "window": window(trajectories(cells, "cwnd_bytes")),
-    }
+    steps = {"goodput_bps": _compared(cells, "goodput_bps", _mean), **_peaks(cells, "rtt", rtt)}
+    own = {"rtt_column": rtt, "window": window(trajectories(cells, "cwnd_bytes"))}
+    return _item(FlowComparison, {**_compared_over(pair, grid), **own, **steps}, whole)
 
 
 def link(pair: Pair, grid: Grid, cells: pl.DataFrame, whole: WholeRuns) -> LinkComparison:
     """Compare queueing delay, utilisation, drops and marks of one link."""
-    delay = "queue_delay_s"
-    return {
-        **_compared_over(pair, grid),
-        "queue_delay_peak_p50_s": _compared(cells, delay, _quantile(0.50)),
-        "queue_delay_peak_p95_s": _compared(cells, delay, _quantile(0.95)),
-        "queue_delay_peak_p99_s": _compared(cells, delay, _quantile(0.99)),
-        "queue_delay_peak_max_s": _compared(cells, delay, _quantile(1.0)),
-        "queue_delay_p50_s": whole("queue_delay_p50_s"),
-        "queue_delay_p99_s": whole("queue_delay_p99_s"),
-        "queue_delay_max_s": whole("queue_delay_max_s"),
-        "run_utilisation": whole("utilisation"),
-        "run_dropped_packets": whole("dropped_packets"),
-        "run_marked_packets": whole("marked_packets"),
+    steps = {
+        **_peaks(cells, "queue_delay", "queue_delay_s"),
+        "queue_delay_peak_max_s": _compared(cells, "queue_delay_s", _quantile(1.0)),
         "utilisation": _utilisation(cells),
-        "dropped_packets": _per_run(cells, "dropped_packets"),
-        "marked_packets": _per_run(cells, "marked_packets"),
+        **{key: _per_run(cells, key) for key in ("dropped_packets", "marked_packets")},
     }
+    return _item(LinkComparison, {**_compared_over(pair, grid), **steps}, whole)
+
+
+def _peaks(cells: pl.DataFrame, name: str, column: str | None) -> dict[str, ComparedSteps]:
+    return {
+        f"{name}_peak_p{percent}_s": _compared(cells, column, _quantile(percent / 100))
+        for percent in (50, 95, 99)
+    }
+
+
+def _item(form: type[T], known: Mapping[str, Any], whole: WholeRuns) -> T:
+    """Build a table in the order of its keys; those that are not known are of whole runs."""
+    keys = get_type_hints(form)
+    return cast(
+        T, {key: known[key] if key in known else whole(key.removeprefix("run_")) for key in keys}
+    )
 
 
 def _compared_over(pair: Pair, grid: Grid) -> PairComparison:

@@ -80,9 +80,9 @@ class FlowComparison(PairComparison):
     rtt_peak_p95_s: ComparedSteps
     rtt_peak_p99_s: ComparedSteps
     """percentiles of the peaks of round-trip times"""
+    run_goodput_bps: Compared
     rtt_p50_s: Compared
     rtt_p99_s: Compared
-    run_goodput_bps: Compared
     response_p50_s: Compared
     response_p99_s: Compared
     completion_s: Compared

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_type_hints
 
-from sojourn.comparison.summary import ComparisonSummary, FlowComparison, OnlyIn
-from sojourn.formatting import MISSING, Unit, digits_of, scale_of
+from sojourn import _core
+from sojourn.comparison.summary import (
+    Compared,
+    ComparedSteps,
+    ComparisonSummary,
+    FlowComparison,
+    LinkComparison,
+    OnlyIn,
+)
+from sojourn.formatting import MISSING, Unit, digits_of, scale_of, unit_of
 from sojourn.run_summary import Item
 
 
@@ -20,37 +29,12 @@ class TextTable:
     """The first rows of each group."""
 
 
-_Rows = Sequence[tuple[str, str, Unit]]
-_FLOW: _Rows = (
-    ("goodput_bps", "goodput", "rate"),
-    ("rtt_peak_p50_s", "RTT peak p50", "ms"),
-    ("rtt_peak_p95_s", "RTT peak p95", "ms"),
-    ("rtt_peak_p99_s", "RTT peak p99", "ms"),
-    ("run_goodput_bps", "run: goodput", "rate"),
-    ("rtt_p50_s", "run: RTT p50", "ms"),
-    ("rtt_p99_s", "run: RTT p99", "ms"),
-    ("response_p50_s", "run: resp. p50", "ms"),
-    ("response_p99_s", "run: resp. p99", "ms"),
-    ("completion_s", "run: completion", "ms"),
-    ("run_dropped_packets", "run: drops", "count"),
-    ("run_marked_packets", "run: marks", "count"),
-    ("run_retransmitted_packets", "run: re-sent", "count"),
-)
-_LINK: _Rows = (
-    ("queue_delay_peak_p50_s", "queue peak p50", "ms"),
-    ("queue_delay_peak_p95_s", "queue peak p95", "ms"),
-    ("queue_delay_peak_p99_s", "queue peak p99", "ms"),
-    ("queue_delay_peak_max_s", "queue peak max", "ms"),
-    ("queue_delay_p50_s", "run: queue p50", "ms"),
-    ("queue_delay_p99_s", "run: queue p99", "ms"),
-    ("queue_delay_max_s", "run: queue max", "ms"),
-    ("run_utilisation", "run: util.", "percent"),
-    ("run_dropped_packets", "run: drops", "count"),
-    ("run_marked_packets", "run: marks", "count"),
-    ("utilisation", "util.", "percent"),
-    ("dropped_packets", "drops", "count"),
-    ("marked_packets", "marks", "count"),
-)
+def _figures(form: type) -> list[str]:
+    hints = get_type_hints(form)
+    return [key for key, hint in hints.items() if hint in (Compared, ComparedSteps)]
+
+
+_FLOW, _LINK = _figures(FlowComparison), _figures(LinkComparison)
 
 # Figures of the common time that both summaries have for whole runs are left to the JSON, so that a
 # quantity has one figure.
@@ -95,11 +79,11 @@ def build(summary: ComparisonSummary, whole: bool = True) -> TextTable:
     """Build one row per figure of each flow and each link, with peaks of steps if it is `whole`."""
     rows: list[list[str]] = []
     starts: list[int] = []
-    for kind, metrics, item in _items(summary):
+    for kind, keys, item in _items(summary):
         has_runs = _are_known(item["rtt_p50_s" if kind == "flow" else "queue_delay_p50_s"])
         hides = has_runs and not whole
-        shown = [one for one in metrics if not (hides and one[0].startswith(_PEAKS))]
-        own = list(_rows(item, shown)) if _has_figures(item, metrics) else []
+        shown = [key for key in keys if not (hides and key.startswith(_PEAKS))]
+        own = list(_rows(item, shown)) if _has_figures(item, keys) else []
         if not own:
             continue
         starts.append(len(rows))
@@ -164,14 +148,14 @@ def _lacking(item: Item) -> Iterator[str]:
             yield f"of {cells:,} steps {side.upper()} has no {', '.join(short)}"
 
 
-def _items(summary: ComparisonSummary) -> Iterator[tuple[str, _Rows, Item]]:
+def _items(summary: ComparisonSummary) -> Iterator[tuple[str, Sequence[str], Item]]:
     """Yield, for each controller, its flows and then its links."""
     for control in dict.fromkeys(flow["control"] for flow in summary["flows"]):
-        for kind, metrics, items in (
+        for kind, keys, items in (
             ("flow", _FLOW, summary["flows"]),
             ("link", _LINK, summary["links"]),
         ):
-            yield from ((kind, metrics, item) for item in items if item["control"] == control)
+            yield from ((kind, keys, item) for item in items if item["control"] == control)
 
 
 def _only(only: OnlyIn) -> str:
@@ -204,14 +188,14 @@ def step_text(step_s: float) -> str:
     return f"{step_s:.4g} s" if step_s >= 1 else f"{1000 * step_s:.4g} ms"
 
 
-def _has_figures(item: Item, metrics: _Rows) -> bool:
+def _has_figures(item: Item, keys: Sequence[str]) -> bool:
     """Return whether a figure is other than null or zero: a link without a rate has no queue."""
-    return any(item[key][side] for key, _, _ in metrics for side in ("a", "b"))
+    return any(item[key][side] for key in keys for side in ("a", "b"))
 
 
-def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
-    for key, name, unit in metrics:
-        compared = item[key]
+def _rows(item: Item, keys: Sequence[str]) -> Iterator[list[str]]:
+    for key in keys:
+        compared, unit = item[key], unit_of(key.removeprefix("run_"))
         if key in _WHOLE and _are_known(item[_WHOLE[key]]):
             continue
         known = [abs(compared[side]) for side in ("a", "b") if compared[side] is not None]
@@ -219,9 +203,10 @@ def _rows(item: Item, metrics: _Rows) -> Iterator[list[str]]:
         is_zero = unit == "count" and not any(known) and not of_steps
         # Whole runs may cover different times, so a single value allows no comparison.
         if (len(known) == 2 and not is_zero) or (known and of_steps):
+            name = _core.heading(key.removeprefix("run_"))
             smoothed = of_steps and item.get("rtt_column") == "srtt_s"
             label = name.replace("RTT", "srtt") if smoothed else name
-            yield [label, *_cells(compared, unit, max(known))]
+            yield [label if of_steps else f"run: {label}", *_cells(compared, unit, max(known))]
 
 
 def _are_known(compared: Item) -> bool:

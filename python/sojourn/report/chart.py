@@ -11,6 +11,8 @@ from math import isfinite
 from statistics import quantiles
 from typing import Any, Literal, TypedDict
 
+from sojourn.legend import INKS, Ink
+
 Spec = dict[str, Any]
 Point = tuple[float, float]
 Row = Sequence[float | None]
@@ -67,7 +69,7 @@ class Layer:
     kind: Kind
     points: Sequence[Row]
     colour: str | None = None
-    """A colour such as #0072b2; by default, the next of `COLOURS` that no other name has."""
+    """A colour such as #0072b2; by default a controller's own, or the next of `COLOURS`."""
     texts: Sequence[str] = ()
     fills: Sequence[str] = ()
     """The colour of each rectangle or text, instead of `colour`."""
@@ -231,14 +233,19 @@ def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
 
 
 def coloured(panel: Panel) -> Panel:
-    """Give each name its own colour, or the next one of the palette that no layer asks for."""
-    known: dict[str, str] = {}
+    """Give each name its own look: a controller's, or the next colour that no layer asks for."""
+    known: dict[str, Ink] = {}
     taken = {layer.colour for layer in panel.layers}
     free = cycle([colour for colour in COLOURS if colour not in taken] or COLOURS)
     for layer in panel.layers:
         if layer.name not in known:
-            known[layer.name] = next(free) if layer.colour is None else layer.colour
-    layers = [replace(one, colour=one.colour or known[one.name]) for one in panel.layers]
+            own = INKS.get(layer.name) if layer.colour is None else Ink(layer.colour)
+            known[layer.name] = own or Ink(next(free))
+    looks = ((one, known[one.name]) for one in panel.layers)
+    layers = [
+        replace(one, colour=one.colour or ink.colour, dash=one.dash or ink.dash)
+        for one, ink in looks
+    ]
     return replace(panel, layers=layers)
 
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from sojourn.comparison.compared import ComparedRuns
     from sojourn.comparison.matching import Side
 
-# A is a wide line behind B, so that both show if they coincide.
-_GREY, _PALE = "#d4d4d4", {"a": "#d3d9e0", "b": "#f3cddb"}
-_WIDTHS = (2.6, 1.2)
+_PALE = {"a": "#e3e3e3", "b": "#c4c4c4"}
 # Two capacities that mostly differ by less are the same capacity, sampled at other times.
 _SAME = 0.01
 # Each block has four rows; more blocks would make the picture too tall to read.
@@ -76,7 +74,7 @@ class _Blocks:
         self.left_out = len(every) - len(self.controls)
         self.labels = labels(comparison)
         names = list(dict.fromkeys(flow["name"] for flow in summary["flows"]))
-        colours = {self.labels[side]: colour for side, colour in SIDES.items()}
+        inks = {self.labels[side]: ink for side, ink in SIDES.items()}
         self.begin_s = min(item["from_s"] for item in items)
         self.end_s = max(item["until_s"] for item in items)
         self.step_s = max(item["interval_s"] for item in items)
@@ -84,13 +82,12 @@ class _Blocks:
         shown = self._shown(changes)
         windows = [*_around(changes, self.begin_s, self.end_s), shown]
         self.rows = Rows(
-            Legend("run", colours, names, {}),
+            Legend("run", inks, names, {}),
             self.begin_s,
             self.end_s,
             windows,
             shown,
             changes[: run_figure.MOST_WINDOWS],
-            _WIDTHS,
         )
 
     def notes(self) -> list[str]:
@@ -145,7 +142,7 @@ class _Blocks:
         self.rows.add(said, unit, 150, goodput, scale, behind, key=key)
 
     def _capacities(self, control: str, link: str | None) -> dict[str, pl.DataFrame]:
-        """Return the capacity of the link by colour: grey if both runs have the same capacity."""
+        """Return the capacity of the link by colour: one if both runs have the same capacity."""
         if link is None:
             return {}
         both = self._link(control, link, "capacity_bps")
@@ -153,10 +150,10 @@ class _Blocks:
         both = both.with_columns(pl.col("v").round_sig_figs(6))
         a, b = (both.filter(pl.col("series") == self.labels[side]) for side in ("a", "b"))
         if a.is_empty() or b.is_empty():
-            return {_GREY: b if a.is_empty() else a} if both.height else {}
+            return {rows.CAPACITY: b if a.is_empty() else a} if both.height else {}
         apart = (pl.col("v_right") - pl.col("v")).abs()
         same = a.join(b, on="t").select((apart <= _SAME * pl.col("v")).mean()).item()
-        return {_GREY: a} if (same or 0) > 0.5 else {_PALE["a"]: a, _PALE["b"]: b}
+        return {rows.CAPACITY: a} if (same or 0) > 0.5 else {_PALE["a"]: a, _PALE["b"]: b}
 
     def _flows(self, control: str, column: str) -> pl.DataFrame:
         return self._drawn(self.comparison.flows, control, column, pl.col("flow"))

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from sojourn.legend import MOST_LINES, Legend
+from sojourn.legend import MOST_LINES, WEIGHTS, Ink, Legend
 from sojourn.report import series
 from sojourn.report.chart import Layer, Panel, Row, Scale
 
 NEUTRAL = "#444444"
-BOUND = "#d0006f"
-"""The colour of the bound, which no controller has: `ideal`, which meets it, is nearly black."""
 CAPACITY = "#d4d4d4"
 _GUIDE = "#8c8c8c"
 # Pixels of a row: the whole run, and beside it the part that a reader chooses.
@@ -22,7 +20,7 @@ Shades = Sequence[tuple[str, str, float]]
 # The edges of a band stay visible below other bands.
 _FLOW_SHADES: Shades = (("p5", "p95", 0.15), ("p25", "p75", 0.25))
 _SEED_SHADES: Shades = (("p5", "p95", 0.18),)
-_DASHES: Sequence[Sequence[float]] = ((), (6, 3), (2, 2), (8, 3, 2, 3))
+_WIDTH = 1.5
 
 
 @dataclass
@@ -38,8 +36,6 @@ class Rows:
     """The part that the second panel of each row shows at first."""
     changes: Sequence[float] = ()
     """Times of changes of capacity."""
-    widths: Sequence[float] = ()
-    """Line width of each series, if they differ."""
     made: list[Panel] = field(default_factory=list)
     is_banded: bool = False
     """Whether a row has too many lines to distinguish, and shows percentiles instead."""
@@ -125,26 +121,31 @@ class Rows:
         return Layer(str(name), "area", points, colour, opacity=opacity, listed=False, link=link)
 
     def _line(self, name: object, flow: object, part: pl.DataFrame, link: str) -> Layer:
-        names = list(self.legend.colours)
-        width = self.widths[names.index(str(name))] if self.widths and name in names else 1.5
+        ink = self.legend.inks.get(str(name), Ink(NEUTRAL))
         return Layer(
             str(name),
             "line",
             part.select("t", "v").rows(),
-            self.legend.colours.get(str(name), NEUTRAL),
-            width=width,
-            dash=self._dashes().get(str(flow), ()),
+            ink.colour,
+            width=_WIDTH * ink.weight * self._weights().get(str(flow), 1.0),
+            dash=ink.dash,
             link=link,
             part=str(flow),
         )
 
-    def _dashes(self) -> dict[str, Sequence[float]]:
-        """Return dashes that distinguish flows of one colour; only a few are readable."""
+    def _weights(self) -> dict[str, float]:
+        """Return weights that distinguish the flows of one label; only a few are readable."""
         key = self.legend
-        is_shared = key.by == "run" or len(key.flows) > len(key.colours)
-        if not is_shared or not 1 < len(key.flows) <= len(_DASHES):
+        if len(key.flows) > MOST_LINES:
             return {}
-        return dict(zip(key.flows, _DASHES, strict=False))
+        runs = [one for one in key.inks if one not in key.others.values()]
+        each = [[key.label(run, flow) for flow in key.flows] for run in runs]
+        shared = [
+            flow
+            for place, flow in enumerate(key.flows)
+            if any(labels.count(labels[place]) > 1 for labels in each)
+        ]
+        return {} if len(shared) > len(WEIGHTS) else dict(zip(shared, WEIGHTS, strict=False))
 
     @property
     def panels(self) -> list[Panel]:
@@ -153,9 +154,11 @@ class Rows:
 
     def keys(self) -> list[Layer]:
         """Return the legend: the series, then the flows of one colour."""
-        names = [Layer(name, "line", (), ink) for name, ink in self.legend.colours.items()]
-        dashes = self._dashes().items()
-        return [*names, *(Layer(flow, "line", (), NEUTRAL, dash=dash) for flow, dash in dashes)]
+        flows = {flow: Ink(NEUTRAL, weight=one) for flow, one in self._weights().items()}
+        return [
+            Layer(name, "line", (), ink.colour, width=_WIDTH * ink.weight, dash=ink.dash)
+            for name, ink in [*self.legend.inks.items(), *flows.items()]
+        ]
 
 
 def capacity(points: Sequence[Row], colour: str = CAPACITY, link: str = "") -> Layer:

@@ -10,8 +10,6 @@ from sojourn.report.chart import Document, Panel
 if TYPE_CHECKING:
     from sojourn.captures import CaptureRtt, Flow
 
-_COLOURS = ["#0072b2", "#d55e00"]
-
 
 def document(found: "CaptureRtt") -> Document:
     """Draw the flows with most samples, a panel each."""
@@ -33,9 +31,9 @@ def _samples(flow: "Flow") -> int:
 
 def _panel(flow: "Flow") -> Panel:
     layers = []
-    for direction, colour in zip(flow["directions"], _COLOURS, strict=False):
+    for direction in flow["directions"]:
         how = f"by {direction['method']}" if direction["method"] else "no samples"
         name = f"{direction['from']} to {direction['to']}, {how}"
         points = [(t, 1e3 * rtt) for t, rtt, _ in direction["series"]]
-        layers.append(chart.dots(name, points, colour, size=14))
+        layers.append(chart.dots(name, points, size=14))
     return Panel("RTT (ms)", "s", "ms", layers, height=180, columns=1, y_scale={"zero": True})

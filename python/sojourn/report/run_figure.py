@@ -257,7 +257,7 @@ def _floor(run: "Record", link: str) -> list[Layer]:
     if not points:
         return []
     rows_: list[Row] = [(t, 0.0, None if v is None else 1e3 * v) for t, v in points]
-    shade = Layer(_UNAVOIDABLE, "area", rows_, rows.BOUND, opacity=0.35, listed=False, link=link)
+    shade = Layer(_UNAVOIDABLE, "area", rows_, legend.BOUND, opacity=0.35, listed=False, link=link)
     return [shade]
 
 
@@ -275,7 +275,9 @@ def _level(bounds: Sequence[tuple[float, float, float]], link: str) -> Layer:
     """Draw the bound after each change: begin, end, delay in ms."""
     points: list[Row] = [(begin, ms, end, ms) for begin, end, ms in bounds]
     texts = [_level_text(bounds, one) for one in bounds]
-    return Layer("bound", "rules", points, rows.BOUND, texts, dash=(6, 3), listed=False, link=link)
+    return Layer(
+        "bound", "rules", points, legend.BOUND, texts, dash=(6, 3), listed=False, link=link
+    )
 
 
 def _level_text(

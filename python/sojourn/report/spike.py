@@ -5,8 +5,8 @@ from sojourn.report.chart import Document, Layer, Panel, Row
 from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 
 _AFTER = "ms after the drop"
-_ARRIVES, _CAPACITY, _QUEUE = "#0072b2", "#999999", "#d55e00"
-_WITHOUT, _WITH = "#bbbbbb", "#009e73"
+_ARRIVES, _QUEUE, _WITH = chart.COLOURS[:3]
+_CAPACITY, _WITHOUT = "#999999", "#bbbbbb"
 _PEAK = "Queueing delay at the peak (ms):"
 
 

@@ -244,7 +244,8 @@ class _Picture:
         if key.kind == "dots":
             marker = static_marks.MARKERS.get(key.shape, "o")
             return Line2D([], [], color=ink, marker=marker, lw=0, ms=5, label=name)
-        return Line2D([], [], color=ink, lw=2, ls=static_marks.dashes(key), label=name)
+        lw = 1.3 * key.width
+        return Line2D([], [], color=ink, lw=lw, ls=static_marks.dashes(key), label=name)
 
 
 def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from sojourn.legend import INKS
 from sojourn.report import chart
 from sojourn.report.chart import Document, Layer, Panel
 
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 _PERIODS = 2
 _POINTS = 400
 _AFTER = "ms after a burst begins"
-_RAPID, _CROSS, _QUEUE = "#0072b2", "#bbbbbb", "#d55e00"
-_SENDERS = {"matching": _QUEUE, "draining": _RAPID}
+_CROSS = "#bbbbbb"
+_DRAINING, _QUEUE = chart.COLOURS[:2]
+_SENDERS = {"matching": _QUEUE, "draining": _DRAINING}
 
 
 def rapid(found: "RapidTheory") -> Document:
@@ -24,7 +26,7 @@ def rapid(found: "RapidTheory") -> Document:
     rapid = [(1e3 * t, 1e-6 * rate) for t, rate, _ in points]
     queue = [(1e3 * t, 8e3 * queued / found["capacity_bps"]) for t, _, queued in points]
     rates = [
-        chart.line("Rapid", rapid, _RAPID, width=2),
+        chart.line("Rapid", rapid, INKS["rapid"].colour, width=2),
         chart.line("cross traffic", _bursts(found), _CROSS, width=2),
     ]
     waits = [chart.line("queue", queue, _QUEUE, width=2)]

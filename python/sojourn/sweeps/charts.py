@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from sojourn.legend import Ink
 from sojourn.report import heat
-from sojourn.report.chart import COLOURS, Document, Layer, Panel, Scale
+from sojourn.report.chart import Document, Layer, Panel, Scale
 from sojourn.sweeps import figures
 from sojourn.sweeps.figures import Metric
 from sojourn.sweeps.looks import Looks
@@ -65,7 +66,7 @@ def lines(
 
     The subtitle names `over`, the seeds and axes of which a point is the median.
     """
-    unit, scale = _x_unit(x)
+    unit, scale = figures.unit(x)
     known = looks.drawable(rows.drop_nulls(["median", x]).sort(x), x)
     positions = [value * scale for value in known[x]]
     least, most = min(positions, default=0.0), max(positions, default=0.0)
@@ -74,13 +75,13 @@ def lines(
     across: Scale = {"type": "log" if is_log else "linear", "nice": False}
     figure = looks.figure(metric)
     names = _ordered(rows, by, Looks()) if by else [figure]
-    colours = dict(zip(names, looks.range(names, COLOURS), strict=True))
+    inks = looks.inks(names)
     panels = [
         Panel(
             looks.value(name),
             looks.axis(x, unit),
             figure,
-            list(_layers(part, (x, scale), by, metric, colours, looks)),
+            list(_layers(part, (x, scale), by, metric, inks, looks)),
             width=_WIDTH,
             height=_HEIGHT,
             x_scale=across,
@@ -89,7 +90,11 @@ def lines(
         )
         for name, part in _facets(known, facet)
     ]
-    keys = [Layer(looks.value(name), "line", (), own) for name, own in colours.items() if by]
+    keys = [
+        Layer(looks.value(name), "line", (), ink.colour, dash=ink.dash)
+        for name, ink in inks.items()
+        if by
+    ]
     about = f"{figure}: median and 5th to 95th percentile over {over}"
     return Document(title, about, _across(panels), keys)
 
@@ -107,30 +112,22 @@ def _layers(
     across: tuple[str, float],
     by: str | None,
     metric: Metric,
-    colours: dict[str, str],
+    inks: dict[str, Ink],
     looks: Looks,
 ) -> Iterator[Layer]:
     """Yield band, line and dots of each value of `by`."""
     (x, scale), factor = across, metric.unit[1]
     for name, own in _facets(part, by):
         key = name or looks.figure(metric)
-        line, colour = looks.value(key), colours[key]
+        line, ink = looks.value(key), inks[key]
         at = [value * scale for value in own[x]]
         low, median, high = (
             [value * factor for value in own[key]] for key in ("p5", "median", "p95")
         )
         band, points = list(zip(at, low, high, strict=True)), list(zip(at, median, strict=True))
-        yield Layer(line, "area", band, colour, opacity=0.2)
-        yield Layer(line, "line", points, colour)
-        yield Layer(line, "dots", points, colour, size=20)
-
-
-def _x_unit(axis: str) -> tuple[str, float]:
-    if axis.endswith("_bps"):
-        return "Mbit/s", 1e-6
-    if axis.endswith("_bytes"):
-        return "kB", 1e-3
-    return ("ms", 1e3) if axis.endswith("_s") else ("", 1.0)
+        yield Layer(line, "area", band, ink.colour, opacity=0.2)
+        yield Layer(line, "line", points, ink.colour, dash=ink.dash)
+        yield Layer(line, "dots", points, ink.colour, size=20)
 
 
 def _values(rows: "pl.DataFrame", axis: str) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from sojourn import _core, memory, stats
 from sojourn.errors import UsageError, require_known
+from sojourn.formatting import Unit, unit_of
 from sojourn.sweeps import expressions, fairness, quantities
 from sojourn.sweeps.dataset import D, StoredDataset
 from sojourn.sweeps.places import Argument
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 CONTROL = "control"
 UNITS = ("_bps", "_s", "_bytes")
 """The ends of columns that name their unit."""
+_UNITS: dict[Unit, tuple[str, float]] = {
+    "rate": ("Mbit/s", 1e-6),
+    "ms": ("ms", 1e3),
+    "percent": ("%", 100.0),
+}
 # The column with the name of a flow or link.
 _NAMED: dict[Table, str] = {"flows": "name", "links": "name", "spikes": "link"}
 
@@ -32,11 +38,7 @@ class Metric:
     @property
     def unit(self) -> tuple[str, float]:
         """The unit's name, and the factor to it."""
-        if self.column.endswith("_bps"):
-            return "Mbit/s", 1e-6
-        if self.column.endswith("_s"):
-            return "ms", 1e3
-        return ("%", 100.0) if self.column in ("utilisation", fairness.SHARE) else ("", 1.0)
+        return unit(self.column)
 
     @property
     def name(self) -> str:
@@ -44,10 +46,15 @@ class Metric:
         return f"{self.table}.{self.column}"
 
     @property
+    def head(self) -> str:
+        """Its heading, as in the table of a run."""
+        return _core.heading(self.column)
+
+    @property
     def title(self) -> str:
-        """The name and the unit."""
+        """The heading and the unit."""
         unit = self.unit[0]
-        return f"{words(self.column)} ({unit})" if unit else words(self.column)
+        return f"{self.head} ({unit})" if unit else self.head
 
 
 DEFAULTS = (
@@ -81,6 +88,11 @@ def numbers_of(table: Table) -> list[str]:
     return [*own, *fairness.COLUMNS] if table == "flows" else own
 
 
+def unit(column: str) -> tuple[str, float]:
+    """Return the unit in which a column is shown, and the factor to it."""
+    return ("kB", 1e-3) if column.endswith("_bytes") else _UNITS.get(unit_of(column), ("", 1.0))
+
+
 def words(column: str) -> str:
     """Return the name of a column without its unit, in words."""
     for unit in UNITS:
@@ -93,29 +105,10 @@ def by(
 ) -> "pl.DataFrame":
     """Return one row for each point of the axes: median, 5th and 95th percentile over the rest.
 
-    `names` selects flows and links, and a table without any of them has its default: all flows, and
-    the bottleneck, which is the link with the greatest median delay. `subject` says how several are
+    `low` and `high` are the median's 95 % confidence interval, null below six values. `names`
+    selects flows and links, and a table without any of them has its default: all flows, and the
+    bottleneck, which is the link with the greatest median delay. `subject` says how several are
     taken together.
-    """
-    import polars as pl
-
-    each = _of_runs(dataset, metric, axes, names)
-    if each.is_empty():
-        return each
-    return each.group_by(axes, maintain_order=True).agg(
-        pl.col(metric.column).median().alias("median"),
-        pl.col(metric.column).quantile(0.05, "linear").alias("p5"),
-        pl.col(metric.column).quantile(0.95, "linear").alias("p95"),
-        pl.len().alias("n"),
-    )
-
-
-def medians(
-    dataset: StoredDataset, metric: Metric, axes: Sequence[str], names: Sequence[str] = ()
-) -> "pl.DataFrame":
-    """Return the median at each point of the axes, with its 95 % confidence interval.
-
-    `low` and `high` are null below six values. `names` as in `by`.
     """
     import polars as pl
 
@@ -124,7 +117,11 @@ def medians(
         return each
     value = pl.col(metric.column)
     rows = each.group_by(axes, maintain_order=True).agg(
-        value.median().alias("median"), value.drop_nulls().sort().alias("ordered")
+        value.median().alias("median"),
+        value.quantile(0.05, "linear").alias("p5"),
+        value.quantile(0.95, "linear").alias("p95"),
+        pl.len().alias("n"),
+        value.drop_nulls().sort().alias("ordered"),
     )
     intervals = [stats.median_interval(values) for values in rows["ordered"]]
     ends = {
@@ -145,7 +142,7 @@ def table(
     axes = axes_of(dataset)
     rows = dataset.points.group_by(axes, maintain_order=True).len("n")
     for metric in metrics:
-        found = medians(dataset, metric, axes, names)
+        found = by(dataset, metric, axes, names)
         if not found.is_empty():
             ends = [found[end].alias(label(metric, f"_{end}")) for end in ("low", "high")]
             own = found.select(*axes, found["median"].alias(label(metric)), *ends)

@@ -1,10 +1,10 @@
 """The looks of a dataset's picture that a user may choose: words, colours and scales."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import cycle, islice
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sojourn import legend
 from sojourn.errors import UsageError
 from sojourn.sweeps import figures
 from sojourn.sweeps.figures import Metric
@@ -61,7 +61,10 @@ class Looks:
         """Return the words of a value."""
         return self.labels.get(text, text)
 
-    def range(self, names: Sequence[str], palette: Sequence[str]) -> list[str]:
-        """Return a colour for each value: the chosen one, or the next one of the palette."""
-        own = islice(cycle(palette), len(names))
-        return [self.colours.get(name, colour) for name, colour in zip(names, own, strict=True)]
+    def inks(self, names: Sequence[str]) -> dict[str, legend.Ink]:
+        """Return the look of each value: its own, such as a controller's, in the chosen colour."""
+        own = legend.inks({name: name for name in names})
+        return {
+            name: replace(ink, colour=self.colours.get(name, ink.colour))
+            for name, ink in own.items()
+        }

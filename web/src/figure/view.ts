@@ -162,7 +162,7 @@ export class FigureView {
     if (at === undefined || !drawn || !host || !event || figures.length === 0) return;
     const isTime = this.shown.some((one) => one.host === host && one.panel.zoom);
     for (const one of this.shown) if (one.host === host || (isTime && one.panel.zoom)) mark(one.host, one.drawn, at);
-    const rows = figures.map(([name, value, colour]) => el("tr", {}, el("td", {}, swatch(colour)), el("td", {}, name), el("td", {}, number(value))));
+    const rows = figures.map(([name, value, colour]) => el("tr", {}, el("td", {}, swatch({ colour })), el("td", {}, name), el("td", {}, number(value))));
     fill(this.tip, el("b", {}, number(at)), el("table", {}, el("tbody", {}, ...rows)));
     const right = event.clientX + 16 + this.tip.offsetWidth > innerWidth;
     this.tip.style.left = `${right ? event.clientX - 16 - this.tip.offsetWidth : event.clientX + 16}px`;
@@ -199,7 +199,7 @@ function listed(layers: readonly Layer[]): Layer[] {
 function legendOf(keys: readonly Layer[], onChoose?: (name: string) => void): HTMLElement | null {
   if (keys.length < (onChoose ? 1 : 2)) return null;
   const names = keys.map((key) => {
-    const content = [swatch(key.colour, key.dash), key.name] as const;
+    const content = [swatch(key), key.name] as const;
     if (!onChoose) return el("span", {}, ...content);
     const made = button("", () => onChoose(key.name), { "aria-pressed": false, title: "Show only the chosen names" });
     made.append(...content);
@@ -208,9 +208,9 @@ function legendOf(keys: readonly Layer[], onChoose?: (name: string) => void): HT
   return el("div", { class: "legend" }, ...names);
 }
 
-function swatch(colour = "#444444", dash: readonly number[] = []): Element {
+function swatch({ colour, dash = [], width = 1.6 }: Pick<Layer, "colour" | "dash" | "width">): Element {
   const host = el("span", { class: "swatch" });
   const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
-  host.innerHTML = `<svg width="20" height="8"><path d="M0 4H20" stroke="${escaped(ink(colour))}" stroke-width="3"${dashes}/></svg>`;
+  host.innerHTML = `<svg width="30" height="8"><path d="M0 4H30" stroke="${escaped(ink(colour))}" stroke-width="${1.8 * width}"${dashes}/></svg>`;
   return host;
 }
