@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from sojourn.api import schema as schema
     from sojourn.combined import combine as combine
     from sojourn.comparison.result import Comparison as Comparison
+    from sojourn.errors import ArgumentError as ArgumentError
+    from sojourn.errors import DatasetError as DatasetError
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
     from sojourn.errors import RunDirectoryError as RunDirectoryError
@@ -53,11 +55,13 @@ if TYPE_CHECKING:
     from sojourn.user_controllers import Param as Param
 
 _HOME = {
+    "ArgumentError": "sojourn.errors",
     "Comparison": "sojourn.comparison.result",
     "Controller": "sojourn.user_controllers",
     "ControllerError": "sojourn._core",
     "Counterexample": "sojourn.adversary.api",
     "Dataset": "sojourn.sweeps.result",
+    "DatasetError": "sojourn.errors",
     "Feedback": "sojourn._core",
     "Figure": "sojourn.report",
     "Limits": "sojourn._core",
@@ -89,11 +93,13 @@ _HOME = {
 }
 
 __all__ = [
+    "ArgumentError",
     "Comparison",
     "Controller",
     "ControllerError",
     "Counterexample",
     "Dataset",
+    "DatasetError",
     "Feedback",
     "Figure",
     "Limits",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 class NotEnoughMemoryError(MemoryError):
-    """The runs need more memory than is available; no simulation has run."""
+    """Runs or files need more memory than is available; no simulation has run."""
 
 
 class OutputExistsError(FileExistsError):
