@@ -1,6 +1,34 @@
 //! Integer arithmetic of controllers that also run in the kernel, which has no floats: the formulas
 //! of `bpf/fixed.h`. Fractions have 20 bits, so that a float holds every result exactly.
 
+use sojourn_params::{Params, q20};
+
+/// Arithmetic of a controller, by its parameter `arithmetic`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    /// Floats.
+    Exact,
+    /// Integers with 20 bits of fraction, rounded down, which the floats hold exactly.
+    Integer,
+}
+
+impl Arithmetic {
+    pub(crate) fn new(params: &Params) -> Arithmetic {
+        match params.choice("arithmetic") {
+            "integer" => Arithmetic::Integer,
+            _ => Arithmetic::Exact,
+        }
+    }
+
+    /// A parameter as this arithmetic has it.
+    pub(crate) fn number(self, number: f64) -> f64 {
+        match self {
+            Arithmetic::Exact => number,
+            Arithmetic::Integer => from_q20(q20(number)),
+        }
+    }
+}
+
 /// Bits of a fraction.
 pub(crate) const Q20: u32 = 20;
 /// The fraction 1.

@@ -1,10 +1,9 @@
-//! The formulas of Copa in floats, and in integers as in the kernel.
+//! The formulas of Copa in floats, and in the integers of `bpf/copa.h`.
 
-use sojourn_params::{Params, q20};
 use sojourn_units::{Bytes, Duration};
 
 use super::{LEAST, MOST};
-use crate::fixed::{ONE_Q20, Q20, from_q20, scale, to_q20};
+use crate::fixed::{Arithmetic, ONE_Q20, Q20, from_q20, scale, to_q20};
 
 /// Bounds of the integers: the window and 1/delta in packets, the velocity, the queueing delay and
 /// the round-trip time in nanoseconds, and the packets of one acknowledgement.
@@ -17,32 +16,7 @@ const ACKED_MOST: u64 = 1 << 20;
 /// Greatest number of samples in a window of round-trip times.
 const SAMPLES: usize = 128;
 
-/// Arithmetic of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    /// Floats.
-    Exact,
-    /// Integers with 20 bits of fraction, rounded down: the formulas of `bpf/copa.h`. The floats
-    /// hold these numbers exactly.
-    Integer,
-}
-
 impl Arithmetic {
-    pub(super) fn new(params: &Params) -> Arithmetic {
-        match params.choice("arithmetic") {
-            "integer" => Arithmetic::Integer,
-            _ => Arithmetic::Exact,
-        }
-    }
-
-    /// A parameter as this arithmetic has it.
-    pub(super) fn number(self, number: f64) -> f64 {
-        match self {
-            Arithmetic::Exact => number,
-            Arithmetic::Integer => from_q20(q20(number)),
-        }
-    }
-
     /// The first window in packets.
     pub(super) fn packets(self, window: Bytes, mss: Bytes) -> f64 {
         match self {
@@ -59,7 +33,7 @@ impl Arithmetic {
     }
 
     /// 1/delta after a loss in the competitive mode.
-    pub(super) fn halved(self, per_delta: f64) -> f64 {
+    pub(super) fn half_per_delta(self, per_delta: f64) -> f64 {
         match self {
             Arithmetic::Exact => per_delta / 2.0,
             Arithmetic::Integer => from_q20(to_q20(per_delta) / 2),

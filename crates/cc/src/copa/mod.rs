@@ -16,13 +16,12 @@ use sojourn_params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
+use crate::fixed::Arithmetic;
 use crate::round::Round;
 use crate::undo::Undo;
 use crate::windowed::{Windowed, WindowedMax, WindowedMin};
 
 mod arithmetic;
-
-use arithmetic::Arithmetic;
 
 /// Minimum window in packets.
 ///
@@ -263,7 +262,8 @@ impl Copa {
             return;
         }
         if loss_event {
-            self.per_delta = self.arithmetic.halved(self.per_delta).max(self.default_per_delta());
+            self.per_delta =
+                self.arithmetic.half_per_delta(self.per_delta).max(self.default_per_delta());
         } else if round_ends && !self.lost {
             self.per_delta = self.arithmetic.raised(self.per_delta);
         }

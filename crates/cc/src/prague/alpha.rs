@@ -2,8 +2,8 @@
 
 use sojourn_units::{Duration, Instant};
 
-use super::arithmetic::Arithmetic;
 use crate::contract::{Feedback, Setup};
+use crate::fixed::Arithmetic;
 
 /// A round trip by packet number, with a minimum duration, because the virtual round trip
 /// may be longer than the real one (draft section 2.4.4).

@@ -1,22 +1,11 @@
-//! The formulas of Prague in floats, and in integers as in the kernel.
-
-use sojourn_params::{Params, q20};
+//! The formulas of Prague in floats, and in the integers of `bpf/prague.h`. The floats hold these
+//! exactly for windows below 8 GiB.
 
 use crate::contract::Feedback;
-use crate::fixed::{ONE_Q20, Q20, SCALED_MOST, from_q20, scale, to_q20};
+use crate::fixed::{Arithmetic, ONE_Q20, Q20, SCALED_MOST, from_q20, scale, to_q20};
 
 /// Greatest number of bytes of one acknowledgement for which the window grows.
 const ACKED_MOST: u64 = 1 << 27;
-
-/// Arithmetic of alpha and of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    /// Floats.
-    Exact,
-    /// Integers with 20 bits of fraction, rounded down: the formulas of `bpf/prague.h`. The floats
-    /// hold these numbers exactly for windows below 8 GiB.
-    Integer,
-}
 
 /// The increase of the window in a round trip, of which an acknowledgement earns its share.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +31,6 @@ impl Increase {
 }
 
 impl Arithmetic {
-    pub(super) fn new(params: &Params) -> Arithmetic {
-        match params.choice("arithmetic") {
-            "integer" => Arithmetic::Integer,
-            _ => Arithmetic::Exact,
-        }
-    }
-
-    /// A parameter as this arithmetic has it.
-    pub(super) fn number(self, number: f64) -> f64 {
-        match self {
-            Arithmetic::Exact => number,
-            Arithmetic::Integer => from_q20(q20(number)),
-        }
-    }
-
     /// The fraction of marked packets. QUIC may report a mark later than its packet, so bound
     /// it to 1.
     pub(super) fn share(self, marked: u64, acked: u64) -> f64 {

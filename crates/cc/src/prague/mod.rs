@@ -20,6 +20,7 @@
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Pacing, Probe, Sent, Setup};
+use crate::fixed::Arithmetic;
 use crate::round::Round;
 use crate::undo::Undo;
 use crate::window::{Saved, Window};
@@ -30,7 +31,7 @@ mod classic;
 mod info;
 
 use alpha::{Alpha, Period, Response, Verdict};
-use arithmetic::{Arithmetic, Increase};
+use arithmetic::Increase;
 
 /// The Prague controller.
 pub struct Prague {
