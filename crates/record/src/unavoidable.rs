@@ -2,7 +2,7 @@
 //! of a sender that fills the link and drains its own queue.
 
 use sojourn_scenario::{Capacity, Link, Scenario, Trace};
-use sojourn_theory::capacity::{Sender, means, waits};
+use sojourn_theory::capacity::{Opening, Sender, means, waits_after};
 use sojourn_theory::waits::{Wait, longest, quantile};
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -50,7 +50,13 @@ fn of_link(
         return None;
     }
     let until = Instant::ZERO + scenario.duration;
-    let waits = waits(&steps, Duration::from_secs_f64(loop_s), Sender::Draining, until);
+    // A schedule's first rate held before the run.
+    let opening = match link.rate {
+        Capacity::Trace(_) => Opening::Followed,
+        _ => Opening::Constant,
+    };
+    let loop_delay = Duration::from_secs_f64(loop_s);
+    let waits = waits_after(opening, &steps, loop_delay, Sender::Draining, until);
     let percentiles = [0.5, 0.99, 1.0].map(|q| quantile(&waits, q));
     let mean_bps = means(&steps, until, 1)[0];
     let series = greatest(&waits, until, points);
@@ -70,7 +76,8 @@ pub fn unavoidable_series(
     }
     let (steps, until) =
         (trace.means(Trace::STRETCH, duration + trace.period()), Instant::ZERO + duration);
-    let waits = waits(&steps, Duration::from_secs_f64(loop_s), Sender::Draining, until);
+    let loop_delay = Duration::from_secs_f64(loop_s);
+    let waits = waits_after(Opening::Followed, &steps, loop_delay, Sender::Draining, until);
     greatest(&waits, until, points)
 }
 

@@ -94,8 +94,11 @@ fn drain(opening: Opening, steps: &[Step], delay: Duration, until: Instant, sent
         // next bit. All data that arrives before that is already in flight.
         let told = *at + delay;
         let left = match opening {
-            // Arrivals follow the capacity until then, so that they leave no backlog.
-            Opening::Followed if *at < loop_end => 0,
+            // Arrivals follow the capacity until the loop's end, so that they leave no backlog.
+            Opening::Followed if *at < loop_end => {
+                let own = sent.partition_point(|(begin, _)| *begin < loop_end);
+                queued(0, *rate, &sent[own..], loop_end, told)
+            }
             _ => queued(backlog, *rate, &sent[current..], *at, told),
         };
         if left > 0 {

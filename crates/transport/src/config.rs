@@ -359,15 +359,6 @@ impl Config {
         classic && self.profile == Profile::Tcp
     }
 
-    /// The settings of the receiver of a controller with these needs. Linux's receiver echoes marks
-    /// by RFC 3168's flag, and each change of them only to a controller that counts
-    /// (net/ipv4/tcp_dctcp.h: `dctcp_ece_ack_update`).
-    pub fn of_receiver(&self, needs: &Needs) -> Config {
-        let by_flag = self.ecn_acks == EcnAcks::Linux && self.uses_ece_flag(needs);
-        let ecn_feedback = if by_flag { EcnFeedback::Classic } else { self.ecn_feedback };
-        Config { ecn_feedback, ..self.clone() }
-    }
-
     /// The receive window in bytes; the greatest number for no limit.
     pub(crate) fn window_limit(&self) -> u64 {
         self.receive_window.unwrap_or(Bytes::MAX).0

@@ -104,6 +104,20 @@ fn changing() -> impl Strategy<Value = Vec<(Instant, Rate)>> {
     })
 }
 
+/// 100 Mbit/s for 10 ms, then 10, with a loop of 100 ms that follows both: the loop after it begins
+/// with 10 ms of the 100 Mbit/s, which the draining sender, told at 110 ms, compensates by 90 ms of
+/// silence. By hand: 0.9 Mbit wait at most 90 ms, and all later data do not.
+#[test]
+fn an_early_step_is_drained() {
+    let steps = steps(&[(0, 100), (10, 10), (2000, 10)]);
+    let found =
+        waits_after(Opening::Followed, &steps, Duration::from_millis(100), Draining, at(2000));
+    assert!((quantile(&found, 1.0) - 0.090).abs() < 1e-9);
+    assert_eq!(quantile(&found, 0.5), 0.0);
+    let late: f64 = found.iter().filter(|wait| wait.at_s > 0.2).map(Wait::most).fold(0.0, f64::max);
+    assert_eq!(late, 0.0);
+}
+
 /// Forty rounds of a trace with stretches of 10 ms, from its stretch `first` on.
 fn rounds(mbit: &[u64], first: usize) -> Vec<(Instant, Rate)> {
     let stretches = mbit.iter().cycle().skip(first).take(40 * mbit.len());

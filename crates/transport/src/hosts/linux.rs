@@ -4,6 +4,11 @@
 //! Deviation (Linux 5.10): rules without a setting are those of 6.18 on every host: HyStart's round that
 //! begins before its check (since 5.16), larger bursts to near peers (5.18), the validation of a full
 //! window (6.0), and the small queue of a single packet (6.7).
+//!
+//! Deviation (net/ipv4/tcp_input.c, `tcp_data_ecn_check`): Linux acknowledges two packets at once from
+//! a first mark on and a packet with CWR, unless the receiver's controller is DCTCP; the hosts here
+//! acknowledge each change of CE. The cells of studies/live agree with this, and two of them do not
+//! with `ecn_feedback = "classic"`, which has the former.
 
 use super::{Host, Parameter, Value, is, with};
 use crate::choices::Profile;

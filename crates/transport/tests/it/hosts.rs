@@ -2,11 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sojourn_cc::EcnUse;
 use sojourn_params::Value;
-use sojourn_transport::{Config, EcnFeedback, Host, Side};
-
-use crate::common::desk::needs;
+use sojourn_transport::{Config, Host, Side};
 
 /// More keys than a user would study belong to hosts.
 #[test]
@@ -77,17 +74,4 @@ fn a_running_kernel_has_the_newest_host_that_is_no_newer() {
     assert_eq!(host("5.15.0"), Some("linux-5.10"));
     assert_eq!(host("4.19.0"), Some("linux-5.10"));
     assert_eq!(host("Darwin"), None);
-}
-
-/// Linux's receivers count marks only for controllers that need it, as DCTCP; RFC 9768's always.
-#[test]
-fn linux_echoes_by_a_flag_unless_marks_are_counted() {
-    let echo = |host: &str, ecn| {
-        let config = Host::named(host).expect("it ships").config();
-        config.of_receiver(&needs(ecn)).ecn_feedback
-    };
-    assert_eq!(echo("linux-6.18", EcnUse::Classic), EcnFeedback::Classic);
-    assert_eq!(echo("linux-6.18", EcnUse::Counts), EcnFeedback::Accurate);
-    assert_eq!(echo("rfc", EcnUse::Classic), EcnFeedback::Accurate);
-    assert_eq!(echo("quic", EcnUse::Classic), EcnFeedback::Accurate);
 }

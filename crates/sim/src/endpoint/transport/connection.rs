@@ -137,10 +137,7 @@ pub(crate) fn connect<M: Metering>(
     let needs = chosen.needs;
     Connection {
         sender: Sender::new(transport.clone(), needs, controller.into()),
-        receiver: Receiver::new(
-            transport.of_receiver(&needs),
-            needs.receive_times && transport.receive_times,
-        ),
+        receiver: Receiver::new(transport.clone(), needs.receive_times && transport.receive_times),
         out: 0,
         back: 0,
         header: transport.header.0 as u32,

@@ -60,8 +60,8 @@ fn without_ecn(config: &mut Config) {
 /// packet of one without.
 #[test]
 fn cwr_needs_ecn() {
-    let settings: [(fn(&mut Config), bool); 2] = [(classic, true), (without_ecn, false)];
-    for (config, cwr) in settings {
+    for cwr in [true, false] {
+        let config = if cwr { classic } else { without_ecn };
         Script::new(100).config(config).run(|d| {
             d.write(10).sends(0..10).after(100);
             for end in [2, 3, 4] {
