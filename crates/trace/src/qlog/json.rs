@@ -10,11 +10,27 @@ pub(super) type Object = Map<String, Value>;
 const MOST: f64 = 1e18;
 
 /// Parses one text. An error has its offset in the text, in bytes.
-pub(super) fn parse(text: &[u8]) -> Result<Value, (usize, Fault)> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, (usize, Fault)> {
     // JSON is UTF-8 (RFC 8259 section 8.1); a name in another encoding is no reason to stop.
-    let text = String::from_utf8_lossy(text);
+    let text = String::from_utf8_lossy(bytes);
     let parsed = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&repaired(&text)));
-    parsed.map_err(|error| (offset(&text, &error), fault(&error)))
+    parsed.map_err(|error| (before(bytes, offset(&text, &error)), fault(&error)))
+}
+
+/// The offset in `bytes` of one in their text, which has a replacement character for each sequence
+/// that is not UTF-8.
+fn before(bytes: &[u8], offset: usize) -> usize {
+    let (mut at, mut left) = (0, offset);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().len().min(left);
+        (at, left) = (at + valid, left - valid);
+        if left == 0 {
+            break;
+        }
+        at += chunk.invalid().len();
+        left = left.saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+    }
+    at
 }
 
 fn offset(text: &str, error: &serde_json::Error) -> usize {

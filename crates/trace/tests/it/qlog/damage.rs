@@ -89,6 +89,17 @@ fn other_encodings_are_read() {
     assert_eq!(Figures::new(&[found], None).title.as_deref(), Some("a caf\u{fffd}"));
 }
 
+/// The place is that in the file, whose text has three bytes for each of these four.
+#[test]
+fn damage_behind_another_encoding_has_its_place() {
+    let file = b"{\"traces\": [\n{\"title\": \"\xe9\xe9\xe9\xe9\", \"events\": [{\n\"a\" 1}]}]}";
+    let damage = log(file).damage.expect("a colon is missing");
+    assert_eq!(damage.to_string(), "byte 48 (line 3): not JSON: expected `:`");
+    let cut = b"{\"trace\": {}}\n{\"name\": \"\xe9\xe9\xe9\xe9";
+    let damage = log(cut).damage.expect("it is cut");
+    assert_eq!((damage.at_byte, damage.line), (cut.len() as u64, 2));
+}
+
 fn sound(log: &Log, file: &[u8]) {
     let Some(damage) = &log.damage else { return };
     assert!(damage.at_byte <= file.len() as u64, "{damage}");
