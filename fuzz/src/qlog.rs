@@ -44,6 +44,9 @@ const WORDS: &[&str] = &[
     "stream",
     "crypto",
     "datagram",
+    "ping",
+    "padding",
+    "retry",
     "stream_id",
     "offset",
     "length",
@@ -65,11 +68,16 @@ const WORDS: &[&str] = &[
 pub fn qlog(data: &[u8]) {
     let room = FIXED_BYTES + 128 * data.len() as u64;
     let (damage, figures) = heap::within(room, || analyse(data));
-    // The pieces in which a file is read have no effect.
+    let is_packed = data.starts_with(&[0x1f, 0x8b]) || data.starts_with(&[0x28, 0xb5]);
+    // The pieces in which a file is read have no effect, except on how far a decoder comes in
+    // damaged data.
     let in_pieces = analyse(Pieces(data));
-    assert_eq!(format!("{damage:?} {figures:?}"), format!("{:?} {:?}", in_pieces.0, in_pieces.1));
+    assert_eq!(in_pieces.0.is_some(), damage.is_some());
+    if !is_packed || damage.is_none() {
+        let found = format!("{damage:?} {figures:?}");
+        assert_eq!(found, format!("{:?} {:?}", in_pieces.0, in_pieces.1));
+    }
     if let Some(damage) = damage {
-        let is_packed = data.starts_with(&[0x1f, 0x8b]) || data.starts_with(&[0x28, 0xb5]);
         assert!(is_packed || damage.at_byte <= data.len() as u64, "{damage}");
         let before = &data[..data.len().min(damage.at_byte as usize)];
         let lines = before.iter().filter(|byte| **byte == b'\n').count() as u64;

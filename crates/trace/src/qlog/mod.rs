@@ -1,7 +1,7 @@
 //! qlog files of any program: the figures and series of the connections in them.
 //!
 //! [`read`] passes over a file one event at a time, in memory that does not grow with the events'
-//! texts. It reads all drafts from draft-01 to draft-ietf-quic-qlog-main-schema-13, as one JSON
+//! texts. It reads all drafts from draft-00 to draft-ietf-quic-qlog-main-schema-13, as one JSON
 //! object with `traces`, as a JSON text sequence (RFC 7464), or with one text on each line; plain,
 //! or packed with gzip or zstd. A damaged file gives the events before the damage.
 //!
