@@ -112,13 +112,23 @@ def test_torn_files(
     require_repaired(dataset, complete)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", "{}", "1", '{"format": 1}', "\0\0", '"a"'])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "{}", "1", '{"format": 2}', "\0\0", '"a"'])
 def test_descriptions(
     text: str, dataset: Path, complete: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (dataset / "sweep.json").write_text(text)
     require_named(dataset, dataset / "sweep.json", capsys)
     require_repaired(dataset, complete)
+
+
+def test_descriptions_of_another_format(dataset: Path) -> None:
+    """Another version of Sojourn may have written them: the command refuses, and keeps all."""
+    (dataset / "sweep.json").write_text('{"format": 1}')
+    before = {file: file.read_bytes() for file in dataset.rglob("*.*")}
+    for use in (read_all, swept):
+        with pytest.raises(UsageError, match="its format is 1, and this version of Sojourn reads 2"):
+            use(dataset)
+    assert {file: file.read_bytes() for file in dataset.rglob("*.*")} == before
 
 
 def test_each_key_of_a_description(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
