@@ -126,7 +126,7 @@ def test_descriptions_of_another_format(dataset: Path) -> None:
     (dataset / "sweep.json").write_text('{"format": 1}')
     before = {file: file.read_bytes() for file in dataset.rglob("*.*")}
     for use in (read_all, swept):
-        with pytest.raises(UsageError, match="its format is 1, and this version of Sojourn reads 2"):
+        with pytest.raises(UsageError, match="its format is 1, and this version"):
             use(dataset)
     assert {file: file.read_bytes() for file in dataset.rglob("*.*")} == before
 

@@ -646,7 +646,8 @@ def test_the_name_of_a_folder_is_no_column(
         sql = f"select queue from {table} order by queue"
         assert main(["sweep", "query", str(out), sql, "--csv"]) == 0
         assert capsys.readouterr().out.split() == ["queue", "codel", "droptail"]
-    assert main(["sweep", "query", str(out), "select min(goodput_bps) > 1 from flows", "--csv"]) == 0
+    sql = "select min(goodput_bps) > 1 from flows"
+    assert main(["sweep", "query", str(out), sql, "--csv"]) == 0
     assert capsys.readouterr().out.split()[-1].lower() == "true"
 
 
