@@ -65,7 +65,8 @@ def read(
     """Decode a file, or some of its columns.
 
     The caller needs `times` the memory of the decoded columns, measured. Raise
-    `NotEnoughMemoryError`, with the `remedy`, before anything is decoded, and `DamagedError`.
+    `NotEnoughMemoryError`, with the `remedy`, before anything is decoded, `DamagedError`, and
+    `UsageError` for a file without one of the columns.
     """
     (frame,) = read_all([(file, data)], columns=columns, times=times, remedy=remedy)
     return frame
@@ -108,7 +109,7 @@ def require_room(
 def _require_columns(one: Shape, columns: Iterable[str], file: str) -> None:
     if missing := [name for name in columns if name not in one.bytes]:
         listed = ", ".join(f"`{name}`" for name in missing)
-        raise DamagedError(
+        raise UsageError(
             f"{file}: it has no column {listed}, which is required; it has: {', '.join(one.bytes)}"
         )
 

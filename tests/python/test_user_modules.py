@@ -138,8 +138,9 @@ def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
         assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
 
 
-def test_an_edit_within_the_second_runs(tmp_path: Path) -> None:
+def test_an_edit_within_the_second_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cached bytecode is that of the second and the size of a file."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     (tmp_path / "mine.py").write_text("import helper\nVALUE = helper.VALUE\n")
     for number in range(4):
         (tmp_path / "helper.py").write_text(f"VALUE = {number}\n")
