@@ -39,7 +39,9 @@ INKS = {name: ink for name, ink in _INKS if name}
 """The looks of the shipped controllers, in the order of listings."""
 _OTHERS = [ink for name, ink in _INKS if not name]
 DARKEST = INKS["ideal"].colour
-MOST_LINES = len(_DASHES) * len(WEIGHTS)
+# The dashes of the first lines of controllers: the first ones.
+_BASES = 1 + max(one["dash"] for one in _PALETTE["inks"])
+MOST_LINES = len(_DASHES) // _BASES * len(WEIGHTS)
 """Maximum number of lines that a reader can distinguish and names that a legend can hold."""
 
 UNCONTROLLED = "none"
@@ -157,7 +159,9 @@ def inks(owners: Mapping[str, str]) -> dict[str, Ink]:
             place = sum(map(ord, owner)) % len(_OTHERS)
             ink = min(_OTHERS[place:] + _OTHERS[:place], key=count.__getitem__)
             others[owner] = ink
-        weight, dash = divmod(_DASHES.index(ink.dash) + count[ink], len(_DASHES))
-        found[label] = Ink(ink.colour, _DASHES[dash], WEIGHTS[weight % len(WEIGHTS)])
+        # Colours are apart only among controllers of one dash, which have the same further dashes.
+        dashes = _DASHES[_DASHES.index(ink.dash) :: _BASES]
+        weight, dash = divmod(count[ink], len(dashes))
+        found[label] = Ink(ink.colour, dashes[dash], WEIGHTS[weight % len(WEIGHTS)])
         count[ink] += 1
     return found

@@ -20,6 +20,12 @@ _MAGIC = b"PAR1"
 # Larger footers take seconds to read; that of a run directory with a billion rows has 10 MB.
 _MOST_FOOTER = 16 << 20
 _DEEPEST = 16
+# Structs, elements of lists and flags that a footer may have: one for each of so many bytes, and
+# some more in a short one. Those of Polars, DuckDB and Sojourn have one for 4.6 bytes or more.
+_BYTES_A_PART = 4
+_SPARE_PARTS = 64
+# Fields of parquet.thrift have numbers below 20.
+_MOST_FIELD = 63
 # Bytes of a value in memory by its physical type (`Type` of parquet.thrift). Text has a view of
 # 16 bytes, beside its bytes; narrower numbers become 64 bits wide.
 _TEXT = 6
@@ -59,7 +65,8 @@ def read(
     """Decode a file, or some of its columns.
 
     The caller needs `times` the memory of the decoded columns, measured. Raise
-    `NotEnoughMemoryError`, with the `remedy`, before anything is decoded, and `DamagedError`.
+    `NotEnoughMemoryError`, with the `remedy`, before anything is decoded, `DamagedError`, and
+    `UsageError` for a file without one of the columns.
     """
     (frame,) = read_all([(file, data)], columns=columns, times=times, remedy=remedy)
     return frame
@@ -102,7 +109,7 @@ def require_room(
 def _require_columns(one: Shape, columns: Iterable[str], file: str) -> None:
     if missing := [name for name in columns if name not in one.bytes]:
         listed = ", ".join(f"`{name}`" for name in missing)
-        raise DamagedError(
+        raise UsageError(
             f"{file}: it has no column {listed}, which is required; it has: {', '.join(one.bytes)}"
         )
 
@@ -137,7 +144,8 @@ def _shape(data: bytes) -> Shape:
     start = len(data) - 8 - length
     if data[:4] != _MAGIC or data[-4:] != _MAGIC or start < 4 or length > _MOST_FOOTER:
         raise ValueError
-    footer = _Compact(data, start, len(data) - 8).struct()
+    parts = length // _BYTES_A_PART + _SPARE_PARTS
+    footer = _Compact(data, start, len(data) - 8, parts).struct()
     schema, rows, groups = footer[2], footer[3], footer.get(4) or []
     names = _columns(schema)
     if rows < 0 or rows != sum(group[3] for group in groups):
@@ -170,7 +178,7 @@ def _chunk(data: bytes, about: dict[int, Any], end: int, rows: int) -> int:
         raise ValueError
     values = total = largest = 0
     while at < stop:
-        page = _Compact(data, at, stop)
+        page = _Compact(data, at, stop, _SPARE_PARTS)
         header = page.struct()
         size, packed = header[2], header[3]
         at = page.at + packed
@@ -190,22 +198,27 @@ def _chunk(data: bytes, about: dict[int, Any], end: int, rows: int) -> int:
 class _Compact:
     """Reads structs of Thrift's compact protocol, as numbered fields, up to an end.
 
+    A struct of one byte takes 70 in memory, so the number of parts is limited.
     https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
     """
 
-    def __init__(self, data: bytes, at: int, end: int) -> None:
+    def __init__(self, data: bytes, at: int, end: int, parts: int) -> None:
         self.at = at
         self._data = data
         self._end = end
+        self._parts = parts
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Read a struct."""
         if depth > _DEEPEST:
             raise ValueError
+        self._count(1)
         fields: dict[int, Any] = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._integer()
+            if not 0 < number <= _MOST_FIELD:
+                raise ValueError
             fields[number] = self._value(head & 15, depth)
         if self.at > self._end:
             raise ValueError
@@ -215,6 +228,7 @@ class _Compact:
         if kind in (4, 5, 6):
             return self._integer()
         if kind in (1, 2):
+            self._count(1)
             return kind == 1
         if kind in (7, 8):
             return self._bytes(8 if kind == 7 else self._varint())
@@ -234,9 +248,15 @@ class _Compact:
         # An element of a list takes a byte or more, also a boolean.
         if count > self._end - self.at:
             raise ValueError
+        self._count(count)
         if kind in (1, 2):
             return [self._byte() for _ in range(count)]
         return [self._value(kind, depth + 1) for _ in range(count)]
+
+    def _count(self, parts: int) -> None:
+        self._parts -= parts
+        if self._parts < 0:
+            raise ValueError
 
     def _bytes(self, count: int) -> bytes:
         start = self.at

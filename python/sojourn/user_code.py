@@ -13,8 +13,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from sojourn import inputs, user_modules
+from sojourn import inputs
 from sojourn.errors import UsageError, UserCodeError
+from sojourn.user_modules import Home
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -62,11 +63,14 @@ class Source:
 
 
 class Loader:
-    """Load each Python file once, so that all classes of a file belong to one module."""
+    """Load each Python file once, so that all classes of a file belong to one module.
+
+    Another loader runs the files and the modules beside them anew, as they are then.
+    """
 
     def __init__(self) -> None:
-        self._loaded: dict[Path, tuple[ModuleType, str]] = {}
-        self._folder: Path | None = None
+        self._loaded: dict[Path, tuple[ModuleType, str, Mapping[str, str]]] = {}
+        self._homes: dict[Path, Home] = {}
 
     def load(self, file: str, name: str, text: str | None = None) -> tuple[Any, Source]:
         """Run a file unless it has run; return its `name`, with the source text that ran.
@@ -74,24 +78,27 @@ class Loader:
         `text` takes the place of the file's content.
         """
         place = Path(file).resolve()
-        if place in self._loaded:
-            text = self._loaded[place][1]
-        elif text is None:
+        if place not in self._loaded and text is None:
             text = inputs.text(file)
         with running(f"{file} cannot be loaded; no simulation ran"):
-            if place.parent != self._folder:
-                self._folder = place.parent
-                user_modules.put_on_path(place.parent)
-            modules = user_modules.beside(place.parent, text)
             if place not in self._loaded:
-                self._loaded[place] = _executed(file, text), text
-            module, _ = self._loaded[place]
+                assert text is not None
+                self._loaded[place] = self._run(file, place.parent, text)
+            module, text, modules = self._loaded[place]
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
         # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
         named = Path(file).name if place.is_file() else None
         return found, Source(name, named, text, file, modules)
+
+    def _run(self, file: str, folder: Path, text: str) -> tuple[ModuleType, str, Mapping[str, str]]:
+        home = self._homes.get(folder) or Home(folder)
+        modules = home.beside(text)
+        module = _executed(file, text, home)
+        # After a failure, the files are read anew.
+        self._homes[folder] = home
+        return module, text, modules
 
 
 @contextmanager
@@ -109,14 +116,11 @@ def running(fault: str) -> Iterator[None]:
             raise UserCodeError(fault) from error
 
 
-def _executed(file: str, text: str) -> ModuleType:
-    place = Path(file).resolve()
-    # A module of Python or of a library keeps its name.
-    package = user_modules.package(place.parent)
-    is_free = place.stem not in sys.modules and user_modules.finds(place.stem, place.parent)
-    module = ModuleType(place.stem if is_free else f"{package}.{place.stem}")
+def _executed(file: str, text: str, home: Home) -> ModuleType:
+    module = ModuleType(f"{home.package}.{Path(file).stem}")
     module.__file__ = file
-    module.__package__ = package
+    module.__package__ = home.package
+    home.give_imports(module)
     # Dataclasses and annotations look up their module here; modules beside the file import it.
     sys.modules[module.__name__] = module
     # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
@@ -165,20 +169,3 @@ def _signals_noted() -> Iterator[list[int]]:
             # The user's code may have installed another handler.
             if signal.getsignal(number) is note:
                 signal.signal(number, before[number])
-
-
-def installed_paths() -> list[str]:
-    """Return `sys.path` without the current folder and that of the user's script.
-
-    Sojourn's own processes do not import from the user's folders.
-    """
-    refused = {Path.cwd().resolve()}
-    main = sys.modules.get("__main__")
-    script = getattr(main, "__file__", None)
-    # A module (`python -m`) may lie among the libraries, and puts no folder of its own first.
-    if script and getattr(main, "__spec__", None) is None:
-        refused.add(Path(script).resolve().parent)
-    found = [Path(place).absolute() for place in sys.path if place]
-    kept = [str(place) for place in found if place.resolve() not in refused]
-    own = str(Path(__file__).resolve().parents[1])
-    return kept if own in kept else [*kept, own]

@@ -54,18 +54,40 @@ def read_all(dataset: object) -> None:
         found.series(what)
 
 
-def require_named(dataset: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+_AGAIN = "; type the command of the sweep again, which repeats what is damaged"
+
+
+def require_named(
+    dataset: Path, file: Path, capsys: pytest.CaptureFixture[str], remedy: str = _AGAIN
+) -> None:
     """Every reader names the file and the remedy, in one line and with status 2."""
     with pytest.raises(DatasetError) as caught:
         read_all(dataset)
     said = str(caught.value)
     assert said.startswith(f"{file}: "), said
-    assert said.endswith("; type the command of the sweep again, which repeats what is damaged")
+    assert remedy in said, said
     if "series" not in file.parent.name:
         capsys.readouterr()
         assert main(["sweep", "show", str(dataset)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"sojourn: {file}: ")
+
+
+def require_refused(
+    dataset: Path, complete: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same sweep refuses an intact file with other columns, and removes no batch."""
+    if file.parent == dataset:
+        require_named(dataset, file, capsys)
+        return require_repaired(dataset, complete)
+    require_named(dataset, file, capsys, "name another folder with --out")
+    # Another batch is damaged, and stays too.
+    os.truncate(sorted((dataset / file.parent.name).iterdir())[1], 100)
+    before = {one: one.read_bytes() for one in dataset.rglob("*.parquet")}
+    with pytest.raises(DatasetError, match=f"^{file}: .*; name another folder with --out, or rem"):
+        swept(dataset)
+    assert {one: one.read_bytes() for one in dataset.rglob("*.parquet")} == before
+    return None
 
 
 def require_repaired(dataset: Path, complete: Path) -> None:
@@ -112,13 +134,23 @@ def test_torn_files(
     require_repaired(dataset, complete)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", "{}", "1", '{"format": 1}', "\0\0", '"a"'])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "{}", "1", '{"format": 2}', "\0\0", '"a"'])
 def test_descriptions(
     text: str, dataset: Path, complete: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (dataset / "sweep.json").write_text(text)
     require_named(dataset, dataset / "sweep.json", capsys)
     require_repaired(dataset, complete)
+
+
+def test_descriptions_of_another_format(dataset: Path) -> None:
+    """Another version of Sojourn may have written them: the command refuses, and keeps all."""
+    (dataset / "sweep.json").write_text('{"format": 1}')
+    before = {file: file.read_bytes() for file in dataset.rglob("*.*")}
+    for use in (read_all, swept):
+        with pytest.raises(UsageError, match="its format is 1, and this version"):
+            use(dataset)
+    assert {file: file.read_bytes() for file in dataset.rglob("*.*")} == before
 
 
 def test_each_key_of_a_description(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,10 +192,9 @@ def test_columns_of_another_type(
 ) -> None:
     file = file_of(dataset, table)
     changed(file, *columns)
-    require_named(dataset, file, capsys)
     with pytest.raises(DatasetError, match=fault):
         read_all(dataset)
-    require_repaired(dataset, complete)
+    require_refused(dataset, complete, file, capsys)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +211,32 @@ def test_missing_columns(
 ) -> None:
     file = file_of(dataset, table)
     pl.read_parquet(file).drop(column).write_parquet(file)
-    require_named(dataset, file, capsys)
     with pytest.raises(DatasetError, match=f"it has no column `{column}`"):
         read_all(dataset)
+    require_refused(dataset, complete, file, capsys)
+
+
+@pytest.mark.parametrize("table", _TABLES[1:])
+def test_a_batch_without_one_of_its_files_is_repeated(
+    table: str, dataset: Path, complete: Path
+) -> None:
+    file_of(dataset, table).unlink()
     require_repaired(dataset, complete)
+
+
+def test_tables_without_rows_have_a_file(tmp_path: Path) -> None:
+    """A ping has no spikes: an absent file is one that was lost."""
+    found = swept(tmp_path / "swept")
+    assert isinstance(found.folder, store.Folder)
+    batches = found.folder.list("runs")
+    for table in _TABLES:
+        assert found.folder.list(table) == batches
+    for file in (tmp_path / "swept" / "spikes").iterdir():
+        pl.read_parquet(file).clear().write_parquet(file)
+    before = {one: one.stat().st_mtime_ns for one in (tmp_path / "swept" / "runs").iterdir()}
+    swept(tmp_path / "swept")
+    after = {one: one.stat().st_mtime_ns for one in (tmp_path / "swept" / "runs").iterdir()}
+    assert after == before
 
 
 def test_a_column_that_another_version_has_not_is_null(dataset: Path) -> None:
@@ -377,7 +430,9 @@ def test_files_are_synced_before_they_are_complete(
     monkeypatch.setattr(Path, "replace", noted("move", Path.replace, lambda path, _: str(path)))
     folder = store.Folder(tmp_path)
     folder.write("runs/a.parquet", b"content")
-    (sync, partial), (move, moved), (after, place) = steps
+    # The name of the new folder too, before that of a file in it.
+    made, (sync, partial), (move, moved), (after, place) = steps
+    assert made == ("sync", str(tmp_path))
     assert (sync, move, after) == ("sync", "move", "sync")
     assert partial == moved != place == str(tmp_path / "runs")
     steps.clear()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn.errors import PictureError
+from sojourn.summary_metrics import Metric
 from support import ROOT
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -58,7 +59,7 @@ def test_run_shows_table_tooltips_and_figure(run: sojourn.Run) -> None:
     shown = run._repr_html_()
     tags = _Tags(shown)
     assert tags.open == []
-    assert "peak queueing delay after the change" in tags.titles
+    assert Metric("spike", "spike_s").meaning in tags.titles
     (frame,) = re.findall('<iframe[^>]* srcdoc="([^"]+)"', shown)
     assert 'id="figure-data"' in html.unescape(frame)
 

@@ -122,6 +122,26 @@ def test_further_lines_of_a_controller_have_its_colour_and_looks_of_their_own() 
     assert found["cubic"] == legend.INKS["cubic"]
 
 
+@pytest.mark.parametrize("shade", GROUNDS)
+def test_further_lines_of_one_dash_are_apart(shade: str) -> None:
+    """Several lines of each controller, in one figure, as those of flows or of parameters."""
+    owners = {f"{name} {n}": name for name in legend.INKS for n in range(8)}
+    found = legend.inks(owners)
+    assert len(set(found.values())) == len(found)
+    for one, other in combinations(legend.INKS, 2):
+        dashes = [
+            {ink.dash for label, ink in found.items() if owners[label] == name}
+            for name in (one, other)
+        ]
+        if dashes[0].isdisjoint(dashes[1]):
+            continue
+        colours = [legend.INKS[name].colour for name in (one, other)]
+        shown = [legend.DARK[colour] if shade == "dark" else colour for colour in colours]
+        for vision in VISIONS:
+            seen = (lab(colour, vision) for colour in shown)
+            assert ciede2000(*seen) >= ALIKE, (one, other, vision)
+
+
 def test_other_names_have_the_look_of_their_letters() -> None:
     names = ["mine", "ping"]
     alone = {name: legend.inks({name: name})[name] for name in names}

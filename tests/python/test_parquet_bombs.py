@@ -5,13 +5,15 @@ import resource
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import sojourn
-from parquet_bombs import Struct, changed, equal_rows, repeated, written
+from parquet_bombs import Footer, Struct, changed, equal_rows, repeated, written
 from sojourn import parquet
 from sojourn.errors import NotEnoughMemoryError
 from support import SMALL, command, environment
@@ -134,6 +136,59 @@ def test_wrong_counts_are_damage(shape: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("it was decoded"))
     with pytest.raises(parquet.DamagedError, match=r"^bomb: not a Parquet file, or a damaged one"):
         parquet.read(data, "bomb", times=1, remedy="")
+
+
+def list_of(kind: int, elements: bytes, count: int) -> bytes:
+    """Return a footer whose field 4 is a list with more elements than 14."""
+    size = bytes([count >> shift & 127 | 128 for shift in (0, 7, 14, 21)]) + b"\0"
+    return b"\x49" + bytes([0xF0 | kind]) + size + elements + b"\0"
+
+
+_MANY = 1 << 22
+FOOTERS: dict[str, Callable[[], bytes]] = {
+    "empty structs": lambda: list_of(12, b"\0" * _MANY, _MANY),
+    "structs of one field": lambda: list_of(12, b"\x15\0\0" * _MANY, _MANY),
+    "structs in structs": lambda: list_of(12, b"\x1c\0\0" * _MANY, _MANY),
+    "empty lists": lambda: list_of(9, b"\x0c" * _MANY, _MANY),
+    "flags": lambda: b"\x11" * _MANY + b"\0",
+    "fields": lambda: b"\x15\0" * _MANY + b"\0",
+    "strings": lambda: list_of(8, b"\x01a" * _MANY, _MANY),
+}
+
+
+@pytest.mark.parametrize("shape", FOOTERS)
+@pytest.mark.parametrize("place", ["footer", "page"])
+def test_small_parts_do_not_fill_the_memory(place: str, shape: str) -> None:
+    """A footer, or a header of a page, takes at most some times its bytes once it is read."""
+    header = FOOTERS[shape]()
+    data = of_footer(header) if place == "footer" else of_page(header)
+    tracemalloc.start()
+    try:
+        with pytest.raises(parquet.DamagedError):
+            parquet.shape(data, "bomb")
+        assert tracemalloc.get_traced_memory()[1] < 40 * len(header)
+    finally:
+        tracemalloc.stop()
+
+
+def of_page(header: bytes) -> bytes:
+    """Return a file with one page, which has this header."""
+    footer = Footer(written(_NUMBER))
+    about = footer.fields[4][1][1][0][1][1][1][0][3][1]
+    footer.pages = b"PAR1" + header
+    about.update({9: (6, 4), 7: (6, len(header))})
+    about.pop(11, None)
+    return footer.file()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 300])
+@pytest.mark.parametrize("columns", [1, 300])
+@pytest.mark.parametrize("statistics", ["full", False])
+def test_footers_with_many_parts(rows: int, columns: int, statistics: Any) -> None:
+    """Each row is a group of its own."""
+    frame = pl.DataFrame({f"{place}": [1.5] * rows for place in range(columns)})
+    data = written(frame, row_group_size=1 if columns == 1 else 100, statistics=statistics)
+    assert parquet.shape(data, "file").rows == rows
 
 
 @pytest.mark.parametrize("compression", ["uncompressed", "snappy", "gzip", "lz4", "zstd"])

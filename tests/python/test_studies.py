@@ -7,6 +7,7 @@ from pathlib import Path
 import measure as studies
 import pytest
 import sojourn
+from sojourn.sweeps import tables
 from support import REFUSALS, ROOT, leave_out_live
 
 NAMES = studies.names()
@@ -106,3 +107,15 @@ def test_nothing_of_the_product_imports_a_study() -> None:
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "crates").rglob("*.rs")]
     names = re.compile(r"^\s*(?:from|import|use|include\w*!?)\b.*\bstudies\b", re.MULTILINE)
     assert [file for file in sources if names.search(file.read_text("utf-8"))] == []
+
+
+DATASETS = sorted(file.parent for file in studies.STUDIES.rglob("sweep.json"))
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=lambda one: one.parent.name)
+def test_stored_datasets_can_be_read(dataset: Path) -> None:
+    found = sojourn.Dataset(dataset)
+    for name in ("runs", "flows", "links", "spikes"):
+        # It raises an error for a file without a column of today.
+        assert set(tables.columns(name)) <= {*found.table(name).columns, "control", "flow_control"}
+    assert found.points.height == found.runs.height == found.about["runs"]

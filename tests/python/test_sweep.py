@@ -633,6 +633,24 @@ def test_queries_are_any_select(queried: Path, capsys: pytest.CaptureFixture[str
     assert "the first 1,000 rows; --csv has the others" in capsys.readouterr().out
 
 
+def test_the_name_of_a_folder_is_no_column(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB takes `queue=pie` in a path for the partition of a table, as Hive writes it."""
+    pytest.importorskip("duckdb", "1.2")
+    out = tmp_path / "queue=pie" / "goodput_bps=1" / "out"
+    args = ["--vary", f"{QUEUE}=droptail,codel", "--control", "cubic"]
+    assert main(["sweep", str(small), *args, "--out", str(out)]) == 0
+    capsys.readouterr()
+    for table in ("points", "flows"):
+        sql = f"select queue from {table} order by queue"
+        assert main(["sweep", "query", str(out), sql, "--csv"]) == 0
+        assert capsys.readouterr().out.split() == ["queue", "codel", "droptail"]
+    sql = "select min(goodput_bps) > 1 from flows"
+    assert main(["sweep", "query", str(out), sql, "--csv"]) == 0
+    assert capsys.readouterr().out.split()[-1].lower() == "true"
+
+
 @pytest.fixture(scope="module")
 def queried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dataset `out`, another one, and a file that no query may read."""

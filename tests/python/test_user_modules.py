@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sojourn import user_code
-from sojourn.errors import UserCodeError
+from sojourn.errors import UsageError, UserCodeError
 from support import Sojourn, environment
 
 MINE = """\
@@ -109,14 +109,22 @@ assert lib.helpers is helpers and json.dumps(PACKETS) == "10" and polars.DataFra
     assert done.returncode == 0, done.stderr
 
 
-def test_a_file_that_a_library_hides_is_refused(
-    sojourn: Sojourn, small: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("polars.py", "file"), ("sojourn.py", "file"), ("pygments/__init__.py", "folder")],
+)
+def test_a_module_that_a_library_hides_is_refused(
+    sojourn: Sojourn, small: Path, tmp_path: Path, name: str, named: str
 ) -> None:
-    (tmp_path / "mine.py").write_text(f"import polars\n{FIXED}")
-    (tmp_path / "polars.py").write_text("PACKETS = 10\n")
-    done = sojourn("run", small, "--controller", "mine.py:Mine", "--control", "mine")
+    module = name.removesuffix(".py").partition("/")[0]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text(f"import {module}\n{FIXED}")
+    (tmp_path / "own" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "own" / name).write_text("PACKETS = 10\n")
+    done = sojourn("run", small, "--controller", "own/mine.py:Mine", "--control", "mine")
     assert done.returncode == 2
-    assert "polars.py: `import polars` finds a library of this name; rename" in done.stderr
+    hidden = f"{name}: `import {module}` finds a library of this name; rename the {named}"
+    assert hidden in done.stderr
 
 
 def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
@@ -128,6 +136,74 @@ def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
         (folder / "mine.py").write_text("from helper import VALUE\n")
         found, source = loader.load(str(folder / "mine.py"), "VALUE")
         assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
+
+
+def test_an_edit_within_the_second_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cached bytecode is that of the second and the size of a file."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "mine.py").write_text("import helper\nVALUE = helper.VALUE\n")
+    for number in range(4):
+        (tmp_path / "helper.py").write_text(f"VALUE = {number}\n")
+        found, source = user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+        assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
+    assert not (tmp_path / "__pycache__").exists()
+
+
+LATE = """\
+class Mine:
+    def late(self):
+        import helper
+        return helper.VALUE
+"""
+
+
+def test_a_late_import_runs_the_recorded_module_of_its_own_folder(tmp_path: Path) -> None:
+    loader, loaded = user_code.Loader(), []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "helper.py").write_text(f"VALUE = {name!r}\n")
+        (folder / "mine.py").write_text(LATE)
+        loaded.append(loader.load(str(folder / "mine.py"), "Mine"))
+    for name, (factory, source) in zip(("one", "two"), loaded, strict=True):
+        (tmp_path / name / "helper.py").write_text("VALUE = 0\n")
+        assert source.modules == {"helper.py": f"VALUE = {name!r}\n"}
+        assert factory().late() == name
+
+
+def test_a_module_of_another_folder_is_not_found(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text("import only_one\nVALUE = 1\n")
+    (tmp_path / "one" / "only_one.py").write_text("import zlib\n")
+    loader = user_code.Loader()
+    assert loader.load(str(tmp_path / "one" / "mine.py"), "VALUE")[0] == 1
+    with pytest.raises(UserCodeError) as caught:
+        loader.load(str(tmp_path / "two" / "mine.py"), "VALUE")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+def test_libraries_do_not_find_modules_of_a_folder(tmp_path: Path) -> None:
+    before = list(sys.path)
+    (tmp_path / "pandas_of_a_user.py").write_text("")
+    (tmp_path / "mine.py").write_text("import pandas_of_a_user\nVALUE = 1\n")
+    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    assert importlib.util.find_spec("pandas_of_a_user") is None
+    assert sys.path == before
+
+
+@pytest.mark.parametrize("computed", ["import_module('.helper', __package__)", "reload(helper)"])
+def test_a_module_without_a_recorded_text_does_not_run(tmp_path: Path, computed: str) -> None:
+    (tmp_path / "helper.py").write_text("VALUE = 1\n")
+    is_import = computed.startswith("import")
+    first = "" if is_import else "import helper\n"
+    text = f"{first}import importlib\nVALUE = importlib.{computed}.VALUE\n"
+    (tmp_path / "mine.py").write_text(text)
+    if is_import:
+        with pytest.raises(UsageError, match=r"helper\.py: .* write an import statement"):
+            user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    else:
+        assert user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")[0] == 1
 
 
 def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ export interface Look {
 }
 
 const OWN = new Map(INKS.map((ink) => [ink.name, ink]));
+/** The number of dashes that first lines have: the first ones. */
+const BASES = 1 + Math.max(...INKS.map(({ dash }) => dash));
 const OTHERS = INKS.filter(({ name }) => !name);
 /** The dash of recorded and earlier runs. */
 const BESIDE = [3, 3];
@@ -50,12 +52,14 @@ export function looksOf(owners: ReadonlyMap<string, string>, isLight = !isDark()
     }
     const ink = OWN.get(owner.split(" ")[0] ?? "") ?? known.get(owner) ?? leastUsed(owner, used);
     known.set(owner, ink);
-    const place = ink.dash + used(ink);
+    // Colours are apart only among controllers of one dash, which have the same further dashes.
+    const dashes = DASHES.filter((_, place) => place % BASES === ink.dash);
+    const place = used(ink);
     count.set(ink, used(ink) + 1);
     found.set(label, {
       colour: isLight ? ink.light : ink.dark,
-      dash: isBeside(label) ? BESIDE : (DASHES[place % DASHES.length] ?? []),
-      weight: WEIGHTS[Math.floor(place / DASHES.length) % WEIGHTS.length] ?? 1,
+      dash: isBeside(label) ? BESIDE : (dashes[place % dashes.length] ?? []),
+      weight: WEIGHTS[Math.floor(place / dashes.length) % WEIGHTS.length] ?? 1,
     });
   }
   return found;

@@ -13,7 +13,7 @@ export interface Ink extends Shades {
   dash: number;
 }
 
-export const DASHES: number[][] = [[], [7, 3], [9, 3, 2, 3], [2, 2], [14, 4], [9, 3, 2, 3, 2, 3]];
+export const DASHES: number[][] = [[], [7, 3], [9, 3, 2, 3], [2, 2], [14, 4], [9, 3, 2, 3, 2, 3], [2, 6], [18, 3, 2, 3], [14, 3, 5, 3], [3, 8], [5, 2, 5, 7], [9, 2, 2, 2, 2, 2, 2, 2]];
 
 export const WEIGHTS: number[] = [1.0, 2.2, 0.5, 3.4];
 

@@ -1,6 +1,6 @@
 //! The colours and the dashes of controllers, for every figure and table.
 //!
-//! Controllers of one dash differ by a CIEDE2000 of 12 or more, to normal vision and to protanopes,
+//! Lines of one dash, of different controllers, differ by a CIEDE2000 of 12 or more, to normal vision and to protanopes,
 //! deuteranopes and tritanopes; so do the looks of other names among themselves. Any two looks differ by 8
 //! or more to normal vision. Each colour has a contrast of 3 or more to its ground (WCAG 2.2, 1.4.11).
 //! `tests/python/test_palette.py` computes all of it.
@@ -20,10 +20,23 @@ pub struct Ink {
     pub dash: usize,
 }
 
-/// Lengths of strokes and gaps in pixels. A further line of one controller has the next of these, and
-/// after all of them the next of [`WEIGHTS`].
-pub const DASHES: &[&[u32]] =
-    &[&[], &[7, 3], &[9, 3, 2, 3], &[2, 2], &[14, 4], &[9, 3, 2, 3, 2, 3]];
+/// Lengths of strokes and gaps in pixels. First lines of controllers have the first two. A further
+/// line has the second one after its former, so no controller of the other dash ever has it, and after
+/// all of them the next of [`WEIGHTS`].
+pub const DASHES: &[&[u32]] = &[
+    &[],
+    &[7, 3],
+    &[9, 3, 2, 3],
+    &[2, 2],
+    &[14, 4],
+    &[9, 3, 2, 3, 2, 3],
+    &[2, 6],
+    &[18, 3, 2, 3],
+    &[14, 3, 5, 3],
+    &[3, 8],
+    &[5, 2, 5, 7],
+    &[9, 2, 2, 2, 2, 2, 2, 2],
+];
 
 /// Widths of lines over the usual one: those of flows that share a colour and a dash.
 pub const WEIGHTS: &[f64] = &[1.0, 2.2, 0.5, 3.4];

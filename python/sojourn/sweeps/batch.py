@@ -150,15 +150,15 @@ class Worker:
 
         if not self.locked:
             name += FREE + uuid.uuid4().hex[:8]
-        for what, frames in kept.items():
-            if frames:
-                # Series have columns that depend on the controller.
-                content = _parquet(pl.concat(frames, how="diagonal"))
-                self.target.write(f"{what}/{name}.parquet", content)
+        empty = pl.DataFrame(schema={"run": pl.String})
+        # A table without rows has a file too: one that is absent has been lost.
+        for what in self.kept:
+            # Series have columns that depend on the controller.
+            content = _parquet(pl.concat([empty, *kept.get(what, ())], how="diagonal"))
+            self.target.write(f"{what}/{name}.parquet", content)
         for table in (*tables.TABLES[1:], tables.TABLES[0]):
-            if rows[table] or table == "runs":
-                content = _parquet(tables.frame(table, rows[table]))
-                self.target.write(f"{table}/{name}.parquet", content)
+            content = _parquet(tables.frame(table, rows[table]))
+            self.target.write(f"{table}/{name}.parquet", content)
 
 
 def _run(

@@ -26,7 +26,7 @@ from sojourn.sweeps.axes import Range
 from sojourn.sweeps.executions import Executions, remove_damaged, remove_interrupted
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.quantities import Quantity
-from sojourn.sweeps.store import LOCK, AnyFolder, Folder, open_folder
+from sojourn.sweeps.store import LOCK, AnyFolder, Folder, make, open_folder
 from sojourn.sweeps.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _locked(folder: AnyFolder) -> Iterator[None]:
     if not isinstance(folder, Folder):
         yield
         return
-    folder.path.mkdir(parents=True, exist_ok=True)
+    make(folder.path)
     # Neither follow a link nor wait for a pipe, which another program may have put there.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     lock = os.open(folder.path / LOCK, flags, 0o666)

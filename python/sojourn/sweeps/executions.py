@@ -129,7 +129,11 @@ class Executions:
 
         The tables come first: a command that is killed here leaves the batch in `repeated`.
         """
+        counted = set(self.counted["batch"])
         for name in list(self.repeated()):
+            if name not in counted:
+                _remove(self._folder, name)
+                continue
             for table in (*_TABLES, TABLES[0]):
                 self._shorten(table, name)
 
@@ -139,27 +143,31 @@ class Executions:
             return
         rows = reading.table(self._folder, file)
         kept = self.counting(rows, name)
-        if kept.is_empty():
-            self._folder.remove(file)
-        elif kept.height < rows.height:
+        if kept.height < rows.height:
             content = io.BytesIO()
             kept.write_parquet(content, statistics=False)
             self._folder.write(file, content.getvalue())
 
 
 def remove_damaged(folder: AnyFolder) -> int:
-    """Remove the batches that cannot be read, so that their runs are repeated; return the number.
+    """Remove the damaged batches, so that their runs are repeated; return the number.
 
+    Raise `ColumnsError` before anything is removed if an intact batch has other columns.
     The objects of a store are complete or absent, and reading all of them takes long.
     """
     if folder.lock is None:
         return 0
     damaged = list(reading.damaged_batches(folder))
     for name in damaged:
-        # In this order: a command that is killed here leaves an interrupted batch.
-        for table in (TABLES[0], *_TABLES):
-            folder.remove(f"{table}/{name}")
+        _remove(folder, name)
     return len(damaged)
+
+
+def _remove(folder: AnyFolder, name: str) -> None:
+    """Remove a batch. A command that is killed here leaves an interrupted one."""
+    for table in (TABLES[0], *_TABLES):
+        if folder.exists(f"{table}/{name}"):
+            folder.remove(f"{table}/{name}")
 
 
 def remove_interrupted(folder: AnyFolder) -> None:

@@ -96,8 +96,8 @@ def _open(connection: "duckdb.DuckDBPyConnection", dataset: StoredDataset) -> No
 
 def views(dataset: StoredDataset) -> Iterator[str]:
     """Yield the statements that make a view of each table, with the columns of the points first."""
-    points = _quoted(f"{dataset.folder}/{POINTS}")
-    yield f"create view points as select * from read_parquet({points})"
+    points = _read(_quoted(f"{dataset.folder}/{POINTS}"))
+    yield f"create view points as select * from {points}"
     yield f"create table {_COUNTED} as {_counted(dataset)}"
     for table in TABLES:
         own = [name for name in columns(table) if name not in ("run", "seed")]
@@ -140,11 +140,16 @@ def _files(dataset: StoredDataset, table: Table) -> str:
     names = [name for name in dataset.folder.list(table) if name in complete]
     if names:
         paths = ", ".join(_quoted(f"{dataset.folder}/{table}/{name}") for name in names)
-        read = f"read_parquet([{paths}], filename = true)"
+        read = _read(f"[{paths}]", ", filename = true")
         return f"(select *, parse_filename(filename) as batch from {read})"
     types = {**columns(table), "batch": "String"}
     empty = ", ".join(f'null::{_TYPES[kind]} as "{name}"' for name, kind in types.items())
     return f"(select {empty} where false)"
+
+
+def _read(paths: str, options: str = "") -> str:
+    """Read files; a folder such as `queue=codel` above the dataset adds no column."""
+    return f"read_parquet({paths}, hive_partitioning = false{options})"
 
 
 def _quoted(text: str) -> str:

@@ -35,14 +35,19 @@ _FILES: Mapping[str, File] = {
 }
 
 
+class ColumnsError(DatasetError):
+    """A file that can be decoded has columns or values that this Sojourn does not write."""
+
+
 def table(
     folder: AnyFolder, file: str, columns: Sequence[str] | None = None, *, is_own: bool = True
 ) -> "pl.DataFrame":
     """Read a file of a dataset, such as `points.parquet` or `flows/BATCH.parquet`.
 
     With `is_own`, this version of Sojourn wrote it, and every column of the table is required;
-    otherwise an absent one becomes null. Raise `DatasetError` for a damaged file,
-    `FileNotFoundError` for one that was removed, and `NotEnoughMemoryError`.
+    otherwise an absent one becomes null. Raise `DatasetError` for a damaged file, `ColumnsError`
+    for one with other columns, `FileNotFoundError` for one that was removed, and
+    `NotEnoughMemoryError`.
     """
     (frame,) = all_of(folder, [file], columns, is_own=is_own)
     return frame
@@ -61,8 +66,10 @@ def all_of(
         ]
     except DatasetError:
         raise
-    except UsageError as error:
+    except parquet.DamagedError as error:
         raise DatasetError(f"{error}; {remedy(folder, files[0])}") from error
+    except UsageError as error:
+        raise ColumnsError(f"{error}; {_other_remedy(folder, files)}") from error
 
 
 def json_of(folder: AnyFolder, file: str) -> Any:
@@ -84,22 +91,45 @@ def remedy(folder: AnyFolder, file: str) -> str:
     return _AGAIN
 
 
-def damaged_batches(folder: AnyFolder) -> Iterator[str]:
-    """Yield the batches with a file that cannot be read, after a power failure for instance.
+def _other_remedy(folder: AnyFolder, files: Sequence[str]) -> str:
+    """Return what the user can do about a file with other columns, which no command removes."""
+    if "/" not in files[0]:
+        return _AGAIN
+    other = "name another folder with --out"
+    if len(files) > 1:
+        return other
+    batch = files[0].rpartition("/")[2]
+    return f"{other}, or remove {folder}/{TABLES[0]}/{batch} and type the command again"
 
-    Every file is read as a whole: its beginning and its end may be intact.
+
+def damaged_batches(folder: AnyFolder) -> Iterator[str]:
+    """Yield the batches that lack a file or have a damaged one, as after a power failure.
+
+    Every file is read as a whole: its beginning and its end may be intact. Raise `ColumnsError` for
+    an intact batch that another program, or another version of Sojourn, may have written.
     """
-    complete = folder.list(TABLES[0])
     names = {one: set(folder.list(one)) for one in (*TABLES, *SERIES, *WHOLE)}
-    for name in complete:
-        files = [f"{one}/{name}" for one, have in names.items() if name in have]
-        if not all(_is_readable(folder, file) for file in files):
+    for name in sorted(names[TABLES[0]]):
+        have = [one for one in names if name in names[one]]
+        lacks = set(_tables_with(have)).difference(have)
+        # Every file is read: one with other columns must not be removed with a damaged one.
+        readable = [_is_readable(folder, f"{one}/{name}") for one in have]
+        if lacks or not all(readable):
             yield name
+
+
+def _tables_with(have: Sequence[str]) -> Sequence[str]:
+    """Return the tables of a batch that has some of them: each detail has those of the former."""
+    if any(one in WHOLE for one in have):
+        return (*TABLES, *SERIES, *WHOLE)
+    return (*TABLES, *SERIES) if any(one in SERIES for one in have) else TABLES
 
 
 def _is_readable(folder: AnyFolder, file: str) -> bool:
     try:
         table(folder, file)
+    except ColumnsError:
+        raise
     except DatasetError:
         return False
     return True

@@ -25,7 +25,7 @@ class Folder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file by way of a hidden one beside it; replace the file if it exists."""
         target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make(target.parent)
         partial = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
         try:
             partial.write_bytes(content)
@@ -81,6 +81,14 @@ class Folder:
 
     def __str__(self) -> str:
         return str(self.path)
+
+
+def make(folder: Path) -> None:
+    """Make a folder and those above it; wait until the disk has the names of the new ones."""
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in new:
+        output.sync(one.parent)
 
 
 def _is_unfinished(file: Path) -> bool:
