@@ -1,6 +1,7 @@
 """`sojourn quic serve` and `sojourn quic get`."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -148,14 +149,14 @@ def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None
     add_captures(
         parser,
         "write every packet at the socket to this folder, in a capture file with the TLS secrets "
-        "that decrypt it",
+        "that decrypt it; whoever reads the file reads the connections",
         f"write the events of {connections} to this folder, in a qlog file of this end",
     )
 
 
 def _captures_of(args: argparse.Namespace) -> Captures:
     """Return the folders that `_declare_captures` asks for."""
-    captures = Captures.to(args.pcapng, args.qlog)
+    captures = replace(Captures.to(args.pcapng, args.qlog), has_secrets=True)
     captures.require_free()
     return captures
 
