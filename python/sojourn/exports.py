@@ -31,9 +31,15 @@ class Captures:
         pcapng: str | PathLike[str] | None,
         qlog: str | PathLike[str] | None,
         acks: str | PathLike[str] | None = None,
+        *,
+        has_secrets: bool = False,
     ) -> "Captures":
         """Create from the folders as the user gave them."""
-        return cls(*(None if given is None else Path(given) for given in (pcapng, qlog, acks)))
+
+        def path(given: str | PathLike[str] | None) -> Path | None:
+            return None if given is None else Path(given)
+
+        return cls(path(pcapng), path(qlog), path(acks), has_secrets)
 
     def require_free(self) -> None:
         """Refuse folders that are not empty."""

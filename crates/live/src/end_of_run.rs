@@ -78,9 +78,7 @@ mod tests {
         thread::scope(|scope| {
             let _end = EndOfRun { flows, ends, logs: Some(logs), has_ended };
             scope.spawn(|| writer.run(|| {}));
-            scope.spawn(|| {
-                flows.iter().flatten().map(|flow| flow.run(clock, Instant(0), &|| false)).count()
-            });
+            scope.spawn(|| flows[0].as_ref().map(|flow| flow.run(clock, Instant(0), &|| false)));
             scope.spawn(|| [ends.stop, ends.is_over, ends.are_ended, has_ended].map(wait_for));
             panic!("a part of the run is broken");
         });

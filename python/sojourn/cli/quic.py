@@ -1,7 +1,6 @@
 """`sojourn quic serve` and `sojourn quic get`."""
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -156,7 +155,7 @@ def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None
 
 def _captures_of(args: argparse.Namespace) -> Captures:
     """Return the folders that `_declare_captures` asks for."""
-    captures = replace(Captures.to(args.pcapng, args.qlog), has_secrets=True)
+    captures = Captures.to(args.pcapng, args.qlog, has_secrets=True)
     captures.require_free()
     return captures
 
