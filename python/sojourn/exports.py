@@ -22,6 +22,8 @@ class Captures:
     pcapng: Path | None = None
     qlog: Path | None = None
     acks: Path | None = None
+    has_secrets: bool = False
+    """Whether the packets have TLS secrets of connections with other machines."""
 
     @classmethod
     def to(
@@ -29,9 +31,15 @@ class Captures:
         pcapng: str | PathLike[str] | None,
         qlog: str | PathLike[str] | None,
         acks: str | PathLike[str] | None = None,
+        *,
+        has_secrets: bool = False,
     ) -> "Captures":
         """Create from the folders as the user gave them."""
-        return cls(*(None if given is None else Path(given) for given in (pcapng, qlog, acks)))
+
+        def path(given: str | PathLike[str] | None) -> Path | None:
+            return None if given is None else Path(given)
+
+        return cls(path(pcapng), path(qlog), path(acks), has_secrets)
 
     def require_free(self) -> None:
         """Refuse folders that are not empty."""
@@ -57,10 +65,16 @@ class Captures:
             places: dict[Path, Path] = {}
             for option, target in self._folders():
                 choice = output.Choice(target, numbered=False)
-                places[target.resolve()] = stack.enter_context(choice.opened(option)).place
+                opened = choice.opened(option, self._mode(target))
+                places[target.resolve()] = stack.enter_context(opened).place
             given = (self.pcapng, self.qlog, self.acks)
             found = (one and places[one.resolve()] for one in given)
             yield Files(*found)
+
+    def _mode(self, target: Path) -> int:
+        """Return the permissions of a folder: its owner alone can read secrets."""
+        is_of_packets = self.pcapng is not None and self.pcapng.resolve() == target.resolve()
+        return 0o700 if self.has_secrets and is_of_packets else 0o777
 
     def _folders(self) -> list[tuple[str, Path]]:
         """Return each folder once: both kinds of files may share a folder."""

@@ -135,8 +135,11 @@ class Choice:
     numbered: bool
 
     @contextmanager
-    def opened(self, option: str = "--out") -> Iterator[Opened]:
-        """Make the hidden folder; it becomes the target, or is removed after an error."""
+    def opened(self, option: str = "--out", mode: int = 0o777) -> Iterator[Opened]:
+        """Make the hidden folder; it becomes the target, or is removed after an error.
+
+        `mode` has the permissions of the folder, of which the umask takes some.
+        """
         if not self.numbered:
             require_free(self.path, option)
             _require_alone(self.path, option)
@@ -144,7 +147,7 @@ class Choice:
         _core.parents(missing)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with hidden(self.path) as place:
+            with hidden(self.path, mode) as place:
                 opened = Opened(place, self.path)
                 yield opened
                 opened.target = self._moved(place)
@@ -307,11 +310,11 @@ def _require_parent(path: Path, option: str) -> None:
 
 
 @contextmanager
-def hidden(target: Path) -> Iterator[Path]:
+def hidden(target: Path, mode: int = 0o777) -> Iterator[Path]:
     """Make a hidden folder beside `target`; remove it at the end unless it was moved."""
     prefix = _prefix(target)
     _remove_abandoned(target.parent, prefix)
-    place, lock = _make(target.parent, prefix)
+    place, lock = _make(target.parent, prefix, mode)
     try:
         yield place
     finally:
@@ -334,13 +337,13 @@ def _require_alone(target: Path, option: str) -> None:
         )
 
 
-def _make(parent: Path, prefix: str) -> tuple[Path, int | None]:
+def _make(parent: Path, prefix: str, mode: int) -> tuple[Path, int | None]:
     while True:
         place = parent / f"{prefix}{os.urandom(4).hex()}.partial"
         # Registered before it exists, so that an interrupt at any moment removes it.
         _core.leftover(place)
         try:
-            place.mkdir()
+            place.mkdir(mode)
         except OSError as error:
             _core.settled(place)
             raise UsageError(

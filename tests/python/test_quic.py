@@ -126,6 +126,9 @@ def test_both_ends_write_their_packets_and_events(sojourn: Sojourn, tmp_path: Pa
         "cubic-1.keys.log",
         "cubic-1.sender.pcapng",
     }
+    # They have secrets that decrypt the connections, so that others must not read them.
+    for secret in ("served", "served/cubic-1.keys.log", "served/cubic-1.sender.pcapng"):
+        assert (tmp_path / secret).stat().st_mode & 0o077 == 0, secret
     sent, heard = numbers_of(tmp_path / "served" / "cubic-1.download-1.sender.sqlog")
     asked, received = numbers_of(tmp_path / "got" / "cubic-1.download.receiver.sqlog")
     assert len(received) > 250

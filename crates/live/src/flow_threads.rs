@@ -56,6 +56,7 @@ pub(crate) trait LiveFlow: Sync {
 pub(crate) type Work<'env> = Box<dyn FnOnce() -> Result<Finished, Error> + Send + 'env>;
 
 /// The signals between the links' thread and the flows.
+#[derive(Clone, Copy)]
 pub(crate) struct Ends<'env> {
     /// The run ends early.
     pub(crate) stop: &'env AtomicBool,

@@ -23,6 +23,7 @@ mod controllers;
 mod device;
 mod echo;
 mod ecn;
+mod end_of_run;
 mod endpoint;
 mod error;
 mod flow_threads;

@@ -86,6 +86,7 @@ impl QuicFlow {
             // The links decide how long a path is silent.
             idle: None,
             send_window: WINDOW,
+            counts_retransmissions: true,
             ..QuicSettings::new(kit.expect("the scenario was validated"))
         };
         Ok(QuicFlow {

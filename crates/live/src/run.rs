@@ -28,6 +28,7 @@ use crate::controllers::KernelControllers;
 use crate::device::Devices;
 use crate::echo::EchoFlow;
 use crate::ecn;
+use crate::end_of_run::EndOfRun;
 use crate::flow_threads::{Ends, FlowThreads, HEAD_START, LiveFlow, Times, Work, spawn};
 use crate::kernel;
 use crate::logs::{DiskWriter, RunLogs, SenderFile};
@@ -181,6 +182,7 @@ pub fn run(
     let ends = Ends { stop, is_over: &is_over, are_ended: &are_ended };
     let has_ended = &AtomicBool::new(false);
     let (finished, writer, acks) = thread::scope(|scope| {
+        let end = EndOfRun { flows: &flows, ends, logs: logs.as_ref(), has_ended };
         let writer = writer.map(|writer| writer.start(scope)).transpose()?;
         let tracing = probe.as_ref().map(|probe| {
             let collect =
@@ -191,8 +193,7 @@ pub fn run(
         let logging = log_writer.map(|writer| spawn(scope, "events", move || write(writer, stop)));
         let logging = logging.transpose()?;
         let finished = FlowThreads::new(scope, &flows, times).run(clock, links, ends);
-        has_ended.store(true, Ordering::Release);
-        logs.as_ref().inspect(|logs| logs.finish());
+        drop(end);
         let logged = logging.map(|thread| thread.join().map_err(|_| Error::Thread("events"))?);
         let acks = tracing.map(|thread| thread.join().map_err(|_| Error::Thread("tracing"))?);
         // Before the fault of the run: the run ends early if the capture cannot be written.
@@ -282,7 +283,7 @@ fn open_logs(
 
 /// Writes the event files. A fault ends the run early.
 fn write(writer: DiskWriter, stop: &AtomicBool) -> Result<(), Error> {
-    writer.run().inspect_err(|_| stop.store(true, Ordering::Relaxed))
+    writer.run(|| stop.store(true, Ordering::Relaxed))
 }
 
 /// The readings of the bottleneck link, if an observer wants them.

@@ -61,7 +61,7 @@ impl Scenario {
         }
         let read = |name: &str| self.files.read(name);
         let known =
-            Known { controllers: self.controllers.names(), stacks: crate::listing::stacks() };
+            Known { stacks: crate::listing::stacks(), ..Known::from(&self.controllers.names()) };
         let resolved = self.document.resolve_known(&known, &read);
         let resolved = resolved.map_err(|errors| scenario_error(py, &errors))?;
         Ok(self.resolved.get_or_init(|| resolved))

@@ -25,6 +25,8 @@ pub struct Settings {
     /// The thread spins for this long before a departure, since sleep ends late: for 10 ms at most,
     /// and for at most half of the time.
     pub spin: Duration,
+    /// Whether the figures count retransmissions, which takes a look at each packet that leaves.
+    pub counts_retransmissions: bool,
 }
 
 /// The credit of the peers (RFC 9000 section 4).
@@ -73,6 +75,7 @@ impl Settings {
             send_window: Bytes(16 << 20),
             catch_up: sojourn_cc::CATCH_UP,
             spin: Duration::from_micros(50),
+            counts_retransmissions: false,
         }
     }
 

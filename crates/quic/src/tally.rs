@@ -1,6 +1,7 @@
 //! Exact ECN counts of a connection, from the ACK frames of its peer; its retransmissions; and the
 //! numbers of packets, for a stack that does not report them.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use sojourn_units::Duration;
 use crate::frames;
 
 /// The packet number spaces, each with its own counts (RFC 9000 section 12.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Space {
     Initial,
     Handshake,
@@ -79,14 +80,12 @@ impl Space {
 /// never asks.
 const MOST_LEAVING: usize = 256;
 
-/// Streams whose retransmissions are counted: the flow of a run has one.
-const MOST_STREAMS: usize = 16;
-
 /// The counts of a connection, shared by the hook that reads them and the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     inner: Mutex<Inner>,
     is_logging: AtomicBool,
+    counts_retransmissions: AtomicBool,
     /// Delay of the last ACK frame, in nanoseconds.
     ack_delay: AtomicU64,
 }
@@ -99,7 +98,7 @@ struct Inner {
     /// Packets since the last [`Tally::take_leaving`].
     leaving: Vec<Leaving>,
     /// The end of the data sent, by space and stream.
-    sent_to: Vec<((Space, Option<u64>), u64)>,
+    sent_to: BTreeMap<(Space, Option<u64>), u64>,
     /// Packets that repeat data.
     retransmitted: u64,
     /// The acknowledged ranges of the last packet received, by identifier.
@@ -144,25 +143,30 @@ impl Tally {
         }
     }
 
-    /// A packet with these frames leaves. It is a retransmission if it has data from before the end of
+    /// Counts retransmissions from now on, for a connection whose count is read. Each stream that
+    /// sends data takes a few bytes until the end of the connection.
+    pub(crate) fn count_retransmissions(&self) {
+        self.counts_retransmissions.store(true, Ordering::Relaxed);
+    }
+
+    /// A packet with these frames leaves, which matters if retransmissions are counted. It is a retransmission if it has data from before the end of
     /// those sent: a stack sends new data in their order. A probe repeats data that are not deemed lost
     /// (RFC 9002 section 6.2.4), so that lost packets are a poor count.
     pub(crate) fn carries(&self, space: Space, payload: &[u8]) {
+        if !self.counts_retransmissions.load(Ordering::Relaxed) {
+            return;
+        }
         let Inner { sent_to, retransmitted, .. } = &mut *self.inner();
         let mut is_repeated = false;
         frames::for_each_piece(payload, |piece| {
-            let (key, end) = ((space, piece.stream), piece.offset.saturating_add(piece.len));
-            if let Some((_, sent)) = sent_to.iter_mut().find(|(known, _)| *known == key) {
-                is_repeated |= piece.offset < *sent && piece.len > 0;
-                *sent = end.max(*sent);
-            } else if sent_to.len() < MOST_STREAMS {
-                sent_to.push((key, end));
-            }
+            let sent = sent_to.entry((space, piece.stream)).or_default();
+            is_repeated |= piece.offset < *sent && piece.len > 0;
+            *sent = piece.offset.saturating_add(piece.len).max(*sent);
         });
         *retransmitted += u64::from(is_repeated);
     }
 
-    /// Packets so far that repeat data.
+    /// Packets so far that repeat data; 0 if they are not counted.
     pub(crate) fn retransmitted(&self) -> u64 {
         self.inner().retransmitted
     }
@@ -203,12 +207,12 @@ impl Tally {
         self.inner().acked.iter().any(|range| range.contains(&id))
     }
 
-    /// Keeps events from now on. The keys of a connection ask once, when it begins.
+    /// Keeps events from now on.
     pub(crate) fn observe(&self) {
         self.is_logging.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_logging(&self) -> bool {
+    fn is_logging(&self) -> bool {
         self.is_logging.load(Ordering::Relaxed)
     }
 
@@ -252,6 +256,7 @@ mod tests {
     #[test]
     fn packets_that_repeat_data_are_retransmissions() {
         let tally = Tally::default();
+        tally.count_retransmissions();
         // STREAM frames of stream 3 with offset and length: 0 to 2, 2 to 4, 0 to 2 again, and a FIN.
         for frame in [&[0x0e, 3, 0, 2, 9, 9][..], &[0x0e, 3, 2, 2, 9, 9], &[0x0f, 3, 4, 0]] {
             tally.carries(Space::Data, frame);
@@ -264,6 +269,21 @@ mod tests {
             tally.carries(space, &[0x06, 0, 2, 9, 9]);
         }
         assert_eq!(tally.retransmitted(), 1);
+    }
+
+    #[test]
+    fn retransmissions_of_any_number_of_streams_are_counted_if_asked_for() {
+        let tally = Tally::default();
+        let send_all = || {
+            for stream in 0..60 {
+                tally.carries(Space::Data, &[0x0e, stream, 0, 2, 9, 9]);
+            }
+        };
+        (0..2).for_each(|_| send_all());
+        assert_eq!(tally.retransmitted(), 0);
+        tally.count_retransmissions();
+        (0..2).for_each(|_| send_all());
+        assert_eq!(tally.retransmitted(), 60);
     }
 
     #[test]

@@ -207,10 +207,11 @@ impl Checker {
     fn unknown_variant(&mut self, name: &str, one: &OneOf, at: &At) -> Got {
         let variants = (one.variants)(&self.known);
         let names: Vec<_> = variants.iter().map(|v| v.name).collect();
-        let noun = one.what;
+        let (noun, without_stacks) = (one.what, self.known.without_stacks);
         let message = format!("there is no {noun} `{name}`");
         self.report_unknown(at, message, || match names.is_empty() {
-            true => format!("this program is without a {noun}; `make install` builds it with all"),
+            // Every program has controllers, queues and sources.
+            true => without_stacks.to_owned(),
             false => match one.foreign.iter().find(|(foreign, _)| *foreign == name) {
                 Some((_, near)) => format!("the nearest {noun} is `{near}`"),
                 None => nearest::help(name, &names),

@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 use serde_json::Value;
 use sojourn_record::{Summary, sentences, unavoidable, unavoidable_of};
-use sojourn_scenario::{Document, Scenario, json_schema};
+use sojourn_scenario::{Document, Known, Scenario, json_schema};
 use sojourn_sim::Simulation;
 use sojourn_trace::{Column, Table};
 
@@ -14,6 +14,8 @@ use crate::json;
 
 /// The name of the scenario in errors.
 const ORIGIN: &str = "scenario";
+/// The remedy for a scenario that names a stack: none can be built for a browser.
+const WITHOUT_STACKS: &str = "the page simulates without stacks of QUIC: remove `stack`";
 
 /// Runs to judge, and the link that is shown.
 #[derive(Deserialize)]
@@ -95,8 +97,9 @@ impl Laboratory {
         (self.scenario, self.run) = (None, None);
         let loaded = document.and_then(|document| {
             let files = &self.files;
+            let known = Known { without_stacks: WITHOUT_STACKS, ..Known::default() };
             let read = |name: &str| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
-            let scenario = document.resolve(&read).map_err(|e| json::faults(&e))?;
+            let scenario = document.resolve_known(&known, &read).map_err(|e| json::faults(&e))?;
             let described = json::scenario(&document, &scenario);
             self.scenario = Some(scenario);
             Ok(described)

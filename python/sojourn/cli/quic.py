@@ -148,14 +148,14 @@ def _declare_captures(parser: argparse.ArgumentParser, connections: str) -> None
     add_captures(
         parser,
         "write every packet at the socket to this folder, in a capture file with the TLS secrets "
-        "that decrypt it",
+        "that decrypt it; whoever reads the file reads the connections",
         f"write the events of {connections} to this folder, in a qlog file of this end",
     )
 
 
 def _captures_of(args: argparse.Namespace) -> Captures:
     """Return the folders that `_declare_captures` asks for."""
-    captures = Captures.to(args.pcapng, args.qlog)
+    captures = Captures.to(args.pcapng, args.qlog, has_secrets=True)
     captures.require_free()
     return captures
 

@@ -1,7 +1,5 @@
 //! The datagrams of a QUIC endpoint's socket, as pcapng, with the secrets of its connections.
 
-use std::sync::Arc;
-
 use sojourn_quic::endpoint::KeyLogSink;
 use sojourn_quic_udp::{Observer, Passing};
 use sojourn_trace::export::packet::udp_between;
@@ -9,6 +7,7 @@ use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;
 
 use super::Disk;
+use super::disk::Target;
 use crate::capture::Captured;
 
 /// Greatest packet of IP.
@@ -17,8 +16,8 @@ const GREATEST: usize = 1 << 16;
 /// The file of the packets, and that of the secrets.
 pub(super) struct DatagramFile {
     disk: Disk,
-    name: Arc<str>,
-    keys: Arc<str>,
+    target: Target,
+    keys: Target,
     secrets: KeyLogSink,
     /// The names of the interface: the host, and its work.
     host: (String, String),
@@ -39,7 +38,8 @@ struct Open {
 }
 
 impl DatagramFile {
-    /// `PREFIX.HOST.pcapng` of a host that is `sender` or `receiver` of the data.
+    /// `PREFIX.HOST.pcapng` of a host that is `sender` or `receiver` of the data. It has the secrets
+    /// of connections with other machines, so that its owner alone can read it.
     pub(super) fn new(
         disk: &Disk,
         prefix: &str,
@@ -50,8 +50,8 @@ impl DatagramFile {
     ) -> DatagramFile {
         DatagramFile {
             disk: disk.clone(),
-            name: format!("{prefix}.{host}.pcapng").into(),
-            keys: format!("{prefix}.keys.log").into(),
+            target: Target::secret(format!("{prefix}.{host}.pcapng")),
+            keys: Target::secret(format!("{prefix}.keys.log")),
             secrets,
             host: (format!("{flow} {host}"), format!("{host} of the data of {flow}")),
             comment: format!(
@@ -66,7 +66,7 @@ impl DatagramFile {
     pub(super) fn finish(&mut self) -> Captured {
         let Some(mut open) = self.open.take() else { return Captured::default() };
         open.out.statistics(open.interface, open.last, open.passed, open.missed);
-        self.disk.flush(&self.name, &mut open.out);
+        self.disk.complete(&self.target, &mut open.out);
         Captured { packets: open.passed - open.missed, missed: open.missed }
     }
 }
@@ -93,12 +93,12 @@ impl Observer for DatagramFile {
             self.disk.append(&self.keys, lines.into_bytes());
         }
         open.passed += 1;
-        if self.disk.is_behind(&open.out) {
+        if self.disk.is_behind() {
             open.missed += 1;
         } else {
             open.add(passing);
         }
-        self.disk.hand_on(&self.name, &mut open.out);
+        self.disk.hand_on(&self.target, &mut open.out);
     }
 }
 

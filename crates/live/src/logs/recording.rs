@@ -25,7 +25,8 @@ pub struct Recorded {
     pub pcapng: Option<String>,
     /// Prefix of the files of events, if they are wanted: `PREFIX.FLOW-1.sender.sqlog`,
     /// `PREFIX.FLOW-2.sender.sqlog` and so on of the connections of a server, and
-    /// `PREFIX.FLOW.receiver.sqlog` of the connection of a client.
+    /// `PREFIX.FLOW.receiver.sqlog` of the connection of a client. Attempts of a client before that
+    /// connection have numbers too, as `PREFIX.FLOW-1.receiver.sqlog`.
     pub qlog: Option<String>,
     /// The title of the files.
     pub title: String,
@@ -75,7 +76,7 @@ impl Recording {
     /// If the system has no room for a thread.
     pub fn start(self, stop: StopHandle) -> Result<Recorder, Error> {
         let Recording { files, writer, .. } = self;
-        let run = move || writer.run().inspect_err(|_| stop.stop());
+        let run = move || writer.run(move || stop.stop());
         let thread = thread::Builder::new().name("recording".to_owned()).spawn(run);
         let thread = thread.map_err(|error| Error::Start { step: "start a thread", error })?;
         Ok(Recorder { files, thread })

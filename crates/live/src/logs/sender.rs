@@ -1,7 +1,6 @@
 //! The event file of the sender of one connection.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use sojourn_sim::SenderLog;
 use sojourn_transport::{Ack, Config, Data, LossCause, Vitals};
@@ -9,17 +8,18 @@ use sojourn_udp::io::Observer;
 use sojourn_units::{Duration, Instant};
 
 use super::Disk;
+use super::disk::Target;
 
 /// The file, which is complete once this is dropped.
 pub(crate) struct SenderFile {
-    name: Arc<str>,
+    target: Target,
     log: SenderLog,
     disk: Disk,
 }
 
 impl SenderFile {
     pub(super) fn new(name: String, log: SenderLog, disk: &Disk) -> SenderFile {
-        SenderFile { name: name.into(), log, disk: disk.clone() }
+        SenderFile { target: Target::shared(name), log, disk: disk.clone() }
     }
 
     /// The connection begins between these addresses: the sender's, and the receiver's.
@@ -34,13 +34,13 @@ impl SenderFile {
     }
 
     fn hand_on(&mut self) {
-        self.disk.hand_on(&self.name, self.log.log());
+        self.disk.hand_on(&self.target, self.log.log());
     }
 }
 
 impl Drop for SenderFile {
     fn drop(&mut self) {
-        self.disk.flush(&self.name, self.log.log());
+        self.disk.complete(&self.target, self.log.log());
     }
 }
 

@@ -65,7 +65,8 @@ impl Catalogue {
 
     fn schema(&self) -> String {
         let stacks = crate::listing::stacks();
-        let known = sojourn_scenario::Known { controllers: self.names(), stacks };
+        let known =
+            sojourn_scenario::Known { stacks, ..sojourn_scenario::Known::from(&self.names()) };
         sojourn_scenario::json_schema_known(&known).to_string()
     }
 }

@@ -308,6 +308,9 @@ impl<S: Service> Driver<S> {
     /// The controller of the next connection.
     fn gated(&self) -> (Kit, Gated) {
         let (kit, gate) = self.settings.kit.gated(self.epoch);
+        if self.settings.counts_retransmissions {
+            gate.count_retransmissions();
+        }
         observation::inform(self.observer.as_ref(), |observer| {
             if observer.follows_connections() {
                 gate.observe();

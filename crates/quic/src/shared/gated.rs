@@ -65,8 +65,13 @@ impl Gated {
         self.with(|mut ledger| ledger.gate().catch_up(span));
     }
 
+    /// Counts the packets that repeat data from now on. Call it before the connection begins.
+    pub fn count_retransmissions(&self) {
+        self.0.count_retransmissions();
+    }
+
     /// The state of the sending end. `closed` is always `None`: the connection's events report its
-    /// end.
+    /// end. `retransmitted` is 0 without [`Gated::count_retransmissions`].
     pub fn state(&self) -> StackState {
         self.with(|ledger| ledger.state()).unwrap_or_default()
     }

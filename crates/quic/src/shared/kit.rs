@@ -197,6 +197,11 @@ impl Link {
         self.tally.observe();
     }
 
+    /// Counts retransmissions from now on. Called before the connection begins, if at all.
+    pub(crate) fn count_retransmissions(&self) {
+        self.tally.count_retransmissions();
+    }
+
     /// Passes on the events since the last call, then the state of the sender if there were any.
     pub(crate) fn take_events(&self, take: &mut dyn FnMut(StackEvent)) {
         let events = self.tally.take_log();

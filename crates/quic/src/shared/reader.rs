@@ -5,7 +5,7 @@
 //! and exchanges those of ECT(0) and ECT(1) if the packets carry ECT(1). A stack, which takes its
 //! own packets for ECT(0), then validates the path as usual.
 //!
-//! The wrapper also counts the packets that leave with data sent before. For a stack that reports no
+//! If asked, the wrapper also counts the packets that leave with data sent before. For a stack that reports no
 //! packet numbers, it notes the numbers of the packets that leave, and of those that an ACK frame
 //! acknowledges.
 
@@ -73,7 +73,7 @@ impl ServerConfig for Server {
     }
 }
 
-/// A session whose keys for received packets count.
+/// A session whose keys count, those for received packets and those for packets that leave.
 struct Counting {
     inner: Box<dyn Session>,
     tally: Arc<Tally>,

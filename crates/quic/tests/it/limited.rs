@@ -11,7 +11,7 @@ fn peaks(case: &Case) -> Peaks {
     let (controllers, peaks) = watched();
     let document = Document::from_toml("limited.toml", &case.text);
     let document = document.unwrap_or_else(|e| panic!("{e}"));
-    let known = Known { stacks: stacks(), controllers };
+    let known = Known { stacks: stacks(), ..Known::from(&controllers) };
     let scenario = document.resolve_known(&known, &|_| Err(std::io::ErrorKind::NotFound.into()));
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
     Simulation::new(&scenario, None, 1).finish();

@@ -1,7 +1,7 @@
 //! Refused scenarios: position, message and help of each error, in the table `refusals.txt`.
 //! `UPDATE=1 cargo test -p sojourn-scenario refusals` rewrites it, for review.
 
-use sojourn_scenario::{Document, Errors};
+use sojourn_scenario::{Document, Errors, Known};
 
 use crate::generated::generated;
 
@@ -98,6 +98,21 @@ fn a_scenario_needs_links_and_flows() {
         messages("duration = \"1s\"\nlink = {}\nflow = {}\n"),
         ["there is no link", "there is no flow"]
     );
+}
+
+/// A page cannot be built with stacks, so that a program says itself how to do without.
+#[test]
+fn a_program_without_stacks_names_its_own_remedy() {
+    let document = Document::from_toml("it.toml", &format!("{SOUND}stack = \"noq\"\n"));
+    let document = document.expect("it is TOML");
+    let help = |known: &Known| {
+        let read = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let errors = document.resolve_known(known, &read).expect_err("there are no stacks");
+        errors.items().into_iter().map(|item| item.help).collect::<Vec<_>>().join("\n")
+    };
+    assert!(help(&Known::default()).contains("`make install` builds it with all"));
+    let own = Known { without_stacks: "remove `stack`", ..Known::default() };
+    assert_eq!(help(&own), "remove `stack`");
 }
 
 /// The terminal output shows the line of the scenario and the line of the trace.

@@ -9,18 +9,44 @@ use sojourn_transport::{Ack, RangeSet};
 /// Deviation (RFC 2018 section 3): TCP's acknowledgement in qlog names packet numbers in up to 32
 /// ranges; the simulated one names segments, in up to `sack_ranges`.
 const MOST_RANGES: usize = 32;
+/// Retransmissions that are kept of a segment. An acknowledgement arrives within a round trip, in
+/// which the timeouts of RFC 9002 section 6.2 double and repeat a packet a few times at most.
+const MOST_RETRANSMISSIONS: usize = 8;
 
 /// The packets of a sender by segment, and those of them that were acknowledged.
 ///
 /// Deviation (RFC 9000 section 19.3): the acknowledgements of Sojourn's transport name segments and
-/// the newest packet. A segment stands for its last transmission before that packet, or for its first.
+/// the newest packet. A segment stands for its last transmission up to that packet. The latest eight
+/// retransmissions and the first transmission are kept.
 #[derive(Debug, Default)]
 pub(super) struct NamedPackets {
-    /// The first and the last transmission of each segment from `first` on.
-    segments: VecDeque<[u64; 2]>,
+    /// The transmissions of each segment from `first` on.
+    segments: VecDeque<Transmissions>,
     first: u64,
     acked: RangeSet,
     packets: RangeSet,
+}
+
+/// The packet numbers of a segment, which grow.
+#[derive(Debug)]
+struct Transmissions {
+    first: u64,
+    again: Vec<u64>,
+}
+
+impl Transmissions {
+    fn sent_again(&mut self, number: u64) {
+        if self.again.len() == MOST_RETRANSMISSIONS {
+            self.again.remove(0);
+        }
+        self.again.push(number);
+    }
+
+    /// The last one up to the newest packet that has arrived.
+    fn last_until(&self, newest: u64) -> u64 {
+        let again = self.again.iter().rev().find(|number| **number <= newest);
+        again.copied().unwrap_or(self.first)
+    }
 }
 
 impl NamedPackets {
@@ -28,8 +54,8 @@ impl NamedPackets {
     pub(super) fn sent(&mut self, segment: u64, number: u64) {
         let Some(place) = segment.checked_sub(self.first) else { return };
         match self.segments.get_mut(place as usize) {
-            Some(sent) => sent[1] = number,
-            None => self.segments.push_back([number; 2]),
+            Some(sent) => sent.sent_again(number),
+            None => self.segments.push_back(Transmissions { first: number, again: Vec::new() }),
         }
     }
 
@@ -39,8 +65,8 @@ impl NamedPackets {
         let mut name = |start: u64, end: u64| {
             for segment in start.max(*first)..end {
                 let place = (segment - *first) as usize;
-                let Some([original, last]) = segments.get(place).copied() else { return };
-                let number = if last <= ack.newest { last } else { original };
+                let Some(sent) = segments.get(place) else { return };
+                let number = sent.last_until(ack.newest);
                 packets.insert(number, number + 1, |_, _| {});
             }
         };
@@ -102,5 +128,23 @@ mod tests {
         named.sent(0, 3);
         named.acked(&ack(3, 2, &[]));
         assert_eq!(named.ranges(), [(0, 2)]);
+    }
+    #[test]
+    fn a_segment_stands_for_its_last_transmission_up_to_the_newest_packet() {
+        let mut named = NamedPackets::default();
+        for (segment, number) in [(0, 0), (1, 1), (0, 2), (1, 3), (0, 4)] {
+            named.sent(segment, number);
+        }
+        named.acked(&ack(1, 3, &[]));
+        assert_eq!(named.ranges(), [(2, 3)]);
+    }
+
+    #[test]
+    fn the_transmissions_of_a_segment_are_bounded() {
+        let mut named = NamedPackets::default();
+        (0..1000).for_each(|number| named.sent(0, number));
+        assert_eq!(named.segments[0].again.len(), MOST_RETRANSMISSIONS);
+        named.acked(&ack(1, 998, &[]));
+        assert_eq!(named.ranges(), [(998, 998)]);
     }
 }

@@ -12,7 +12,7 @@ use super::crypto;
 use super::dialect::{self, proto};
 use super::end::{End, Leaving};
 use super::keys::{Random, ResetKey};
-use super::kit::Kit;
+use super::kit::{Kit, Link};
 use super::tls::SERVER_NAME;
 use crate::endpoint::payloads::Payloads;
 use crate::endpoint::{Exposed, keylog, other};
@@ -65,6 +65,7 @@ impl Connection {
         let kit = kit.expect("the scenario was validated");
         let (client_kit, client_link) = kit.linked(epoch);
         let (server_kit, server_link) = kit.linked(epoch);
+        [&client_link, &server_link].into_iter().for_each(Link::count_retransmissions);
         let transport = |kit: &Kit| Arc::new(transport(setup, kit));
         let random = Random::new(setup.seed);
         let crypto = crypto::cryptography(setup.params.choice("crypto"), None);
