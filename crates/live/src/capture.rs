@@ -78,6 +78,7 @@ pub(crate) struct Writer {
 }
 
 /// The TLS secrets of QUIC stacks, and the file that has them alone.
+/// Others may read it: the connections of a run carry generated data.
 struct Secrets {
     new: KeyLogSink,
     path: String,
