@@ -113,7 +113,7 @@ def test_tshark_decrypts_a_live_run(tmp_path: Path) -> None:
         assert len(tshark(file, "-Y", "quic.packet_number && quic.frame")) == datagrams
     lines = (tmp_path / "live" / "run-1.keys.log").read_text().splitlines()
     assert "SERVER_TRAFFIC_SECRET_0" in {line.split()[0] for line in lines}
-    numbers = [numbers_of(folder / f"run-1.file.{end}.sqlog") for end in ("server", "client")]
+    numbers = [numbers_of(folder / f"run-1.file.{end}.sqlog") for end in ("sender", "receiver")]
     (sent, heard), (asked, received) = numbers
     assert 200 < len(received) <= len(sent)
     assert received <= sent
