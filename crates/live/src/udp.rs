@@ -83,7 +83,7 @@ impl Stops {
     /// Adds the handle of an end that starts.
     pub(crate) fn register(&mut self, handle: StopHandle) {
         if self.has_ended {
-            handle.stop();
+            handle.abandon();
         }
         self.handles.push(handle);
     }
@@ -91,7 +91,7 @@ impl Stops {
     /// Ends them all at once.
     pub(crate) fn end(&mut self) {
         self.has_ended = true;
-        self.handles.iter().for_each(StopHandle::stop);
+        self.handles.iter().for_each(StopHandle::abandon);
     }
 }
 

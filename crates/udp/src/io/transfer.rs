@@ -132,6 +132,7 @@ impl Transfer {
                     return Err(Error::of(fault, self.remote, delivered));
                 }
                 (Status::Done(receipt), Some(end)) => return Ok(End { receipt, ..end }),
+                (_, Some(end)) if stop.is_abandoned() => return Ok(end),
                 _ => {}
             }
             let is_idle = self.transmit(observer)?;

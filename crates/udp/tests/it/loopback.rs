@@ -7,7 +7,10 @@ use sojourn_params::{Params, Value};
 use sojourn_trace::Table;
 use sojourn_transport::{Ack, Data, LossCause};
 use sojourn_udp::Error;
-use sojourn_udp::io::{Clock, Endpoint, Load, Observer, Plan, Server, ServerObserver, Writer};
+use sojourn_udp::client::Patience;
+use sojourn_udp::io::{
+    Clock, Endpoint, Load, Observer, Plan, Server, ServerObserver, StopHandle, Writer,
+};
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Ending, Limits, Server as Peers};
 use sojourn_units::{Duration, Instant};
@@ -113,6 +116,37 @@ fn another_thread_writes_the_data() {
     assert_eq!(outcome.receipt.expect("the receipt arrives").bytes, SIZE);
     // It ended because it was stopped: more data might have come.
     assert_eq!(outcome.summary.completion_s, None);
+}
+
+/// A server that ends both ends once data have arrived.
+struct Ended<'a>([&'a StopHandle; 2]);
+
+impl ServerObserver for Ended<'_> {
+    fn arrived(&mut self, peers: &Peers) {
+        if peers.peers().any(|peer| peer.receipt.bytes > 0) {
+            let [server, sender] = self.0;
+            server.stop();
+            sender.abandon();
+        }
+    }
+}
+
+/// A sender that is abandoned does not wait for the answer of an end that has ended too. Waiting would
+/// take minutes.
+#[test]
+fn an_abandoned_sender_ends_without_an_answer() {
+    let address = "127.0.0.1:0".parse().unwrap();
+    let mut server = Server::bind(address, Limits::default()).unwrap();
+    let (address, stop) = (server.local_addr(), server.stop_handle());
+    let endpoint = Endpoint::new(address);
+    let end = endpoint.stop_handle();
+    let patience = Patience { silence: Duration::MAX, ..Patience::default() };
+    let plan = Plan { patience, ..Plan::new("cubic", Load::Endless) };
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| server.run(&mut Ended([&stop, &end])));
+        endpoint.send(plan, &mut ())
+    });
+    assert!(outcome.unwrap().receipt.is_none());
 }
 
 #[derive(Default)]
