@@ -39,9 +39,10 @@ from sojourn.summary_metrics import (
     Subject,
 )
 
-# More flows, or changes of capacity, than this have too many rows to read.
+# More flows, or changes of capacity, than this have too many rows to read. The verdict has
+# sentences for as many changes.
 _MOST_FLOWS = 24
-_MOST_CHANGES = 6
+_MOST_CHANGES = 5
 
 Row = Mapping[Subject, Any]
 """The entries of a summary that a row shows: a flow, a link, a change of capacity."""
@@ -200,13 +201,13 @@ def _link_figures(entry: Item, focus: str | None) -> Row:
 def build_changes(summary: Summary) -> Table | None:
     """Build one row per change of capacity, if a run has several or flows share the link.
 
-    Of many changes, such as a trace's, only those with the greatest spikes have rows.
+    Of many changes, such as a trace's, only the falls with the greatest spikes have rows.
     """
     count = len(summary["runs"][0]["spikes"])
     if count == 0 or (count < 2 and not _has_several_flows(summary)):
         return None
     key = legend.of(summary)
-    shown = _greatest_changes(summary)
+    shown = set(range(count)) if count <= _MOST_CHANGES else _greatest_falls(summary)
     names: list[Name] = []
     rows: list[Row] = []
     for entry in entries(summary):
@@ -216,18 +217,18 @@ def build_changes(summary: Summary) -> Table | None:
     columns = _columns([BEFORE, AFTER, *SPIKES], rows)
     caption = "Every change of capacity"
     if len(shown) < count:
-        caption = f"The {len(shown)} of {count} changes of capacity with the greatest spikes"
-    return Table(caption, names, "change", columns)
+        caption = f"Of {count} changes of capacity, the {len(shown)} falls with the greatest spikes"
+    return Table(caption, names, "change", columns) if rows else None
 
 
-def _greatest_changes(summary: Summary) -> set[int]:
+def _greatest_falls(summary: Summary) -> set[int]:
     """Return the places of the falls of capacity with the greatest spikes of any run."""
     greatest: dict[int, float] = {}
     for entry in entries(summary):
         for place, spike in enumerate(entry["spikes"]):
-            falls = spike["to_bps"] < spike["from_bps"]
-            size = (value_of(spike["spike_s"]) or 0.0) if falls else 0.0
-            greatest[place] = max(greatest.get(place, 0.0), size)
+            if spike["to_bps"] < spike["from_bps"]:
+                size = value_of(spike["spike_s"]) or 0.0
+                greatest[place] = max(greatest.get(place, 0.0), size)
     return set(sorted(greatest, key=lambda place: -greatest[place])[:_MOST_CHANGES])
 
 
