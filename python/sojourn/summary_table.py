@@ -111,7 +111,7 @@ def build(summary: Summary) -> Table:
             colour = key.colours[key.label(entry["control"], flow["name"])]
             detail = flow["name"] if several or not control else ""
             names.append(Name(control, detail, colour))
-            rows.append({"flow": flow, **link_figures})
+            rows.append({"flow": _without_rate_of_ping(flow), **link_figures})
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
     caption = _caption(summary, focus, several)
@@ -132,12 +132,18 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
             name = f"{own} in run {entry['control']}" if is_mixed else own
             colour = key.colours.get(key.label(entry["control"], flows[0]["name"]), "")
             names.append(Name(name, f"{len(flows):,} flows", colour))
-            rows.append({"flow": _over_flows(flows)})
+            rows.append({"flow": _over_flows([*map(_without_rate_of_ping, flows)])})
     metrics = _metrics(summary, rows, several=True)
     caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
     caption = "; ".join(filter(None, (caption, _hosts(summary))))
     remarks = _of_runs(summary)
     return Table(caption, names, "flows", _columns(metrics, rows), remarks)
+
+
+def _without_rate_of_ping(flow: Item) -> Item:
+    """Leave out the goodput of a ping, which measures round trips and would round to zero."""
+    is_ping = flow["control"] == legend.UNCONTROLLED and flow.get(RTT_P50.key) is not None
+    return {**flow, GOODPUT.key: None} if is_ping else flow
 
 
 def _of_runs(summary: Summary) -> list[str]:
