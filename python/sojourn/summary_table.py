@@ -338,7 +338,9 @@ def _hosts(summary: Summary) -> str:
     names = list(dict.fromkeys(flow["host"] for flow in flows if flow.get("host")))
     if not names:
         return ""
-    return f"host {names[0]}" if len(names) == 1 else f"hosts {', '.join(names)}"
+    # Beside live runs, the hosts are those of the others.
+    where = " in simulated runs" if any("live" in run for run in summary["runs"]) else ""
+    return f"{'host' if len(names) == 1 else 'hosts'} {', '.join(names)}{where}"
 
 
 def _repeats(runs: Sequence[int]) -> str:
