@@ -50,9 +50,14 @@ def is_whole(key: str) -> bool:
 
 
 def default_of(key: str) -> Any | None:
-    """Return the default of a key, such as `link.bottleneck.queue`; None if it has none."""
+    """Return the default of a key, such as `link.bottleneck.queue`; None if it has none.
+
+    A key of a table with several forms, such as a rate with steps or a trace, has none.
+    """
+    tables = [form for node in _nodes(key.rpartition(".")[0]) for form in _forms(node)]
     defaults = [node.get("default") for node in _nodes(key)]
-    return defaults[0] if len(defaults) == 1 else None
+    is_one = sum("properties" in form for form in tables) == 1
+    return defaults[0] if is_one and len(defaults) == 1 else None
 
 
 def _nodes(key: str) -> list[Mapping[str, Any]]:

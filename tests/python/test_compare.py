@@ -10,7 +10,7 @@ import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Columns, change_summary, run_of, write
-from sojourn import legend
+from sojourn import key_names, legend
 from sojourn.cli import main
 from sojourn.comparison import align, scenarios
 from sojourn.comparison.matching import Pair
@@ -472,6 +472,8 @@ def test_a_default_differs_from_another_value_and_not_from_its_name() -> None:
     # An absent exception of a host has the host's value.
     rare = f'{table}"rfc"\ninitial_window = 4'
     assert scenarios.differences([f'{table}"rfc"', rare]) == {"host.initial_window": ["10", "4"]}
+    # A trace has no steps, which are a key of another form of a rate.
+    assert key_names.default_of("link.bottleneck.rate.steps") is None
     # A key without a default leaves the names to the directories.
     assert scenarios.names({"link.bottleneck.jitter": [scenarios.ABSENT, "1ms"]}) is None
 
