@@ -45,11 +45,27 @@ def unknown(document: Mapping[str, Any], key: str) -> Unknown | None:
 
 def is_whole(key: str) -> bool:
     """Whether a key takes whole numbers and no others, such as `flow.upload.count`."""
+    types = {one.get("type") for node in _nodes(key) for one in _forms(node)}
+    return "integer" in types and "number" not in types
+
+
+def default_of(key: str) -> Any | None:
+    """Return the default of a key, such as `link.bottleneck.queue`; None if it has none.
+
+    A key of a table with several forms, such as a rate with steps or a trace, has none.
+    """
+    tables = [form for node in _nodes(key.rpartition(".")[0]) for form in _forms(node)]
+    defaults = [node.get("default") for node in _nodes(key)]
+    is_one = sum("properties" in form for form in tables) == 1
+    return defaults[0] if is_one and len(defaults) == 1 else None
+
+
+def _nodes(key: str) -> list[Mapping[str, Any]]:
+    """Return the parts of the schema that describe a key."""
     found: list[Mapping[str, Any]] = [_schema()]
     for part in _PART.findall(key):
         found = [one for node in found for one in _children(node, part.strip("\"' "))]
-    types = {one.get("type") for node in found for one in _forms(node)}
-    return "integer" in types and "number" not in types
+    return found
 
 
 def _children(node: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:

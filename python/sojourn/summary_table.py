@@ -39,9 +39,10 @@ from sojourn.summary_metrics import (
     Subject,
 )
 
-# More flows, or changes of capacity, than this have too many rows to read.
+# More flows, or changes of capacity, than this have too many rows to read. The verdict has
+# sentences for as many changes.
 _MOST_FLOWS = 24
-_MOST_CHANGES = 6
+_MOST_CHANGES = 5
 
 Row = Mapping[Subject, Any]
 """The entries of a summary that a row shows: a flow, a link, a change of capacity."""
@@ -110,7 +111,7 @@ def build(summary: Summary) -> Table:
             colour = key.colours[key.label(entry["control"], flow["name"])]
             detail = flow["name"] if several or not control else ""
             names.append(Name(control, detail, colour))
-            rows.append({"flow": flow, **link_figures})
+            rows.append({"flow": _without_rate_of_ping(flow), **link_figures})
     metrics = _metrics(summary, rows, several)
     detail = "flow" if any(name.detail for name in names) else ""
     caption = _caption(summary, focus, several)
@@ -131,12 +132,18 @@ def _build_groups(summary: Summary, key: legend.Legend) -> Table:
             name = f"{own} in run {entry['control']}" if is_mixed else own
             colour = key.colours.get(key.label(entry["control"], flows[0]["name"]), "")
             names.append(Name(name, f"{len(flows):,} flows", colour))
-            rows.append({"flow": _over_flows(flows)})
+            rows.append({"flow": _over_flows([*map(_without_rate_of_ping, flows)])})
     metrics = _metrics(summary, rows, several=True)
     caption = "Flows by controller: medians over the flows, and their 5th to 95th percentile"
     caption = "; ".join(filter(None, (caption, _hosts(summary))))
     remarks = _of_runs(summary)
     return Table(caption, names, "flows", _columns(metrics, rows), remarks)
+
+
+def _without_rate_of_ping(flow: Item) -> Item:
+    """Leave out the goodput of a ping, which measures round trips and would round to zero."""
+    is_ping = flow["control"] == legend.UNCONTROLLED and flow.get(RTT_P50.key) is not None
+    return {**flow, GOODPUT.key: None} if is_ping else flow
 
 
 def _of_runs(summary: Summary) -> list[str]:
@@ -200,13 +207,13 @@ def _link_figures(entry: Item, focus: str | None) -> Row:
 def build_changes(summary: Summary) -> Table | None:
     """Build one row per change of capacity, if a run has several or flows share the link.
 
-    Of many changes, such as a trace's, only those with the greatest spikes have rows.
+    Of many changes, such as a trace's, only the falls with the greatest spikes have rows.
     """
     count = len(summary["runs"][0]["spikes"])
     if count == 0 or (count < 2 and not _has_several_flows(summary)):
         return None
     key = legend.of(summary)
-    shown = _greatest_changes(summary)
+    shown = set(range(count)) if count <= _MOST_CHANGES else _greatest_falls(summary)
     names: list[Name] = []
     rows: list[Row] = []
     for entry in entries(summary):
@@ -216,18 +223,18 @@ def build_changes(summary: Summary) -> Table | None:
     columns = _columns([BEFORE, AFTER, *SPIKES], rows)
     caption = "Every change of capacity"
     if len(shown) < count:
-        caption = f"The {len(shown)} of {count} changes of capacity with the greatest spikes"
-    return Table(caption, names, "change", columns)
+        caption = f"Of {count} changes of capacity, the {len(shown)} falls with the greatest spikes"
+    return Table(caption, names, "change", columns) if rows else None
 
 
-def _greatest_changes(summary: Summary) -> set[int]:
+def _greatest_falls(summary: Summary) -> set[int]:
     """Return the places of the falls of capacity with the greatest spikes of any run."""
     greatest: dict[int, float] = {}
     for entry in entries(summary):
         for place, spike in enumerate(entry["spikes"]):
-            falls = spike["to_bps"] < spike["from_bps"]
-            size = (value_of(spike["spike_s"]) or 0.0) if falls else 0.0
-            greatest[place] = max(greatest.get(place, 0.0), size)
+            if spike["to_bps"] < spike["from_bps"]:
+                size = value_of(spike["spike_s"]) or 0.0
+                greatest[place] = max(greatest.get(place, 0.0), size)
     return set(sorted(greatest, key=lambda place: -greatest[place])[:_MOST_CHANGES])
 
 
@@ -331,7 +338,9 @@ def _hosts(summary: Summary) -> str:
     names = list(dict.fromkeys(flow["host"] for flow in flows if flow.get("host")))
     if not names:
         return ""
-    return f"host {names[0]}" if len(names) == 1 else f"hosts {', '.join(names)}"
+    # Beside live runs, the hosts are those of the others.
+    where = " in simulated runs" if any("live" in run for run in summary["runs"]) else ""
+    return f"{'host' if len(names) == 1 else 'hosts'} {', '.join(names)}{where}"
 
 
 def _repeats(runs: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sojourn
+from sojourn import summary_table
 from sojourn.cli import main
 from support import ROOT
 
@@ -35,6 +36,16 @@ def test_runs_over_one_trace_keep_its_unavoidable_delay() -> None:
     (found,) = both.summary["unavoidable"]
     assert [one["control"] for one in found["controllers"]] == ["100kB", "300kB"]
     assert both.plot().svg
+
+
+def test_the_header_names_no_host_for_live_runs(small: Path) -> None:
+    runs = {name: sojourn.run(small, control="cubic") for name in ("simulated", "kernel")}
+    host = runs["simulated"].runs[0]["flows"][0]["host"]
+    made: Any = runs["kernel"].runs[0]
+    made["live"] = {"transports": {"upload": "tcp"}, "lateness_p99_s": None}
+    made["flows"][0]["host"] = None
+    both = sojourn.combine(runs)
+    assert summary_table.build(both.summary).caption.endswith(f"host {host} in simulated runs")
 
 
 def test_more_than_two_directories_are_compared(

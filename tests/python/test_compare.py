@@ -10,9 +10,9 @@ import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Columns, change_summary, run_of, write
-from sojourn import legend
+from sojourn import key_names, legend
 from sojourn.cli import main
-from sojourn.comparison import align
+from sojourn.comparison import align, scenarios
 from sojourn.comparison.matching import Pair
 from support import SMALL
 
@@ -455,3 +455,38 @@ def test_what_differs_is_named_first() -> None:
     controls = [run["control"] for run in summary["runs"]]
     assert "cubic queue=codel" in controls
     assert "dctcp queue=red" in controls
+
+
+def test_a_default_differs_from_another_value_and_not_from_its_name() -> None:
+    given = 'queue = { kind = "codel", ecn = true }'
+    link = "link.bottleneck.queue"
+    text = SMALL.replace('host     = "rfc"\n', "")
+    assert text != SMALL
+    plain = f'host = "linux-6.18"\n{text.replace(given, "")}'
+    codel = text.replace(given, 'queue = "codel"')
+    assert scenarios.differences([plain, codel]) == {link: ["droptail", "codel"]}
+    assert scenarios.names({link: ["droptail", "codel"]}) == ["queue=droptail", "queue=codel"]
+    table = f"{codel}\n[host]\nlike = "
+    assert scenarios.differences([codel, f'{table}"linux-6.18"']) == {}
+    assert scenarios.differences([codel, f'{table}"udp"']) == {"host.like": ["linux-6.18", "udp"]}
+    # An absent exception of a host has the host's value.
+    rare = f'{table}"rfc"\ninitial_window = 4'
+    assert scenarios.differences([f'{table}"rfc"', rare]) == {"host.initial_window": ["10", "4"]}
+    # A trace has no steps, which are a key of another form of a rate.
+    assert key_names.default_of("link.bottleneck.rate.steps") is None
+    # A key without a default leaves the names to the directories.
+    assert scenarios.names({"link.bottleneck.jitter": [scenarios.ABSENT, "1ms"]}) is None
+
+
+@pytest.mark.parametrize("key", ["host.like", "link.bottleneck.queue"])
+def test_live_and_simulated_runs_are_named_after_their_means(key: str) -> None:
+    simulated = sojourn.run(SMALL, control="cubic")
+    kernel, udp = (sojourn.run(SMALL, control="cubic") for _ in range(2))
+    for run, transport in ((kernel, "tcp"), (udp, "udp")):
+        made: Any = run.runs[0]
+        made["live"] = {"transports": {"upload": transport, "ping": "icmp"}}
+    found = {key: ["a", "a", "b"]}
+    # A queue that differs as well is part of no name, so the directories tell the runs apart.
+    expected = ["simulated", "kernel", "UDP"] if key == "host.like" else ["x", "y", "z"]
+    assert scenarios.run_names([simulated, kernel, udp], found, ["x", "y", "z"]) == expected
+    assert scenarios.run_names([kernel, kernel, udp], {}, ["x", "y", "z"]) == ["x", "y", "z"]

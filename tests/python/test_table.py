@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import sojourn
-from sojourn import legend, remarks, summary_table
+from sojourn import legend, remarks, summary_table, verdicts
 from sojourn.formatting import MISSING
 from sojourn.run_summary import Summary
 from support import ROOT, SMALL
@@ -38,6 +38,19 @@ def test_the_worst_spike_is_a_drops(small: Path) -> None:
     every = summary_table.build_changes(run.summary)
     assert every is not None
     assert [cell.text for cell in column(every, "excess").cells][1] == MISSING
+
+
+def test_of_many_changes_the_falls_have_rows_as_they_have_sentences(small: Path) -> None:
+    rates = (11, 12, 9, 13, 8, 14)
+    steps = [f'{{ at = "{2 + 0.5 * at}s", rate = "{rate}Mbit" }}' for at, rate in enumerate(rates)]
+    summary = changed(small, ", ".join(steps)).summary
+    *falls, rest = verdicts.sentences(summary)
+    every = summary_table.build_changes(summary)
+    assert every is not None
+    assert every.caption.startswith(f"Of {len(rates)} changes of capacity, the {len(falls)} falls ")
+    shown = list(dict.fromkeys(name.detail for name in every.names))
+    assert [one.rpartition(" at ")[2] for one in shown] == ["2 s", "3 s", "4 s"]
+    assert rest.startswith(f"{len(rates) - len(shown)} more changes")
 
 
 def test_rises_alone_have_no_spike_columns(small: Path) -> None:
@@ -177,6 +190,8 @@ def test_a_flow_without_a_controller_has_none_in_a_single_run() -> None:
         *[("bbr", "upload"), ("", "ping"), ("cubic", "client")]
     ]
     assert list(legend.of(run.summary).colours) == ["bbr", "ping", "cubic"]
+    # A ping has round trips in place of a rate, which would round to 0.00 Mbit/s.
+    assert [cell.text == MISSING for cell in column(data, "goodput").cells] == [False, True, False]
 
 
 def test_links_have_rows_of_their_own_where_flows_share_them() -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection, side_by_side, summary_table, verdicts
+from sojourn import api, combined, output, results, selection, summary_table, verdicts
 from sojourn.cli.console import console, name, show, show_tables
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
@@ -115,7 +115,7 @@ def execute(args: argparse.Namespace) -> int:
     ]
     if args.more:
         differ = scenarios.differences([loaded[one].scenario for one in directories])
-        labels = scenarios.names(differ) or side_by_side.names_of(directories)
+        labels = scenarios.run_names([run for _, run in runs], differ, directories)
         each = {own: run for own, (_, run) in zip(labels, runs, strict=True)}
         return _end(combined.combine(each), args, out)
     a, b = runs

@@ -84,7 +84,7 @@ class ComparedRuns:
         if not compared["flows"]:
             raise UsageError(_nothing_to_compare(a, b, left_out))
         differ = scenarios.differences([a.run.scenario, b.run.scenario])
-        labels = scenarios.names(differ) or side_by_side.names_of([a.label, b.label])
+        labels = scenarios.run_names([a.run, b.run], differ, [a.label, b.label])
         runs = dict(zip(labels, (a.run, b.run), strict=True))
         own_names = side_by_side.labels_of(runs)
         both = side_by_side.summarise(runs, own_names)

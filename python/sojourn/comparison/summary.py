@@ -135,7 +135,7 @@ class Difference(TypedDict):
     """its path, such as `link.bottleneck.queue`"""
     a: str
     b: str
-    """its values; `–` if a scenario does not give it"""
+    """its values or defaults; `–` without either"""
 
 
 class Named(TypedDict):
