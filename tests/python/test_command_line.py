@@ -21,6 +21,7 @@ from support import Sojourn as Command
         (["run", "x.toml", "--contrl=cubic"], "no option --contrl; did you mean --control?"),
         (["live", "x.toml", "--stack", "upd"], "no value of --stack 'upd'; did you mean 'udp'?"),
         (["run", "x.toml", "--quux"], "there is no option --quux; --help lists the options"),
+        (["run", "x.toml", "--queue", "codel"], "sojourn run FILE --set link.NAME.queue=..."),
         (["run", "x.toml", "y.toml"], "there is no place for the argument 'y.toml'"),
     ],
 )
