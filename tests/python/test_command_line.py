@@ -32,6 +32,14 @@ def test_misspelt_words_get_a_suggestion(sojourn: Command, line: list[str], righ
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("alias", ["pfifo", "bfifo"])
+def test_an_alias_shows_its_queue(sojourn: Command, alias: str) -> None:
+    done = sojourn("queues", alias)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == sojourn("queues", "droptail").stdout
+    assert "Aliases: bfifo, pfifo\n" in done.stdout
+
+
 def test_the_version_has_a_short_option(sojourn: Command) -> None:
     short, long = sojourn("-V"), sojourn("--version")
     assert short.returncode == long.returncode == 0
