@@ -171,7 +171,7 @@ def test_a_failed_handshake_leaves_no_folder(sojourn: Sojourn, tmp_path: Path, o
         while not any(one.stat().st_size > 100_000 for one in tmp_path.glob(".sojourn-*/*")):
             assert time.monotonic() < until
             time.sleep(0.05)
-        server.process.kill()
+        server.process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 1
     # A connection that fails after its handshake keeps its packets and events.
