@@ -211,8 +211,15 @@ def controllers() -> list[dict[str, Any]]:
 
 
 def queues() -> list[dict[str, Any]]:
-    """Return every queue discipline with its parameters, defaults, units and sources."""
-    return cast(list[dict[str, Any]], json.loads(_core.queues()))
+    """Return every queue discipline with its parameters, defaults, units and sources.
+
+    `aliases` are its other names in a scenario.
+    """
+    variants = schema()["$defs"]["queue"]["anyOf"]
+    kinds = (one["properties"]["kind"] for one in variants if "properties" in one)
+    # A queue with one name has a `const`.
+    aliases = {name: more for name, *more in (kind.get("enum", [""]) for kind in kinds)}
+    return [{**one, "aliases": aliases.get(one["name"], [])} for one in json.loads(_core.queues())]
 
 
 def hosts() -> list[dict[str, Any]]:

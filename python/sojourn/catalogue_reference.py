@@ -30,6 +30,8 @@ def _linked(name: str) -> str:
 
 def _section(entry: Entry) -> str:
     parts = [f"## {entry['name']}", f"{entry['title']}. Source: {entry['source']}."]
+    if aliases := ", ".join(f"`{one}`" for one in entry.get("aliases", ())):
+        parts.append(f"Aliases: {aliases}.")
     if packets := entry.get("default_packets"):
         parts.append(f"Buffer of a link without `buffer`: {packets:,} packets.")
     elif packets is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, cast
 
 from sojourn import _core
-from sojourn.errors import UsageError
+from sojourn.errors import DownloadError, UsageError
 from sojourn.experiment import toml_value
 from sojourn.transfers import Host, addresses, parse_host
 
@@ -17,6 +17,9 @@ PORT = 4433
 _FLOW = "flow.download"
 # The stack has no path MTU discovery, and every path carries 1200 bytes (RFC 9000 section 14).
 _MTU = "1248B"
+# The first signs of a complete handshake, by the end of the file's name: a client has the keys of
+# 1-RTT packets only then (RFC 9001 section 5.7, RFC 8446 section 7.1).
+_CONNECTED = {".keys.log": "CLIENT_TRAFFIC_SECRET_0", ".sqlog": '"packet_type":"1RTT"'}
 
 
 class Url(NamedTuple):
@@ -177,12 +180,28 @@ def start(
         raise UsageError(str(error)) from error
 
 
-def finished(fetch: "_core.QuicFetch") -> Download | _core.LiveError:
+def finished(fetch: "_core.QuicFetch") -> Download | DownloadError:
     """Return the figures of a download, or the fault that ended it; its files are complete."""
     done = json.loads(fetch.finish())
     if "failure" in done:
-        return _core.LiveError(done["failure"])
+        return DownloadError(done["failure"])
     return cast(Download, done)
+
+
+def is_connected(files: tuple[str | None, str | None]) -> bool:
+    """Whether the files that `start` wrote have a connection that completed its handshake."""
+    folders = {Path(prefix).parent for prefix in files if prefix is not None}
+    return any(
+        _has_line(file, sign)
+        for folder in folders
+        for end, sign in _CONNECTED.items()
+        for file in folder.glob(f"*{end}")
+    )
+
+
+def _has_line(file: Path, sign: str) -> bool:
+    with file.open(encoding="utf-8") as lines:
+        return any(sign in line for line in lines)
 
 
 def ended(serving: "_core.QuicServing", within_s: float) -> Iterator[Served]:

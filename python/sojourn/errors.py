@@ -31,6 +31,10 @@ class DatasetError(UsageError):
     """A dataset of a sweep is damaged, or cannot be reached."""
 
 
+class DownloadError(RuntimeError):
+    """A download failed in the network, or its response is not complete and successful."""
+
+
 class PictureError(RuntimeError):
     """A picture could not be drawn; its data are not affected."""
 

@@ -31,7 +31,7 @@ def located(name: str | PathLike[str]) -> str:
     A folder with the name of a shipped scenario is no such file.
 
     Raises `FileNotFoundError` for a missing file whose path ends in the name of a shipped scenario,
-    or resembles one. The message has the name that is valid everywhere.
+    or resembles one, or the name of a file in the same folder. The message has the valid name.
     """
     file = os.fspath(name)
     path = Path(file)
@@ -50,7 +50,19 @@ def located(name: str | PathLike[str]) -> str:
     if "." not in file and (near := nearest(file, known)):
         why = f"No such file; did you mean the shipped scenario `{near}`?"
         raise FileNotFoundError(errno.ENOENT, why, file)
+    if beside := _beside(path):
+        raise FileNotFoundError(errno.ENOENT, f"No such file; did you mean `{beside}`?", file)
     return file
+
+
+def _beside(path: Path) -> Path | None:
+    """Return the TOML file in the folder of a missing file whose name is most similar."""
+    try:
+        known = [one.name for one in path.parent.glob("*.toml")]
+    except (OSError, ValueError):
+        return None
+    near = nearest(path.name, known)
+    return path.with_name(near) if near else None
 
 
 def text(name: str) -> str:

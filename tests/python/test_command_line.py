@@ -21,6 +21,7 @@ from support import Sojourn as Command
         (["run", "x.toml", "--contrl=cubic"], "no option --contrl; did you mean --control?"),
         (["live", "x.toml", "--stack", "upd"], "no value of --stack 'upd'; did you mean 'udp'?"),
         (["run", "x.toml", "--quux"], "there is no option --quux; --help lists the options"),
+        (["run", "x.toml", "--queue", "codel"], "sojourn run FILE --set link.NAME.queue=..."),
         (["run", "x.toml", "y.toml"], "there is no place for the argument 'y.toml'"),
     ],
 )
@@ -29,6 +30,14 @@ def test_misspelt_words_get_a_suggestion(sojourn: Command, line: list[str], righ
     assert done.returncode == 2
     assert right in done.stderr.splitlines()[-1]
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("alias", ["pfifo", "bfifo"])
+def test_an_alias_shows_its_queue(sojourn: Command, alias: str) -> None:
+    done = sojourn("queues", alias)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == sojourn("queues", "droptail").stdout
+    assert "Aliases: bfifo, pfifo\n" in done.stdout
 
 
 def test_the_version_has_a_short_option(sojourn: Command) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_downloads_have_their_figures_at_both_ends(sojourn: Sojourn, tmp_path: P
         assert done.returncode == 0, done.stderr
         assert "256 kB in" in done.stdout
         done = sojourn("quic", "get", f"{url}/two", "--ca", own, "--out", "absent")
-        assert (done.returncode, "status 404" in done.stderr) == (2, True)
+        assert (done.returncode, "status 404" in done.stderr) == (1, True)
         done = sojourn("quic", "get", f"{url}/one", "--ca", own, "--out", "copy")
         assert "nothing is ever overwritten" in done.stderr
         served = server.end()
@@ -114,9 +115,10 @@ def test_both_ends_write_their_packets_and_events(sojourn: Sojourn, tmp_path: Pa
         done = sojourn("quic", "get", url, "--insecure", "--json", *files)
         assert done.returncode == 0, done.stderr
         figures = json.loads(done.stdout)
-        # A download that fails leaves its events.
-        done = sojourn("quic", "get", url, "--qlog", "failed")
-        assert (done.returncode, "give --ca FILE" in done.stderr) == (2, True)
+        # A response that is not successful leaves its events.
+        absent = f"https://{server.address}/absent"
+        done = sojourn("quic", "get", absent, "--insecure", "--qlog", "failed")
+        assert (done.returncode, "status 404; check the path" in done.stderr) == (1, True)
         port = server.address.rpartition(":")[2]
         server.end("wrote served\n")
     names = {file.name for file in (tmp_path / "served").iterdir()}
@@ -149,6 +151,43 @@ def test_both_ends_write_their_packets_and_events(sojourn: Sojourn, tmp_path: Pa
             assert len(frames) == packets - figures["uncaptured_packets"]
 
 
+def largest(place: Path) -> int:
+    """Return the bytes of the largest file in the hidden folders of a running command."""
+    sizes = [0]
+    for file in place.glob(".sojourn-*/*"):
+        with contextlib.suppress(FileNotFoundError):
+            sizes.append(file.stat().st_size)
+    return max(sizes)
+
+
+@pytest.mark.parametrize("option", ["--qlog", "--pcapng"])
+def test_a_failed_handshake_leaves_no_folder(sojourn: Sojourn, tmp_path: Path, option: str) -> None:
+    with running(tmp_path) as server:
+        url = f"https://{server.address}/bytes/1kB"
+        for words, args in {
+            "give --ca FILE": (url,),
+            "is not reachable": ("https://127.0.0.1:1/", "--insecure"),
+        }.items():
+            done = sojourn("quic", "get", *args, option, "got")
+            assert (done.returncode, words in done.stderr) == (1, True), done.stderr
+            assert not (tmp_path / "got").exists()
+        done = sojourn("quic", "get", url, "--insecure", option, "got")
+        assert done.returncode == 0, done.stderr
+        url = f"https://{server.address}/bytes/100GB"
+        line = command("quic", "get", url, "--insecure", "--timeout", "1s", option, "cut")
+        process = begun(line, tmp_path)
+        until = time.monotonic() + PATIENCE_S
+        # A download that has ended has moved its files.
+        while process.poll() is None and largest(tmp_path) < 100_000:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        server.process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 1
+    # A connection that fails after its handshake keeps its packets and events.
+    assert list((tmp_path / "cut").iterdir())
+
+
 def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
     with running(tmp_path) as server:
         port = server.address.rpartition(":")[2]
@@ -163,11 +202,8 @@ def test_errors_have_their_remedy(sojourn: Sojourn, tmp_path: Path) -> None:
             ("serve", "--control", "rapid"): "needs receive times",
             ("serve", "--control", "ideal"): "needs signals of the bottleneck",
             ("serve", "--set", "stack=quinn"): "need the stack `noq`",
-            ("get", url): "give --ca FILE",
             ("get", "http://127.0.0.1/"): "write https://HOST:PORT/PATH",
             ("get", url, "--insecure", "--control", "fast"): "there is no controller `fast`",
-            ("get", f"https://{server.address}/none", "--insecure"): "status 404; check the path",
-            ("get", "https://127.0.0.1:1/", "--insecure"): "is not reachable",
         }.items():
             done = sojourn("quic", *args)
             assert done.returncode == 2, args

@@ -85,6 +85,24 @@ def test_figure_and_standard_input(sojourn: Sojourn, tmp_path: Path) -> None:
     assert json.loads(piped.stdout)["packets"] == 141
 
 
+def test_several_captures_have_a_table_each(sojourn: Sojourn, tmp_path: Path) -> None:
+    files = [CAPTURES / name for name in NAMES[:2]]
+    alone = [sojourn("rtt", file) for file in files]
+    done = sojourn("rtt", *files)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(one.stdout for one in alone)
+    assert all(f"{file}: " in done.stdout.replace("\n", "") for file in files)
+    found = json.loads(sojourn("rtt", *files, "--json").stdout)
+    assert found == [json.loads(sojourn("rtt", file, "--json").stdout) for file in files]
+    assert [one["file"] for one in found] == [str(file) for file in files]
+    (tmp_path / "empty.pcap").touch()
+    done = sojourn("rtt", files[0], "empty.pcap", "--json")
+    assert done.returncode == 2
+    assert [one["packets"] for one in json.loads(done.stdout)] == [207, 0]
+    refused = sojourn("rtt", *files, "--plot", "rtt.svg")
+    assert (refused.returncode, "--plot draws one capture" in refused.stderr) == (2, True)
+
+
 def test_a_cut_capture_gives_what_stood_before(sojourn: Sojourn, tmp_path: Path) -> None:
     whole = (CAPTURES / "timestamps.pcapng").read_bytes()
     (tmp_path / "cut.pcapng").write_bytes(whole[:9000])

@@ -68,6 +68,17 @@ def test_a_missing_file_names_the_remedy(sojourn: Sojourn, given: str, hint: str
         assert hint in done.stderr
 
 
+def test_a_misspelt_file_suggests_the_one_in_its_folder(
+    sojourn: Sojourn, tmp_path: Path, small: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    for place in ("", "mine/"):
+        (tmp_path / place / "drop.toml").write_bytes(small.read_bytes())
+        done = sojourn("run", f"{place}dorp.toml")
+        assert done.returncode == 2
+        assert f"did you mean `{place}drop.toml`?" in done.stderr
+
+
 def test_copies_run_without_the_package(sojourn: Sojourn, tmp_path: Path) -> None:
     done = sojourn("scenarios", "--copy", "mine")
     assert done.returncode == 0, done.stderr

@@ -330,6 +330,29 @@ def test_a_new_dataset_survives_a_kill_at_its_start(small: Path, tmp_path: Path)
         sojourn.sweep(small, vary, out, control="cubic")
 
 
+def test_an_interrupted_sweep_counts_the_runs_it_has(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
+    whole = sojourn.sweep(small, vary, out, control="cubic", runs=7)
+    # The tables of an interrupted sweep lack the later runs of its plan.
+    first = whole.points["run"][0]
+    for table in ("runs", "flows", "links", "spikes"):
+        for file in (out / table).iterdir():
+            pl.read_parquet(file).filter(pl.col("run") == first).write_parquet(file)
+    assert sojourn.Dataset(out).medians()["n"].to_list() == [1, 0]
+    assert main(["sweep", "show", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 14 runs; the same command continues" in shown
+    assert "medians over the seeds" not in shown
+    assert [line.split()[1] for line in shown.splitlines() if " codel " in f" {line} "] == ["–"]
+    assert main(["sweep", "show", str(out), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["n"] for row in rows] == [1, 0]
+    assert rows[0]["flows.goodput_low_bps"] is None
+    assert rows[1]["flows.goodput_bps"] is None
+
+
 def test_interrupted_batches_are_removed(small: Path, tmp_path: Path) -> None:
     out, vary = tmp_path / "out", {QUEUE: ["droptail", "codel"]}
     sojourn.sweep(small, vary, out, control="cubic")

@@ -113,4 +113,6 @@ def require_library(method: str) -> None:
 def missing(library: str) -> UsageError:
     """Return the error for a library that is not installed."""
     command = extras.installation_here("worst")
-    return UsageError(f"the search needs {library}; install it with: {command}")
+    return UsageError(
+        f"the search needs {library}; install it with: {command}; --method random needs no package"
+    )

@@ -106,7 +106,7 @@ def _failed(error: BaseException) -> int:
         traceback.print_exception(error)
         return 1
     from sojourn._core import ControllerError, LiveError, ScenarioError
-    from sojourn.errors import NotEnoughMemoryError, UsageError, UserCodeError
+    from sojourn.errors import DownloadError, NotEnoughMemoryError, UsageError, UserCodeError
 
     if isinstance(error, ScenarioError):
         terminal.say_scenario_error(error)
@@ -115,6 +115,8 @@ def _failed(error: BaseException) -> int:
         _show_own_fault(error.__cause__)
     if isinstance(error, ControllerError):
         return _say(f"{error}; nothing was written", 1)
+    if isinstance(error, DownloadError):
+        return _say(str(error), 1)
     if isinstance(error, (UsageError, NotEnoughMemoryError, LiveError)):
         return _say(str(error), terminal.BAD_INPUT)
     if isinstance(error, OSError):

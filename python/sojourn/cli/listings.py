@@ -117,8 +117,8 @@ def _list(args: argparse.Namespace, entries: Sequence[Entry], kind: str) -> int:
 
 
 def find(name: str, entries: Sequence[Entry], kind: str) -> Entry:
-    """Return the entry of this name; raise an error that names the nearest one."""
-    named = {entry["name"]: entry for entry in entries}
+    """Return the entry of this name or alias; raise an error that names the nearest one."""
+    named = {one: entry for entry in entries for one in (entry["name"], *entry.get("aliases", ()))}
     require_known(kind, name, list(named))
     return named[name]
 
@@ -138,6 +138,8 @@ def _show_one(entry: Entry) -> None:
     out = console()
     out.print(Text.assemble(name(entry["name"], "bold"), ": ", name(entry["title"])))
     out.print(name(f"Source: {entry['source']}"))
+    if aliases := ", ".join(entry.get("aliases", ())):
+        out.print(name(f"Aliases: {aliases}"))
     if needs := _needs(entry.get("needs", {})):
         out.print(name(f"Needs: {', '.join(needs)}"))
     for inner in entry.get("inner", ()):

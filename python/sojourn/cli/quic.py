@@ -14,7 +14,7 @@ from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import add_captures, add_flow_options, positive, whole
 from sojourn.downloads import Connection, Download, Served, Strays, Url
-from sojourn.errors import UsageError
+from sojourn.errors import DownloadError, UsageError
 from sojourn.exports import Captures
 from sojourn.extras import require_live
 from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
@@ -276,8 +276,11 @@ def _download(args: argparse.Namespace, out: Path | None) -> None:
         while not fetch.wait(serving.LOOK_S):
             bar.downloading(str(args.url), *fetch.bytes())
         done = downloads.finished(fetch)
-    # The packets and events of a download that failed are kept.
-    if isinstance(done, LiveError):
+        # The folders are then removed, so that the corrected command can name them again.
+        if isinstance(done, DownloadError) and not downloads.is_connected(paths):
+            raise done
+    # The packets and events of a connection that failed later are kept.
+    if isinstance(done, DownloadError):
         raise done
     if args.json:
         serving.print_line({"url": str(args.url), "control": args.control, **done})
@@ -290,13 +293,13 @@ def _require_all(url: Url, repeat: int, done: Download) -> None:
     """Refuse a download with a response that is not complete and successful."""
     for one in done["responses"]:
         if one["status"] != 200:
-            raise LiveError(f"{url}: status {one['status']}; check the path")
+            raise DownloadError(f"{url}: status {one['status']}; check the path")
         if not one["complete"]:
-            raise LiveError(
+            raise DownloadError(
                 f"{url}: the server cut the response after {one['bytes']:,} bytes; start again"
             )
     if len(done["responses"]) < repeat:
-        raise LiveError(
+        raise DownloadError(
             f"{url}: the connection ended after {len(done['responses'])} of {repeat} responses; "
             "check the server, and start again"
         )

@@ -14,6 +14,7 @@ from sojourn.captures import CaptureRtt, Direction, Flow, Whole
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
+from sojourn.errors import UsageError
 from sojourn.formatting import MISSING, counted
 from sojourn.report import RttFigure, require_free_figure
 
@@ -27,10 +28,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `sojourn rtt`."""
     add = parser.add_argument
     add(
-        "file",
+        "files",
         metavar="FILE",
         type=file_name,
-        help="a pcap or pcapng file, also of gzip or zstd; - for standard input",
+        nargs="+",
+        help="pcap or pcapng files, also of gzip or zstd; - for standard input",
     )
     add(
         "--method",
@@ -51,25 +53,49 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--json",
         action="store_true",
-        help='print {"format", "file", "packets", "flows", "skipped", "error"} as one JSON object',
+        help='print {"format", "file", "packets", "flows", "skipped", "error"} as one JSON object, '
+        "of several files as a list of them",
     )
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Show the round-trip times of a capture's flows, up to the first malformed byte."""
+    """Show the round-trip times of each capture's flows, up to its first malformed byte."""
     if args.plot is not None:
+        if len(args.files) > 1:
+            raise UsageError("--plot draws one capture; name one file")
         require_free_figure(args.plot)
-    whole, flows = captures.as_json(
-        inputs.opened_as(args.file),
+    if args.json and len(args.files) > 1:
+        return _list(args)
+    return max(_execute_one(args, file) for file in args.files)
+
+
+def _list(args: argparse.Namespace) -> int:
+    """Print several captures as one JSON list, once all of them have been read."""
+    found = [_read(args, file) for file in args.files]
+    print(f"[{', '.join(_json(whole, flows) for whole, flows in found)}]")
+    return max(_ending(whole) for whole, _ in found)
+
+
+def _json(whole: Whole, flows: str) -> str:
+    return f'{json.dumps(whole)[:-1]}, "flows": {flows}}}'
+
+
+def _read(args: argparse.Namespace, file: str) -> tuple[Whole, str]:
+    return captures.as_json(
+        inputs.opened_as(file),
         args.method,
         args.max_flows,
         points=_POINTS if args.plot is not None else 0,
         drawn=captures.DRAWN,
         listed=None if args.json else _MOST_FLOWS,
     )
+
+
+def _execute_one(args: argparse.Namespace, file: str) -> int:
+    whole, flows = _read(args, file)
     if args.json and args.plot is None:
-        print(f'{json.dumps(whole)[:-1]}, "flows": {flows}}}')
+        print(_json(whole, flows))
         return _ending(whole)
     figures = Figures()
     _draw_or_show(args, captures.with_flows(whole, flows), figures)

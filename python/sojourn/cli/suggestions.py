@@ -14,6 +14,7 @@ _UNKNOWN = "unrecognized arguments: "
 # Options of other commands that no similar option replaces.
 _ELSEWHERE = {
     "--controller": "controllers in Python run in simulations only: sojourn run, sweep and worst",
+    "--queue": "a link of a scenario has its queue: sojourn run FILE --set link.NAME.queue=...",
 }
 # Longer names cost time, and are no typing errors.
 _LONGEST = 100

@@ -16,6 +16,7 @@ from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
 from sojourn.errors import UsageError
+from sojourn.formatting import MISSING
 from sojourn.report import require_free_figure
 from sojourn.sweeps import figures, queries
 from sojourn.sweeps.figures import Metric
@@ -107,9 +108,11 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
     for row in rows.head(_MOST_ROWS).iter_rows(named=True):
         cells = [_cell(row, metric) for metric in shown]
         texts = [name(figures.axis_text(axis, row[axis])) for axis in columns]
-        table.add_row(*texts, f"{row['n']:,}", *cells)
+        table.add_row(*texts, f"{row['n']:,}" if row["n"] else MISSING, *cells)
     out = console()
     out.print(table)
+    if (present := rows["n"].sum()) < (planned := dataset.points.height):
+        out.print(f"{present:,} of {planned:,} runs; the same command continues")
     if about := _about_seeds(max(rows["n"].to_list(), default=0)):
         out.print(about, style="dim")
     subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
@@ -135,7 +138,7 @@ def _cell(row: Mapping[str, Any], metric: Metric) -> Text:
 
 
 def _number(value: float | None, metric: Metric) -> str:
-    return "–" if value is None else f"{value * metric.unit[1]:,.4g}"
+    return MISSING if value is None else f"{value * metric.unit[1]:,.4g}"
 
 
 def _about_seeds(most: int) -> str:

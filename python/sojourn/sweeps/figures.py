@@ -136,11 +136,15 @@ def table(
 ) -> "pl.DataFrame":
     """Return one row for each point, with the median of each figure and its interval.
 
-    `n` is the number of runs. A figure has the columns `TABLE.COLUMN`, `_low` and `_high`.
+    `n` is the number of runs in the dataset, which an interrupted sweep has not completed. A figure
+    has the columns `TABLE.COLUMN`, `_low` and `_high`.
     """
     memory.require_polars()
+    import polars as pl
+
     axes = axes_of(dataset)
-    rows = dataset.points.group_by(axes, maintain_order=True).len("n")
+    present = pl.col("run").is_in(dataset.runs["run"].to_list())
+    rows = dataset.points.group_by(axes, maintain_order=True).agg(present.sum().alias("n"))
     for metric in metrics:
         found = by(dataset, metric, axes, names)
         if not found.is_empty():

@@ -29,8 +29,8 @@ class Dataset(StoredDataset):
         `metrics` are figures such as "links.queue_delay_p99_s", "flows.goodput_share" (of the
         goodput of a run) or "flows.jain" (Jain's index); by default those of `sojourn sweep show`.
         `names` selects flows and links; by default all flows, and the bottleneck. The column `n` is
-        the number of runs, and the ends of an interval are in `TABLE.COLUMN_low` and `_high` before
-        the unit, null below six runs.
+        the number of runs in the dataset, and the ends of an interval are in `TABLE.COLUMN_low` and
+        `_high` before the unit, null below six runs.
         """
         chosen = [figures.parse(text) for text in _listed(metrics)]
         return figures.table(self, chosen or figures.DEFAULTS, _listed(names))
