@@ -287,7 +287,7 @@ def tcp_probe(small: bool) -> list[Row]:
     return [
         {
             "rows_per_s": run["live"]["ack_rows"] / seconds,
-            "row_ns": int(counts["run_time_ns"]) / int(counts["run_cnt"]),
+            "row_ns": int(counts["run_time_ns"]) / int(counts["run_cnt"]) if counts else None,
             "core_share": times["tracing"] / seconds,
             "missed_rows": run["live"]["missed_ack_rows"],
         }
