@@ -226,6 +226,18 @@ pub enum Error {
     Thread(&'static str),
 }
 
+impl Error {
+    /// The system refused a step before the run.
+    pub(crate) fn start(step: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |error| Error::Start { step, error }
+    }
+
+    /// A socket of a flow failed.
+    pub(crate) fn socket(flow: &str, step: &'static str, error: io::Error) -> Error {
+        Error::Socket { flow: flow.to_owned(), step, error }
+    }
+}
+
 fn namespace_fault(error: &io::Error) -> String {
     // The system says "No space left on device".
     if error.raw_os_error() == Some(libc::ENOSPC) {

@@ -1,0 +1,10 @@
+//! The machine of a run: its namespaces, addresses, clock, memory and threads.
+
+pub(crate) mod addresses;
+pub(crate) mod clock;
+pub(crate) mod memory;
+pub(crate) mod namespace;
+pub(crate) mod netlink;
+pub(crate) mod stolen;
+pub(crate) mod sys;
+pub(crate) mod threads;
