@@ -5,6 +5,20 @@ use std::io;
 /// Why a live run is impossible, or ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The machine has no room for the flows.
+    #[error(
+        "{flows} flows need about {need} and {limit}; {remedy}, or simulate the scenario (sojourn run)"
+    )]
+    NoRoom {
+        /// The number of flows.
+        flows: usize,
+        /// Their need.
+        need: String,
+        /// The limit.
+        limit: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// No permission to create a network namespace.
     #[error("cannot create a network namespace: {}", namespace_fault(.0))]
     Namespace(io::Error),

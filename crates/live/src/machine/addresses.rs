@@ -3,6 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Hosts of a side: the numbers of an address but those of its network, gateway and broadcast.
+pub(crate) const HOSTS: usize = 65_533;
+
 /// The version of IP that a run's flows use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IpVersion {

@@ -2,6 +2,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod clock;
+pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod namespace;
 pub(crate) mod netlink;

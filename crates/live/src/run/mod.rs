@@ -2,6 +2,7 @@
 
 mod end;
 pub(crate) mod refusals;
+mod room;
 mod threads;
 
 use std::sync::atomic::AtomicBool;
@@ -61,6 +62,7 @@ pub fn run(
 ) -> Result<Report, Error> {
     let order = Order::new(scenario, control, seed, options);
     refuse(&order)?;
+    room::require(&order)?;
     let kernel = KernelControllers::load(&order)?;
     let mut observers = Observers::open(&order)?;
     let network = links::set_up(&order)?;

@@ -9,8 +9,7 @@ use sojourn_trace::export::qlog::Vantage;
 use sojourn_transport::StackEvent;
 use sojourn_units::Instant;
 
-use super::Disk;
-use super::disk::Target;
+use super::disk::{Disk, Target};
 
 /// Events of an attempt that wait for its name. A handshake has a few dozen.
 const MOST_EVENTS: usize = 1000;

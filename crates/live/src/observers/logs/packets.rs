@@ -6,8 +6,7 @@ use sojourn_trace::export::packet::udp_between;
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;
 
-use super::Disk;
-use super::disk::Target;
+use super::disk::{Disk, Target};
 use crate::observers::capture::Captured;
 
 /// Greatest packet of IP.

@@ -7,8 +7,7 @@ use sojourn_transport::{Ack, Config, Data, LossCause, Vitals};
 use sojourn_udp::io::Observer;
 use sojourn_units::{Duration, Instant};
 
-use super::Disk;
-use super::disk::Target;
+use super::disk::{Disk, Target};
 
 /// The file, which is complete once this is dropped.
 pub(crate) struct SenderFile {
