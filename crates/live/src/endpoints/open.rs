@@ -1,12 +1,12 @@
 //! Opens the flows of a run, each on its stack.
 
 use sojourn_cc::EcnUse;
-use sojourn_params::Params;
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Flow, Handshake};
 use sojourn_sim::Remote;
-use sojourn_source::Carrier;
 use sojourn_trace::export::qlog::Vantage;
 use sojourn_transport::{Config, Profile};
+use sojourn_units::params::Params;
 
 use crate::endpoints::controllers::KernelControllers;
 use crate::endpoints::echo::EchoFlow;

@@ -6,11 +6,11 @@ pub(crate) mod set_up;
 
 use std::borrow::Cow;
 
-use sojourn_params::Params;
+use sojourn_scenario::source::{Carrier, Source};
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_sim::{Off, Remote, Simulation, flow_source};
-use sojourn_source::{Carrier, Source};
 use sojourn_units::Instant;
+use sojourn_units::params::Params;
 
 use crate::order::options::{Options, Stack};
 use crate::packets::port::Port;

@@ -1,7 +1,7 @@
 //! The room that the flows of a run need on this machine.
 
 use sojourn_scenario::Flow;
-use sojourn_source::Carrier;
+use sojourn_scenario::source::Carrier;
 use sojourn_units::Bytes;
 
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! The commands that make a scenario's links from the kernel's queues: a pure function.
 
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_sim::link_changes;
-use sojourn_source::Carrier;
 
 use super::link::{self, KernelLink};
 use super::needs::{self, Need};
