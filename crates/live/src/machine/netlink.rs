@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -18,16 +17,13 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
+use netlink_sys::Socket;
+use sojourn_udp::io::rtnetlink;
 
 use crate::error::Error;
 
 /// Index of the loopback interface, the first in each namespace.
 pub(crate) const LOOPBACK: u32 = 1;
-
-/// Room for one answer.
-const ANSWER: usize = 1 << 16;
 
 /// A netlink socket of the namespace in which it was opened.
 pub(crate) struct Netlink {
@@ -62,13 +58,8 @@ impl VethEnd<'_> {
 impl Netlink {
     /// Opens a socket in the namespace of the calling thread.
     pub(crate) fn open() -> Result<Netlink, Error> {
-        let connect = || {
-            let mut socket = Socket::new(NETLINK_ROUTE)?;
-            socket.bind_auto()?;
-            socket.connect(&SocketAddr::new(0, 0))?;
-            Ok(Netlink { socket })
-        };
-        connect().map_err(failed("open a netlink socket"))
+        let socket = rtnetlink::open().map_err(failed("open a netlink socket"))?;
+        Ok(Netlink { socket })
     }
 
     /// Sets an interface up, with this MTU and transmit queue length if given.
@@ -171,33 +162,7 @@ impl Netlink {
 
     /// The qdiscs of all interfaces, with their counters.
     pub(crate) fn qdiscs(&self) -> Result<Vec<TcMessage>, Error> {
-        let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
-        self.dump(request).map_err(failed("read the queues' counters"))
-    }
-
-    /// Requests a list, and reads it to its end.
-    fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<TcMessage>> {
-        self.request(message, NLM_F_REQUEST | NLM_F_DUMP)?;
-        let mut found = Vec::new();
-        loop {
-            let mut answer = Vec::with_capacity(ANSWER);
-            self.socket.recv(&mut answer, 0)?;
-            let mut rest = &answer[..];
-            while !rest.is_empty() {
-                let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-                let length = message.header.length as usize;
-                match message.payload {
-                    NetlinkPayload::Done(_) => return Ok(found),
-                    NetlinkPayload::Error(error) => return Err(error.to_io()),
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(one)) => {
-                        found.push(one);
-                    }
-                    _ => {}
-                }
-                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-            }
-        }
+        rtnetlink::qdiscs(&self.socket).map_err(failed("read the queues' counters"))
     }
 
     fn link(&self, name: &str) -> Result<LinkMessage, Error> {
@@ -217,27 +182,14 @@ impl Netlink {
         self.ask(message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
     }
 
-    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        let mut header = NetlinkHeader::default();
-        header.flags = flags;
-        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
-        request.finalize();
-        let mut bytes = vec![0; request.buffer_len()];
-        request.serialize(&mut bytes);
-        self.socket.send(&bytes, 0).map(|_| ())
-    }
-
     fn ask(
         &self,
         message: RouteNetlinkMessage,
         flags: u16,
     ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
-        self.request(message, flags)?;
-        let mut answer = Vec::with_capacity(ANSWER);
-        self.socket.recv(&mut answer, 0)?;
-        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer);
-        let answer = answer.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        match answer.payload {
+        rtnetlink::request(&self.socket, message, flags)?;
+        let answer = rtnetlink::answer(&self.socket)?.into_iter().next();
+        match answer.ok_or(io::ErrorKind::InvalidData)?.payload {
             NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
             payload => Ok(payload),
         }

@@ -8,8 +8,7 @@ use sojourn_units::Bytes;
 
 use super::link::{KernelLink, QUEUE, WIRE};
 use crate::error::Error;
-use crate::machine::namespace::Namespace;
-use crate::machine::netlink::Netlink;
+use crate::machine::{Namespace, Netlink};
 
 /// The counters of a qdisc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
