@@ -5,7 +5,7 @@ import re
 
 import pytest
 import sojourn as package
-from sojourn import summary_table
+from sojourn.record import summary_table
 from support import ROOT, Sojourn
 
 ONE = """
