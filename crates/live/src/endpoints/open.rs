@@ -31,16 +31,17 @@ pub(crate) fn open(
     sides: [&Namespace; 2],
     files: &Files<'_>,
 ) -> Result<Flows, Error> {
-    let open = |(index, (flow, control)): (usize, (&Flow, Option<(&str, &Params)>))| {
+    let mut flows = Flows::new();
+    for (index, (flow, control)) in order.flows().enumerate() {
         let opening = Opening { order, index, flow, sides, files };
-        let opened = match control {
-            Some((kind, params)) => opening.with_controller(kernel, (kind, params)).map(Some),
-            None if flow.source.carrier() == Carrier::Echo => opening.echo().map(Some),
-            None => Ok(None),
-        };
-        opened.inspect(|_| order.options.set_up.add_flow())
-    };
-    order.flows().enumerate().map(open).collect()
+        flows.push(match control {
+            Some(control) => Some(opening.with_controller(kernel, control)?),
+            None if flow.source.carrier() == Carrier::Echo => Some(opening.echo()?),
+            None => None,
+        });
+        order.options.set_up.add_flow();
+    }
+    Ok(flows)
 }
 
 /// The views of the flows' states for the record.

@@ -1,7 +1,5 @@
 //! The links of a run, of whatever kind: they join the namespaces of senders and receivers.
 
-use std::sync::atomic::AtomicBool;
-
 use sojourn_sim::{Off, Simulation};
 
 use crate::error::Error;
@@ -10,6 +8,7 @@ use crate::machine::Namespace;
 use crate::machine::memory::LockedMemory;
 use crate::observers::all::OfLinks;
 use crate::observers::capture::Counts;
+use crate::order::signals::Signals;
 use crate::packets::port::Port;
 use sojourn_udp::io::Clock;
 
@@ -26,7 +25,7 @@ pub(crate) trait LiveLinks {
         self: Box<Self>,
         sides: [&Namespace; 2],
         course: Course,
-        signals: Signals<'a>,
+        signals: &'a Signals<'a>,
     ) -> Result<Work<'a>, Error>;
 }
 
@@ -54,17 +53,6 @@ pub(crate) struct Course {
 
 /// The work of the links' thread.
 pub(crate) type Work<'a> = Box<dyn FnOnce() -> Result<Finished, Error> + Send + 'a>;
-
-/// The signals between the links' thread and the flows.
-#[derive(Clone, Copy)]
-pub(crate) struct Signals<'a> {
-    /// The run ends early.
-    pub(crate) stop: &'a AtomicBool,
-    /// The links have reached the scenario's end, and wait for that of the flows.
-    pub(crate) is_over: &'a AtomicBool,
-    /// The flows have ended.
-    pub(crate) are_ended: &'a AtomicBool,
-}
 
 /// Links that have reached their end.
 pub(crate) struct Finished {

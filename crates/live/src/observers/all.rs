@@ -1,6 +1,6 @@
 //! All observers of a run: they are opened, shown the run, and joined together.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::{Scope, ScopedJoinHandle};
 
 use sojourn_kernel::Probe;
@@ -13,6 +13,7 @@ use crate::observers::acks::Acks;
 use crate::observers::capture::{self, Capture, Writer};
 use crate::observers::logs::{DiskWriter, RunLogs};
 use crate::observers::watch::{Watch, bottleneck_of};
+use crate::order::signals::Signals;
 use crate::order::{Links, Order};
 use sojourn_udp::io::Clock;
 
@@ -87,25 +88,24 @@ impl<'a> Observers<'a> {
         OfLinks { capture: self.capture.take(), watch: options.readings.clone().map(watch) }
     }
 
-    /// Starts the threads of the observers. `stop` ends the run if its events cannot be written;
-    /// `has_ended`: whether acknowledgements are no longer traced.
+    /// Starts the threads of the observers.
     pub(crate) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         (writer, log_writer): (Option<Writer>, Option<DiskWriter>),
         clock: Clock,
-        (stop, has_ended): (&'scope AtomicBool, &'scope AtomicBool),
+        signals: &'scope Signals<'scope>,
     ) -> Result<Threads<'scope>, Error> {
         let capture = writer.map(|writer| writer.start(scope)).transpose()?;
         let trace = |probe| {
             let scenario = self.order.scenario;
-            let collect = move || Acks::collect(probe, scenario, clock, has_ended);
+            let collect = move || Acks::collect(probe, scenario, clock, &signals.has_ended);
             spawn(scope, "tracing", move || collect().map_err(Error::Probe))
         };
         let acks = self.probe.as_ref().map(trace).transpose()?;
         // A fault ends the run early.
         let write = |writer: DiskWriter| {
-            spawn(scope, "events", || writer.run(|| stop.store(true, Ordering::Relaxed)))
+            spawn(scope, "events", || writer.run(|| signals.stop.store(true, Ordering::Relaxed)))
         };
         Ok(Threads { acks, capture, events: log_writer.map(write).transpose()? })
     }

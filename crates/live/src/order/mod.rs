@@ -3,6 +3,7 @@
 pub(crate) mod options;
 pub(crate) mod readings;
 pub(crate) mod set_up;
+pub(crate) mod signals;
 
 use std::borrow::Cow;
 

@@ -1,32 +1,27 @@
 //! The end of a run's threads, also after a panic.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use crate::endpoints::open::Flows;
-use crate::links::live_links::Signals;
 use crate::observers::logs::RunLogs;
+use crate::order::signals::Signals;
 
 /// Ends the threads beside those of the flows when it is dropped. After a panic it ends the others
 /// too: the scope of the threads would wait for them forever.
 pub(crate) struct EndOfRun<'a> {
     pub(crate) flows: &'a Flows,
-    pub(crate) signals: Signals<'a>,
+    pub(crate) signals: &'a Signals<'a>,
     pub(crate) logs: Option<&'a RunLogs>,
-    /// Whether acknowledgements are no longer traced.
-    pub(crate) has_ended: &'a AtomicBool,
 }
 
 impl Drop for EndOfRun<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            let Signals { stop, is_over, are_ended } = self.signals;
-            for flag in [stop, is_over, are_ended] {
-                flag.store(true, Ordering::Release);
-            }
+            self.signals.end_all();
             self.flows.iter().flatten().for_each(|flow| flow.end());
         }
-        self.has_ended.store(true, Ordering::Release);
+        self.signals.has_ended.store(true, Ordering::Release);
         self.logs.inspect(|logs| logs.finish());
     }
 }
@@ -35,6 +30,7 @@ impl Drop for EndOfRun<'_> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
@@ -75,16 +71,17 @@ mod tests {
     fn panic_in_a_run() {
         let flows: Flows = vec![Some(Box::new(Endless::default()))];
         let (logs, writer) = RunLogs::new("unused", "it");
-        let [stop, is_over, are_ended, has_ended] = [(); 4].map(|()| AtomicBool::new(false));
-        let signals = Signals { stop: &stop, is_over: &is_over, are_ended: &are_ended };
-        let (flows, has_ended, clock) = (&flows, &has_ended, Clock::start_in(HEAD_START));
+        let stop = AtomicBool::new(false);
+        let (signals, flows) = (&Signals::new(&stop), &flows);
+        let clock = Clock::start_in(HEAD_START);
         thread::scope(|scope| {
-            let _end = EndOfRun { flows, signals, logs: Some(&logs), has_ended };
+            let _end = EndOfRun { flows, signals, logs: Some(&logs) };
             scope.spawn(|| writer.run(|| {}));
             let start = Start { clock, opens: Instant(0), is_ending: &|| false };
             scope.spawn(move || flows[0].as_ref().map(|flow| flow.run(start)));
             scope.spawn(|| {
-                [signals.stop, signals.is_over, signals.are_ended, has_ended].map(wait_for)
+                let Signals { stop, is_over, are_ended, has_ended } = signals;
+                [*stop, is_over, are_ended, has_ended].map(wait_for)
             });
             panic!("a part of the run is broken");
         });

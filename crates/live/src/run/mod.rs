@@ -23,9 +23,10 @@ use crate::machine::sys::realtime::{Fifo, OF_STARTER};
 use crate::observers::acks::Acks;
 use crate::observers::all::{Observed, Observers};
 use crate::observers::capture::Captured;
+use crate::order::signals::Signals;
 use crate::order::{Options, Order};
 use crate::run::refusals::refuse;
-use crate::run::threads::{Flags, HEAD_START, play};
+use crate::run::threads::{HEAD_START, play};
 use sojourn_udp::io::Clock;
 
 /// The result of a live run.
@@ -50,8 +51,8 @@ pub struct Report {
 /// `stop` ends the run early.
 ///
 /// # Errors
-/// If a part of the scenario has no live counterpart, or the system refuses a namespace, a device
-/// or a socket.
+/// If a part of the scenario has no live counterpart, this machine has no room for its flows, or the
+/// system refuses a namespace, a device or a socket.
 pub fn run(
     scenario: &Scenario,
     control: Option<&Control>,
@@ -71,13 +72,12 @@ pub fn run(
     let simulation = order.simulation(endpoints::reports(&flows));
     let memory = LockedMemory::lock_if(network.links.are_in_process());
     let _fifo = Fifo::begin(OF_STARTER);
-    let (clock, flags) = (Clock::start_in(HEAD_START), Flags::default());
+    let (clock, signals) = (Clock::start_in(HEAD_START), Signals::new(stop));
     options.set_up.begin(clock);
-    let signals = flags.signals(stop);
     let course = Course { simulation, clock, memory, observers: observers.of_links() };
     let times = (0..flows.len()).map(|flow| course.simulation.flow_times(flow)).collect();
-    let links = network.links.begin(network.sides.each_ref(), course, signals)?;
-    let (finished, observed) = play(&flows, times, links, observers, clock, signals)?;
+    let links = network.links.begin(network.sides.each_ref(), course, &signals)?;
+    let (finished, observed) = play(&flows, times, links, observers, clock, &signals)?;
     report(&order, &flows, finished, observed)
 }
 

@@ -9,9 +9,9 @@ use crate::machine::addresses::HOSTS;
 use crate::machine::limits::{Left, left};
 use crate::order::{Links, Order, Stack};
 
-/// The need of a flow while it runs, measured as the growth from 10 to 50 flows: of the peak of
-/// memory, which `cargo run -p sojourn-live --example live -- SCENARIO.toml [--udp]` prints, of
-/// the files in `/proc/PID/fd` and of the threads in `/proc/PID/status`.
+/// The need of a flow while it runs, measured as the growth from 10 to 50 flows of one kind: of the
+/// peak of memory, by `/usr/bin/time -v sojourn live SCENARIO.toml [--stack udp]`, of the files in
+/// `/proc/PID/fd` and of the threads in `/proc/PID/status`.
 #[derive(Clone, Copy)]
 struct Need {
     /// Memory without the stacks of threads.

@@ -10,29 +10,16 @@ use sojourn_units::{Duration as Span, Instant};
 use crate::endpoints::live_flow::{LiveFlow, SAMPLE, Start};
 use crate::endpoints::open::Flows;
 use crate::error::Error;
-use crate::links::live_links::{Finished, Signals, Work};
+use crate::links::live_links::{Finished, Work};
 use crate::machine::threads::spawn;
 use crate::observers::all::{Observed, Observers};
+use crate::order::signals::Signals;
 use crate::run::end::EndOfRun;
 use sojourn_udp::io::Clock;
 
 /// Time before the start of a run, and of each flow, at which its threads start. A thread needs 1 ms
 /// or more, since its stack is locked in memory.
 pub(crate) const HEAD_START: Span = Span::from_millis(20);
-
-/// The signals of a run beside its caller's.
-#[derive(Default)]
-pub(crate) struct Flags {
-    is_over: AtomicBool,
-    are_ended: AtomicBool,
-}
-
-impl Flags {
-    /// The signals between the links' thread and the flows.
-    pub(crate) fn signals<'a>(&'a self, stop: &'a AtomicBool) -> Signals<'a> {
-        Signals { stop, is_over: &self.is_over, are_ended: &self.are_ended }
-    }
-}
 
 /// Runs links, flows and observers to the end. `times`: start and stop of each flow.
 pub(crate) fn play(
@@ -41,13 +28,12 @@ pub(crate) fn play(
     links: Work<'_>,
     mut observers: Observers<'_>,
     clock: Clock,
-    signals: Signals<'_>,
+    signals: &Signals<'_>,
 ) -> Result<(Finished, Observed), Error> {
-    let has_ended = &AtomicBool::new(false);
     let (writers, observers) = (observers.writers(), &observers);
     let (finished, observed) = thread::scope(|scope| {
-        let end = EndOfRun { flows, signals, logs: observers.logs(), has_ended };
-        let watching = observers.start(scope, writers, clock, (signals.stop, has_ended))?;
+        let end = EndOfRun { flows, signals, logs: observers.logs() };
+        let watching = observers.start(scope, writers, clock, signals)?;
         let finished = FlowThreads::new(scope, flows, times).run(clock, links, signals);
         drop(end);
         // Before the fault of the run: the run ends early if the capture cannot be written.
@@ -83,7 +69,7 @@ impl<'scope, 'env> FlowThreads<'scope, 'env> {
         mut self,
         clock: Clock,
         links: Work<'scope>,
-        signals: Signals<'_>,
+        signals: &Signals<'_>,
     ) -> Result<Finished, Error> {
         let bottleneck = spawn(self.scope, "bottleneck", links)?;
         let mut failure = None;

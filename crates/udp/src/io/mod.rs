@@ -6,7 +6,6 @@
 //! pacer, and merge the receive times and ECN fields of packets.
 
 mod clock;
-mod departures;
 mod endpoint;
 mod fit;
 mod load;
@@ -22,8 +21,8 @@ mod transfer;
 mod turns;
 mod writer;
 
+pub use crate::departures::{Departures, Timing};
 pub use clock::{Clock, Realtime};
-pub use departures::{Departures, Timing};
 pub use endpoint::Endpoint;
 pub use load::Load;
 pub use plan::{Observer, Plan};

@@ -12,7 +12,7 @@ use super::socket::{Opener, Route, Socket, lacks_ipv6, least_timer_slack, open_d
 use super::spin::SpinAllowance;
 use super::stop::{CHECK, StopHandle};
 use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
-use crate::Error;
+use crate::error::Error;
 use crate::server::{Arrival, Ending, Limits, PeerReport, Secret, Server as Table, Strays};
 
 /// Datagrams received between two looks at the timers.

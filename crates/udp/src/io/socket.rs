@@ -15,7 +15,7 @@ use sojourn_units::{Ecn, Instant};
 
 use super::clock::{Clock, Realtime};
 use super::turns::{Polled, wait_until};
-use crate::Error;
+use crate::error::Error;
 
 /// Opens a socket that is bound to this address. A caller may open it in another network namespace.
 pub type Opener = dyn Fn(SocketAddr) -> io::Result<UdpSocket> + Send + Sync;

@@ -9,15 +9,15 @@ use sojourn_transport::EcnCounts;
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use super::clock::Clock;
-use super::departures::{Departures, LEAD, Timing};
 use super::load::Feed;
 use super::plan::Observer;
 use super::socket::{Route, Socket};
 use super::spin::SpinAllowance;
 use super::stop::{CHECK, StopHandle};
 use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
-use crate::Error;
+use crate::error::Error;
 use crate::client::{Client, Heard, Output, Status};
+use crate::departures::{Departures, LEAD, Timing};
 use crate::record::{Outcome, Punctuality, Recorder, Span, summary};
 use crate::wire::Receipt;
 

@@ -3,9 +3,10 @@
 use crate::error::Error;
 use crate::links::emulated::bottleneck::Bottleneck;
 use crate::links::emulated::device::{self, Devices};
-use crate::links::live_links::{Course, LiveLinks, Network, Signals, Work};
+use crate::links::live_links::{Course, LiveLinks, Network, Work};
 use crate::machine::{Namespace, Side};
 use crate::order::Order;
+use crate::order::signals::Signals;
 use crate::packets::port::mtu;
 
 /// The simulator's links.
@@ -43,7 +44,7 @@ impl LiveLinks for Emulated {
         self: Box<Self>,
         _: [&Namespace; 2],
         course: Course,
-        signals: Signals<'a>,
+        signals: &'a Signals<'a>,
     ) -> Result<Work<'a>, Error> {
         let links = Bottleneck::new(course, self.devices, self.may_spin);
         Ok(Box::new(move || links.run(signals.stop)))

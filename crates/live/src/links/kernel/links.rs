@@ -5,9 +5,10 @@ use super::places::HOST;
 use super::plan::Plan;
 use super::router::Router;
 use crate::error::Error;
-use crate::links::live_links::{Course, LiveLinks, Network, Signals, Work};
+use crate::links::live_links::{Course, LiveLinks, Network, Work};
 use crate::machine::Namespace;
 use crate::order::Order;
+use crate::order::signals::Signals;
 use crate::packets::port::mtu;
 
 /// The kernel's queues, set up.
@@ -44,7 +45,7 @@ impl LiveLinks for KernelLinks {
         self: Box<Self>,
         sides: [&Namespace; 2],
         course: Course,
-        signals: Signals<'a>,
+        signals: &'a Signals<'a>,
     ) -> Result<Work<'a>, Error> {
         let KernelLinks { plan, programs, router, mtu } = *self;
         let router = Router::new((plan, &programs, router), sides, mtu, course)?;

@@ -17,12 +17,13 @@ use super::link::KernelLink;
 use super::places::Direction;
 use super::plan::Plan;
 use crate::error::Error;
-use crate::links::live_links::{Course, Finished, Signals};
+use crate::links::live_links::{Course, Finished};
 use crate::links::record::Timing;
 use crate::machine::Namespace;
 use crate::machine::stolen::stolen;
 use crate::machine::sys::realtime::{self, OF_LINKS};
 use crate::observers::all::OfLinks;
+use crate::order::signals::Signals;
 use crate::packets::port::Port;
 use sojourn_udp::io::{Clock, Polled, SpinAllowance, TakesTurns, Turn, Wait, take_turns};
 
@@ -82,7 +83,7 @@ impl Router {
 
     /// Runs to the end of the scenario, or until `stop`. Sets `is_over` at the end, whereupon the
     /// caller ends the flows and sets `are_ended`.
-    pub(super) fn run(mut self, signals: Signals<'_>) -> Result<Finished, Error> {
+    pub(super) fn run(mut self, signals: &Signals<'_>) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(OF_LINKS).is_ok();
         let stolen_before = stolen();
         self.clock.sleep_until(Instant::ZERO);
@@ -95,7 +96,7 @@ impl Router {
         }
         self.changes.end()?;
         self.note_answers()?;
-        self.settle(signals.are_ended)?;
+        self.settle(&signals.are_ended)?;
         Ok(Finished {
             accounts: self.hosts.accounts(),
             simulation: self.simulation,

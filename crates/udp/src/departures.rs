@@ -23,7 +23,7 @@ impl Departures {
     }
 
     /// Whether the kernel holds the packets.
-    pub(super) fn are_kernels(self) -> bool {
+    pub(crate) fn are_kernels(self) -> bool {
         self != Departures::Timer
     }
 }
@@ -51,4 +51,4 @@ impl Default for Timing {
 }
 
 /// Time from handing a packet to the kernel until its departure.
-pub(super) const LEAD: Duration = Duration::from_micros(500);
+pub(crate) const LEAD: Duration = Duration::from_micros(500);
