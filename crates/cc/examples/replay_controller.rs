@@ -209,6 +209,7 @@ fn play(controller: &mut AnyController, row: &Row<'_>) -> Result<Instant, String
 fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> Result<(), String> {
     let received = row.list("received", received)?;
     let lost_numbers = row.list("lost_numbers", |text| text.parse().ok())?;
+    #[allow(clippy::needless_update, reason = "a new field has no column in older recordings")]
     let feedback = Feedback {
         acked: row.bytes("acked")?,
         acked_packets: row.number("acked_packets")?,
@@ -238,6 +239,7 @@ fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> R
         largest_acked: row.number("largest_acked")?,
         next_number: row.number("next_number")?,
         received: &received,
+        ..Feedback::default()
     };
     controller.on_feedback(now, &feedback);
     Ok(())
