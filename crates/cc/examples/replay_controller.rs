@@ -21,7 +21,7 @@ use sojourn_cc::{
     AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received, Sent, Setup,
     Signal, find,
 };
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Key, Kind, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Fields of all events.
@@ -107,7 +107,7 @@ fn replay(mut controller: AnyController) -> Result<(), Failure> {
     Ok(())
 }
 
-fn setup(declared: &[Param], arguments: impl Iterator<Item = String>) -> Result<Setup, Failure> {
+fn setup(declared: &[Key], arguments: impl Iterator<Item = String>) -> Result<Setup, Failure> {
     let mut setup = Setup {
         mss: Bytes(1448),
         initial_window: Bytes(14_480),
@@ -130,7 +130,7 @@ fn setup(declared: &[Param], arguments: impl Iterator<Item = String>) -> Result<
     Ok(setup)
 }
 
-fn set(params: &mut Params, declared: &[Param], name: &str, text: &str) -> Result<(), Failure> {
+fn set(params: &mut Params, declared: &[Key], name: &str, text: &str) -> Result<(), Failure> {
     let param = declared.iter().find(|param| param.name == name);
     // An unknown name is refused below, with the known ones.
     let kind = param.map_or(Kind::Choice("", &[]), |param| param.kind);

@@ -1,6 +1,6 @@
 //! The contract of a congestion controller.
 
-use sojourn_params::{Ordered, Param, Params};
+use sojourn_params::{Key, Ordered, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
@@ -406,7 +406,7 @@ pub struct Info {
     /// The specification.
     pub source: &'static str,
     /// Its parameters.
-    pub params: &'static [Param],
+    pub params: &'static [Key],
     /// Pairs of parameters, of which the first must not exceed the second.
     pub ordered: &'static [Ordered],
     /// Transport features that it needs, with default parameters.

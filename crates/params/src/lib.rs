@@ -1,5 +1,6 @@
-//! Parameters of controllers, queues and random capacities. Their declarations are data, from
-//! which listings, validation and the scenario's JSON Schema are generated.
+//! Keys of scenarios: parameters of controllers, queues, sources and random capacities, settings of
+//! hosts, and keys of tables. Their declarations are data, from which listings, validation and the
+//! scenario's JSON Schema are generated.
 //!
 //! The scenario's schema is made of these declarations, but `cc`, `queue`, `transport` and
 //! `theory` make them and must not depend on the scenario, so they have a crate below all of
@@ -10,21 +11,36 @@ use std::fmt;
 
 use sojourn_units::{Bytes, Duration, Rate};
 
-/// One parameter of a controller or a queue.
+/// A key of a scenario: a parameter of a controller, a queue or a source, a setting of a host, or a
+/// key of a table. `K` has the kinds of value that it may have.
 #[derive(Clone, Copy, Debug)]
-pub struct Param {
+pub struct Key<K = Kind> {
     /// Its name in scenarios: the published one, in snake case.
     pub name: &'static str,
-    /// Its kind, default and range.
-    pub kind: Kind,
+    /// Its kind and range.
+    pub kind: K,
+    /// Whether it may be absent, and its value then.
+    pub given: Given,
     /// Its effect, in one line.
     pub doc: &'static str,
     /// Source of default and range (RFC section, paper, source code).
     pub source: &'static str,
 }
 
-/// Type, default and range of a parameter. A default outside the range means that the
-/// parameter is required.
+/// Whether a key may be absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// It is required.
+    Required,
+    /// It may be absent, with a separate meaning.
+    Optional,
+    /// If absent, it has this value, in the syntax of `--set`.
+    Default(&'static str),
+    /// If absent, it has the default of its [`Kind`].
+    OfKind,
+}
+
+/// Type, default and range of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A ratio or count without a unit: default, minimum, maximum.
@@ -43,51 +59,121 @@ pub enum Kind {
     Choice(&'static str, &'static [&'static str]),
 }
 
-/// Declares parameters, each with its effect above it: `name: kind, source;`, or `name: kind;`
-/// without a source. A list may include parameters that are declared elsewhere: `OTHER;`. With
-/// `const NAME =` in front, parameters become constants.
+/// Declares keys, each with its effect above it: `name: kind, source;`, with `required` or
+/// `optional` in front, or with a default in the syntax of `--set`: `name: kind => default, source;`.
+/// The source may be left out. A list may include keys that are declared elsewhere: `OTHER;`. With
+/// `const NAME =` in front, keys become constants.
 ///
 /// ```
-/// use sojourn_params::{Kind, Param, params};
+/// use sojourn_params::{Given, Key, Kind, keys};
 ///
-/// const DECLARED: &[Param] = params! {
+/// const DECLARED: &[Key] = keys! {
 ///     /// window factor after a loss
 ///     beta: Kind::Number(0.7, 0.1, 0.95), "RFC 9438 section 4.6";
+///     /// size of a transfer
+///     required size: Kind::AMOUNT;
 /// };
 /// assert_eq!((DECLARED[0].name, DECLARED[0].doc), ("beta", "window factor after a loss"));
+/// assert_eq!(DECLARED[1].given, Given::Required);
 /// ```
 #[macro_export]
-macro_rules! params {
-    (@one [$($doc:literal)+] $name:ident, $kind:expr,) => {
-        $crate::params!(@one [$($doc)+] $name, $kind, "")
+macro_rules! keys {
+    (@one [$($doc:literal)+] $given:expr, $name:ident, $kind:expr) => {
+        $crate::keys!(@one [$($doc)+] $given, $name, $kind, "")
     };
-    (@one [$($doc:literal)+] $name:ident, $kind:expr, $source:expr) => {
-        $crate::Param {
+    (@one [$($doc:literal)+] $given:expr, $name:ident, $kind:expr, $source:expr) => {
+        $crate::Key {
             name: stringify!($name),
             kind: $kind,
+            given: $given,
             doc: concat!($($doc),+).trim_ascii(),
             source: $source,
         }
     };
     (@list [$($done:expr,)*]) => { &[$($done),*] };
     (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ required $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
+    ) => {
+        $crate::keys!(@list [$($done,)*
+            $crate::keys!(@one [$($doc)+] $crate::Given::Required, $name, $kind $(, $source)?),
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ optional $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
+    ) => {
+        $crate::keys!(@list [$($done,)*
+            $crate::keys!(@one [$($doc)+] $crate::Given::Optional, $name, $kind $(, $source)?),
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*]
+        $(#[doc = $doc:literal])+ $name:ident: $kind:expr => $default:expr $(, $source:expr)?;
+        $($rest:tt)*
+    ) => {
+        $crate::keys!(@list [$($done,)*
+            $crate::keys!(
+                @one [$($doc)+] $crate::Given::Default($default), $name, $kind $(, $source)?
+            ),
+        ] $($rest)*)
+    };
+    (@list [$($done:expr,)*]
         $(#[doc = $doc:literal])+ $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
     ) => {
-        $crate::params!(
-            @list [$($done,)* $crate::params!(@one [$($doc)+] $name, $kind, $($source)?),] $($rest)*
-        )
+        $crate::keys!(@list [$($done,)*
+            $crate::keys!(@one [$($doc)+] $crate::Given::OfKind, $name, $kind $(, $source)?),
+        ] $($rest)*)
     };
-    (@list [$($done:expr,)*] $param:expr; $($rest:tt)*) => {
-        $crate::params!(@list [$($done,)* $param,] $($rest)*)
+    (@list [$($done:expr,)*] $key:expr; $($rest:tt)*) => {
+        $crate::keys!(@list [$($done,)* $key,] $($rest)*)
+    };
+    ($(
+        $(#[doc = $doc:literal])+
+        $vis:vis const $constant:ident = required $name:ident: $kind:expr $(, $source:expr)?;
+    )+) => {
+        $($vis const $constant: $crate::Key =
+            $crate::keys!(@one [$($doc)+] $crate::Given::Required, $name, $kind $(, $source)?);)+
+    };
+    ($(
+        $(#[doc = $doc:literal])+
+        $vis:vis const $constant:ident = optional $name:ident: $kind:expr $(, $source:expr)?;
+    )+) => {
+        $($vis const $constant: $crate::Key =
+            $crate::keys!(@one [$($doc)+] $crate::Given::Optional, $name, $kind $(, $source)?);)+
     };
     ($(
         $(#[doc = $doc:literal])+
         $vis:vis const $constant:ident = $name:ident: $kind:expr $(, $source:expr)?;
     )+) => {
-        $($vis const $constant: $crate::Param =
-            $crate::params!(@one [$($doc)+] $name, $kind, $($source)?);)+
+        $($vis const $constant: $crate::Key =
+            $crate::keys!(@one [$($doc)+] $crate::Given::OfKind, $name, $kind $(, $source)?);)+
     };
-    ($($list:tt)+) => { $crate::params!(@list [] $($list)+) };
+    ($($list:tt)+) => { $crate::keys!(@list [] $($list)+) };
+}
+
+impl<K: Copy> Key<K> {
+    /// A key with the default of its kind, and without a source.
+    pub const fn new(name: &'static str, kind: K, doc: &'static str) -> Key<K> {
+        Key { name, kind, given: Given::OfKind, doc, source: "" }
+    }
+
+    /// The same key with this presence.
+    pub const fn given(self, given: Given) -> Key<K> {
+        Key { given, ..self }
+    }
+
+    /// The same key with the source of its default and range.
+    pub const fn from(self, source: &'static str) -> Key<K> {
+        Key { source, ..self }
+    }
+
+    /// The same key with other kinds of value.
+    pub const fn with<S: Copy>(self, kind: S) -> Key<S> {
+        Key { name: self.name, kind, given: self.given, doc: self.doc, source: self.source }
+    }
+
+    /// Whether it must be given.
+    pub const fn is_required(&self) -> bool {
+        matches!(self.given, Given::Required)
+    }
 }
 
 /// A number in units of 2^-20, rounded, for controllers in integer arithmetic.
@@ -116,13 +202,6 @@ pub enum Value {
     Switch(bool),
     /// A name.
     Choice(String),
-}
-
-impl Param {
-    /// Whether the parameter is required: its default is outside its range.
-    pub fn is_required(&self) -> bool {
-        !self.kind.admits(&self.kind.default_value())
-    }
 }
 
 impl Kind {
@@ -253,7 +332,7 @@ pub struct Params(BTreeMap<&'static str, Value>);
 
 impl Params {
     /// The defaults of `declared`.
-    pub fn defaults(declared: &[Param]) -> Params {
+    pub fn defaults(declared: &[Key]) -> Params {
         Params(declared.iter().map(|p| (p.name, p.kind.default_value())).collect())
     }
 
@@ -266,7 +345,7 @@ impl Params {
     ///
     /// # Errors
     /// If the name is unknown, or the value is outside the range.
-    pub fn set(&mut self, declared: &[Param], name: &str, value: Value) -> Result<(), ParamError> {
+    pub fn set(&mut self, declared: &[Key], name: &str, value: Value) -> Result<(), ParamError> {
         let Some(param) = declared.iter().find(|p| p.name == name) else {
             let known = declared.iter().map(|p| p.name).collect();
             return Err(ParamError::Unknown { name: name.to_owned(), known });

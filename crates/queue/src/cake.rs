@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{
@@ -31,7 +31,7 @@ use isolation::Isolation;
 pub use overhead::{Framing, Overhead};
 use tin::{List, Tin, time_for};
 
-params! {
+keys! {
     /// Rate of the shaper; the default is unlimited, and leaves the rate to the link
     const BANDWIDTH = bandwidth: Kind::Rate(Kind::FASTEST, tin::LEAST_RATE, Kind::FASTEST),
         "tc-cake(8), unlimited";
@@ -52,7 +52,7 @@ const NO_FILTER: &str = "no-ack-filter";
 const FILTER: &str = "ack-filter";
 const AGGRESSIVE: &str = "ack-filter-aggressive";
 
-params! {
+keys! {
     /// Drops acknowledgements of TCP that a later one in the queue makes redundant, but keeps two,
     /// or one if aggressive
     const ACK_FILTER = ack_filter: Kind::Choice(NO_FILTER, &[NO_FILTER, FILTER, AGGRESSIVE]),

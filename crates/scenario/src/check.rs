@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sojourn_params::{Given, Key};
+
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem, Problems};
 use crate::known::Known;
 use crate::moved;
 use crate::nearest;
 use crate::scalar::{self, Fault};
-use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
+use crate::shape::{Either, Form, OneOf, Shape, Variant, describe};
 use crate::tree::{self, Entry, FromToml, Node, Value};
 
 /// Collects problems.
@@ -259,7 +261,7 @@ impl Checker {
             let value = match given {
                 Some(entry) => {
                     let at = at.below(field.name, entry.node.span);
-                    Some(self.check(&entry.node, field.shape, at, &field.describe()))
+                    Some(self.check(&entry.node, field.kind, at, &describe(field)))
                 }
                 None => self.absent(field, keys, at),
             };
@@ -278,11 +280,11 @@ impl Checker {
     }
 
     /// The value of a key that is not given.
-    fn absent(&mut self, field: &Field, keys: &Keys<'_>, at: &At) -> Option<Checked> {
+    fn absent(&mut self, field: &Key<Shape>, keys: &Keys<'_>, at: &At) -> Option<Checked> {
         let here = at.below(field.name, at.span);
-        match (field.given, field.shape) {
+        match (field.given, field.kind) {
             (Given::Required, _) => {
-                let help = format!("add `{}`: {}", field.name, field.describe());
+                let help = format!("add `{}`: {}", field.name, describe(field));
                 self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
                 None
             }
@@ -307,7 +309,7 @@ struct Keys<'a> {
     part: &'static str,
     /// Candidates for a misspelt key.
     names: Vec<&'static str>,
-    fields: &'a [Field],
+    fields: &'a [Key<Shape>],
     /// The choice that the table belongs to.
     among: Option<Rc<[Variant]>>,
 }

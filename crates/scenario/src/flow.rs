@@ -1,6 +1,6 @@
 //! Flows: from checked values to the model.
 
-use sojourn_params::{Params, Value};
+use sojourn_params::{Given, Params, Value};
 use sojourn_source::{Carrier, Cdf};
 use sojourn_transport::{Noise, StackInfo};
 use sojourn_units::{Duration, Instant};
@@ -242,7 +242,7 @@ fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Op
     for param in info.params {
         match fields.scalar(param.name) {
             Some(value) => params.set(info.params, param.name, value.clone()).ok()?,
-            None if info.optional.contains(&param.name) => {}
+            None if param.given == Given::Optional => {}
             None => return None,
         }
     }

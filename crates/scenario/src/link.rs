@@ -2,7 +2,7 @@
 
 use std::io;
 
-use sojourn_params::{Ordered, Param, Params, Value as Scalar};
+use sojourn_params::{Key, Ordered, Params, Value as Scalar};
 use sojourn_transport::Choice;
 use sojourn_units::{Duration, Instant, Rate};
 
@@ -197,7 +197,7 @@ fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Sch
 }
 
 /// The parameters of a controller or a queue, from values checked against the same declaration.
-pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
+pub(crate) fn params(declared: &[Key], values: &Fields) -> Option<Params> {
     let mut params = Params::defaults(declared);
     for param in declared {
         let value: &Scalar = values.first(param.name)?;

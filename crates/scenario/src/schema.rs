@@ -1,9 +1,9 @@
 //! The schema: every key of a scenario, declared once.
 
 use crate::host::HOST;
-use crate::shape::{COUNT, Field, Form, OneOf, SPAN, Shape, TIME, fields, integer};
+use crate::shape::{COUNT, Form, OneOf, SPAN, Shape, TIME, integer};
 use crate::variants;
-use sojourn_params::Kind;
+use sojourn_params::{Kind, keys};
 use sojourn_transport::{Choice as _, Host, Noise};
 
 mod link;
@@ -19,35 +19,35 @@ const MOST_COPIES: u64 = 1_000_000;
 /// The document.
 pub(crate) static DOCUMENT: Form = Form {
     title: "scenario",
-    fields: fields! {
+    fields: keys! {
         /// version of this schema
-        schema: integer(VERSION, VERSION), "1";
+        schema: integer(VERSION, VERSION) => "1";
         /// subject of the scenario, in one line
-        title: Shape::Text, "";
+        title: Shape::Text => "";
         /// simulated time
         required duration: SPAN;
         /// seed of all random draws; each link and each flow draws by its own name
         // The greatest integer of TOML (TOML 1.0, Integer).
-        seed: integer(0, i64::MAX as u64), "1";
+        seed: integer(0, i64::MAX as u64) => "1";
         /// every change of a link and every stop is delayed by one draw from [0, spread)
-        spread: TIME, "0s";
+        spread: TIME => "0s";
         /// each flow's start is delayed by its own draw from [0, start_jitter), so that seeds
         /// differ; if absent, a round trip without queues, at least a tick of 4 ms, and 1 ms for
         /// hosts whose own noise is `none` or `ns-2`
         optional start_jitter: TIME,
             "Floyd and Jacobson 1992, On Traffic Phase Effects in Packet-Switched Gateways";
         /// the host at both ends of each flow that names none
-        host: Shape::Either(&HOST), Host::DEFAULT;
+        host: Shape::Either(&HOST) => Host::DEFAULT;
         /// the time that hosts take to answer a packet, in order: `none`, up to 10 us (`ns-2`), or
         /// as measured on an `idle` machine, with a `process` there, on a `busy` one, or on a
         /// `virtual` one beside others; if absent, each host's own
         optional noise: Shape::Scalar(Kind::Choice("idle", Noise::NAMES));
         /// controllers to run one after the other, for flows without `control`
-        controls: Shape::List(&Shape::OneOf(&CONTROLLER), 0), "[]";
+        controls: Shape::List(&Shape::OneOf(&CONTROLLER), 0) => "[]";
         /// settings of the recording
-        record: Shape::Table(&RECORD), "{}";
+        record: Shape::Table(&RECORD) => "{}";
         /// the time over which figures are taken
-        measure: Shape::Table(&MEASURE), "{}";
+        measure: Shape::Table(&MEASURE) => "{}";
         /// the study of `sojourn sweep`, which other commands leave out
         optional sweep: Shape::Table(&SWEEP);
         /// the links, as [link.NAME]
@@ -59,20 +59,20 @@ pub(crate) static DOCUMENT: Form = Form {
 
 static SWEEP: Form = Form {
     title: "sweep",
-    fields: fields! {
+    fields: keys! {
         /// the axes: for each key, or for keys joined by +, a list of values or a range such as
         /// "1ms..20ms:log:5"
         required vary: Shape::Changes;
         /// derived values: for each key, an expression of axes and keys
-        let: Shape::Changes, "{}";
+        let: Shape::Changes => "{}";
         /// condition of the points that run
         optional where: Shape::Text;
         /// choice of the points: all combinations, or samples of the axes
-        design: Shape::Scalar(Kind::Choice("grid", DESIGNS)), "grid";
+        design: Shape::Scalar(Kind::Choice("grid", DESIGNS)) => "grid";
         /// number of points of a sampled design
         optional points: COUNT;
         /// number of consecutive seeds of each point
-        runs: COUNT, "1";
+        runs: COUNT => "1";
     },
 };
 
@@ -81,50 +81,50 @@ const DESIGNS: &[&str] = &["grid", "random", "latin-hypercube", "sobol"];
 
 static RECORD: Form = Form {
     title: "record",
-    fields: fields! {
+    fields: keys! {
         /// time between samples; 0s records no series
-        interval: TIME, "10ms";
+        interval: TIME => "10ms";
         /// time after a change of capacity in which its spike is measured
-        spike_window: SPAN, "5s";
+        spike_window: SPAN => "5s";
     },
 };
 
 static MEASURE: Form = Form {
     title: "measure",
-    fields: fields! {
+    fields: keys! {
         /// end of the warm-up: goodput, utilisation and the percentiles of queueing delays,
         /// round-trip times and response times leave out earlier samples; counts cover the whole
         /// run
-        from: TIME, "0s";
+        from: TIME => "0s";
     },
 };
 
 static FLOW: Form = Form {
     title: "flow",
-    fields: fields! {
+    fields: keys! {
         /// congestion controller; if absent, those of `controls`, or none for a ping
         optional control: Shape::OneOf(&CONTROL);
         /// the links from sender to receiver, by name
         required path: Shape::List(&Shape::Text, 1);
         /// the links from receiver to sender, by name
-        back: Shape::List(&Shape::Text, 0), "[]";
+        back: Shape::List(&Shape::Text, 0) => "[]";
         /// source of its data
-        source: Shape::OneOf(&SOURCE), "bulk";
+        source: Shape::OneOf(&SOURCE) => "bulk";
         /// differentiated services codepoint of its packets in both directions, for queues with
         /// priorities
-        dscp: Shape::Scalar(Kind::Choice("CS0", sojourn_queue::DSCP_NAMES)), "CS0", "RFC 2474";
+        dscp: Shape::Scalar(Kind::Choice("CS0", sojourn_queue::DSCP_NAMES)) => "CS0", "RFC 2474";
         /// host that sends; flows with one name share a host, and the others have their own
         optional from: Shape::Text;
         /// host that receives, as `from`
         optional to: Shape::Text;
         /// start time
-        start: TIME, "0s";
+        start: TIME => "0s";
         /// stop time; the end of the run if absent
         optional stop: TIME;
         /// number of equal flows; two or more get the names NAME-1, NAME-2, ...
-        count: integer(1, MOST_COPIES), "1";
+        count: integer(1, MOST_COPIES) => "1";
         /// time over which the flows of `count` start, evenly spaced
-        stagger: TIME, "0s";
+        stagger: TIME => "0s";
         /// host of both ends, or of the sender beside a `receiver`; the scenario's `host` if absent
         optional host: Shape::Either(&HOST);
         /// host of the receiving end

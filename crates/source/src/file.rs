@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Param, Params};
+use sojourn_params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration};
 
 use crate::cdf::Cdf;
 use crate::contract::{Info, Model, Setup, Source};
-use crate::kinds::SIZE;
 use crate::transfers::{Series, Transfer};
 
 /// The source of one file.
@@ -17,7 +16,10 @@ impl Model for File {
     const INFO: Info = Info {
         name: "file",
         title: "One file",
-        params: &[Param { name: "size", kind: SIZE, doc: "size of the file", source: "" }],
+        params: keys! {
+            /// size of the file
+            required size: Kind::AMOUNT;
+        },
         ..Info::BASE
     };
 

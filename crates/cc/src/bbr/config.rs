@@ -1,13 +1,13 @@
 //! BBR's parameters, under their kernel names without the prefix `bbr_`.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_params::{Key, Kind, keys};
 use sojourn_units::{Bytes, Duration};
 
 use super::gain::Gain;
 use crate::contract::Setup;
 
 /// The parameters with ranges and sources.
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// pacing and window gain of STARTUP; DRAIN paces with its inverse
     // 739/256, the kernel's `BBR_UNIT * 2885 / 1000 + 1`. The kernel's field of 10 bits
     // ends below 4.

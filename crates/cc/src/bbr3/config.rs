@@ -1,6 +1,6 @@
 //! The draft's constants as parameters, with their names in snake case.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_params::{Key, Kind, keys};
 use sojourn_units::{Bytes, Duration};
 
 use super::ecn::{self, EcnConfig};
@@ -8,7 +8,7 @@ use super::factor::Factor;
 use crate::contract::Setup;
 
 /// The parameters with ranges and sources.
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// pacing gain of Startup
     startup_pacing_gain: Kind::Number(2.77, 1.0, 10.0),
         "draft-ietf-ccwg-bbr-06 section 2.5: 4 ln 2, the least that doubles the rate a round";

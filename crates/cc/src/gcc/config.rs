@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Rate};
 
 use crate::contract::{Info, Needs};
@@ -17,7 +17,7 @@ pub(super) const INFO: Info = Info {
 
 const MS: u64 = 1_000_000;
 
-const PARAMS: &[Param] = params! {
+const PARAMS: &[Key] = keys! {
     /// first rate, limited by the encoder's least and greatest
     start_rate: Kind::Rate(Rate(300_000), Rate(1000), Kind::FASTEST),
         "libwebrtc, kDefaultStartBitrateBps: 300 kbit/s";

@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params};
+use sojourn_params::{Key, Kind, Params};
 use sojourn_units::Duration;
 
 use crate::contract::{EcnUse, Info, Needs};
@@ -30,23 +30,23 @@ pub(super) fn needs(params: &Params) -> Needs {
 
 const MS: u64 = 1_000_000;
 
-const fn time(name: &'static str, ms: u64, doc: &'static str) -> Param {
+const fn time(name: &'static str, ms: u64, doc: &'static str) -> Key {
     let kind = Kind::Time(Duration(ms * MS), Duration(MS), Duration(10_000 * MS));
-    Param { name, kind, doc, source: "RFC 8698 table 2" }
+    Key::new(name, kind, doc).from("RFC 8698 table 2")
 }
 
-const fn number(name: &'static str, default: f64, most: f64, doc: &'static str) -> Param {
+const fn number(name: &'static str, default: f64, most: f64, doc: &'static str) -> Key {
     let kind = Kind::Number(default, 0.000_1, most);
-    Param { name, kind, doc, source: "RFC 8698 table 2" }
+    Key::new(name, kind, doc).from("RFC 8698 table 2")
 }
 
-const PARAMS: &[Param] = &[
-    Param {
-        name: "ecn",
-        kind: Kind::Switch(false),
-        doc: "whether packets carry ECT(0), so that marks count in the congestion signal",
-        source: "RFC 8698 section 4.2",
-    },
+const PARAMS: &[Key] = &[
+    Key::new(
+        "ecn",
+        Kind::Switch(false),
+        "whether packets carry ECT(0), so that marks count in the congestion signal",
+    )
+    .from("RFC 8698 section 4.2"),
     number("prio", 1.0, 100.0, "weight of priority"),
     time("xref", 10, "reference congestion level"),
     number("kappa", 0.5, 10.0, "scaling parameter of the gradual rate update"),

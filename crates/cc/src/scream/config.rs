@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_params::{Key, Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::contract::{EcnUse, Info, Needs, Setup};
@@ -36,7 +36,7 @@ const fn factor(default: f64) -> Kind {
     Kind::Number(default, 0.01, 1.0)
 }
 
-const PARAMS: &[Param] = params! {
+const PARAMS: &[Key] = keys! {
     /// response to marks: in proportion (L4S), once a round trip (classic), or no ECN
     ecn: Kind::Choice("l4s", &["l4s", "classic", "none"]), "draft section 4.2.1, IS_L4S";
     /// target of the queueing delay, and its minimum

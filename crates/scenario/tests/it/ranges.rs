@@ -1,7 +1,7 @@
 //! The range of every declared parameter of every controller and queue: the parser refuses a value
 //! just outside either end, with the range in the error, and accepts the ends themselves.
 
-use sojourn_params::{Kind, Param, Value};
+use sojourn_params::{Key, Kind, Value};
 use sojourn_scenario::Document;
 use sojourn_units::{Bytes, Duration, Rate};
 
@@ -87,10 +87,10 @@ fn beyond(kind: &Kind) -> Vec<String> {
 }
 
 /// Every declared parameter, of controllers and of queues.
-fn declared() -> Vec<(&'static str, &'static str, &'static Param)> {
+fn declared() -> Vec<(&'static str, &'static str, &'static Key)> {
     let controllers = sojourn_cc::all().iter().map(|a| ("controller", a.info.name, a.info.params));
     let queues = sojourn_queue::infos().iter().map(|info| ("queue", info.name, info.params));
-    let each = |(table, name, params): (_, _, &'static [Param])| {
+    let each = |(table, name, params): (_, _, &'static [Key])| {
         params.iter().map(move |param| (table, name, param))
     };
     controllers.chain(queues).flat_map(each).collect()
