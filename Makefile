@@ -19,8 +19,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(wildcard target/page/.built)
 
 # The page's inputs; the crates are those of the simulator.
-PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \
-	crates/queue crates/source crates/transport crates/theory crates/scenario crates/trace crates/record \
+PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/cc \
+	crates/queue crates/transport crates/theory crates/scenario crates/trace crates/record \
 	crates/sim crates/wasm -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
 	$(shell find scenarios web -name node_modules -prune -o -type f -print)
 
@@ -98,7 +98,7 @@ target/shipped: $(shell find scenarios papers -type f -not -name '*.pyc')
 	@touch $@
 
 # The site needs its generator and the programs that execute the tutorials, beside the package.
-PUBLIC := units params ring cc queue transport theory quic
+PUBLIC := units cc queue transport theory quic
 SITE_TOOLS := zensical==0.0.73 'mkdocstrings[python]>=1.0,<2'
 
 docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in target/site

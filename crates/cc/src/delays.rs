@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, keys};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::Setup;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use sojourn_params::{Given, Key};
+use sojourn_units::params::{Given, Key};
 
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem, Problems};

@@ -3,8 +3,8 @@
 use crate::host::HOST;
 use crate::shape::{COUNT, Form, OneOf, SPAN, Shape, TIME, integer};
 use crate::variants;
-use sojourn_params::{Kind, keys};
 use sojourn_transport::{Choice as _, Host, Noise};
+use sojourn_units::params::{Kind, keys};
 
 mod link;
 

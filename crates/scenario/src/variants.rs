@@ -1,7 +1,7 @@
 //! Variants chosen by name: registered controllers, queues and stacks, and sources.
 
-use sojourn_params::{Given, Key};
 use sojourn_queue::Inner;
+use sojourn_units::params::{Given, Key};
 
 use crate::known::Known;
 use crate::schema::{QUEUE, SHAPER};
@@ -49,10 +49,10 @@ fn plain(name: &'static str, title: &'static str, fields: &[Key<Shape>]) -> Vari
 
 /// Every source.
 pub(crate) fn sources(_: &Known) -> Vec<Variant> {
-    sojourn_source::infos().map(source).collect()
+    crate::source::infos().map(source).collect()
 }
 
-fn source(info: &sojourn_source::Info) -> Variant {
+fn source(info: &crate::source::Info) -> Variant {
     let mut variant = registered(info.name, info.title, info.params);
     let file = info.file.map(|file| file.with(Shape::Text));
     variant.fields.extend(file);

@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Key, Kind, Params, keys};
+use sojourn_units::params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Rate};
 
 use crate::contract::{Info, Needs};

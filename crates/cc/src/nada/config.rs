@@ -1,7 +1,7 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Key, Kind, Params};
 use sojourn_units::Duration;
+use sojourn_units::params::{Key, Kind, Params};
 
 use crate::contract::{EcnUse, Info, Needs};
 

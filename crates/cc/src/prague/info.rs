@@ -1,7 +1,7 @@
 //! Prague's registry entry and its parameters, by the draft's names.
 
-use sojourn_params::{Kind, keys};
 use sojourn_units::Duration;
+use sojourn_units::params::{Kind, keys};
 
 use crate::contract::{EcnUse, Info, Needs};
 

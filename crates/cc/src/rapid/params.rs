@@ -1,6 +1,6 @@
 //! Rapid's parameters, and the transport features that it needs with them.
 
-use sojourn_params::{Key, Kind, Params, keys};
+use sojourn_units::params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Rate};
 
 use crate::contract::Needs;

@@ -1,9 +1,9 @@
 //! The keys of a link.
 
-use sojourn_params::{Given, Key, Kind, keys};
 use sojourn_queue::SHAPER_RATE;
 use sojourn_transport::Choice;
 use sojourn_units::Bytes;
+use sojourn_units::params::{Given, Key, Kind, keys};
 
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
 use crate::model::{Distribution, Spacing};

@@ -10,7 +10,7 @@ mod length;
 mod wifi;
 
 use rand_core::RngCore;
-use sojourn_params::{Key, Kind, ParamError, Params, Value};
+use sojourn_units::params::{Key, Kind, ParamError, Params, Value};
 use sojourn_units::{Instant, Rate, UnitError};
 
 pub use cellular::Cellular;

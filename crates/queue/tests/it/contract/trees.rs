@@ -1,8 +1,8 @@
 //! Random nested queues.
 
 use proptest::prelude::*;
-use sojourn_params::{Key, Kind, Value};
 use sojourn_queue::{Discipline, Info, find, infos};
+use sojourn_units::params::{Key, Kind, Value};
 use sojourn_units::{Bytes, Rate};
 
 /// A queue of up to `depth` levels.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Params, keys};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration};
 
-use crate::cdf::Cdf;
-use crate::contract::{Info, Model, Setup, Source};
-use crate::transfers::{Series, Transfer};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Info, Model, Setup, Source};
+use crate::source::transfers::{Series, Transfer};
 
 /// The source of one file.
 pub(crate) enum File {}

@@ -1,6 +1,6 @@
 //! Declares two parameters, sets one, and shows the refusal of a value outside its range.
 
-use sojourn_params::{Key, Kind, ParamError, Params, Value, keys};
+use sojourn_units::params::{Key, Kind, ParamError, Params, Value, keys};
 
 const DECLARED: &[Key] = keys! {
     /// window factor after a loss

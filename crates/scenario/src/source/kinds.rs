@@ -1,6 +1,6 @@
 //! Kinds of keys that several sources have.
 
-use sojourn_params::Kind;
+use sojourn_units::params::Kind;
 use sojourn_units::{Duration, Rate};
 
 /// A rate greater than zero.

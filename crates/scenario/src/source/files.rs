@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Params, keys};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration};
 
-use crate::cdf::Cdf;
-use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
-use crate::sizes;
-use crate::transfers::{Series, Transfer};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::sizes;
+use crate::source::transfers::{Series, Transfer};
 
 /// The source of several files.
 pub(crate) enum Files {}

@@ -3,13 +3,14 @@
 //! scenario's JSON Schema are generated.
 //!
 //! The scenario's schema is made of these declarations, but `cc`, `queue`, `transport` and
-//! `theory` make them and must not depend on the scenario, so they have a crate below all of
-//! these.
+//! `theory` make them and must not depend on the scenario, so they are below all of these.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use sojourn_units::{Bytes, Duration, Rate};
+use crate::{Bytes, Duration, Rate};
+
+pub use crate::keys;
 
 /// A key of a scenario: a parameter of a controller, a queue or a source, a setting of a host, or a
 /// key of a table. `K` has the kinds of value that it may have.
@@ -65,7 +66,7 @@ pub enum Kind {
 /// `const NAME =` in front, keys become constants.
 ///
 /// ```
-/// use sojourn_params::{Given, Key, Kind, keys};
+/// use sojourn_units::params::{Given, Key, Kind, keys};
 ///
 /// const DECLARED: &[Key] = keys! {
 ///     /// window factor after a loss
@@ -82,7 +83,7 @@ macro_rules! keys {
         $crate::keys!(@one [$($doc)+] $given, $name, $kind, "")
     };
     (@one [$($doc:literal)+] $given:expr, $name:ident, $kind:expr, $source:expr) => {
-        $crate::Key {
+        $crate::params::Key {
             name: stringify!($name),
             kind: $kind,
             given: $given,
@@ -95,14 +96,14 @@ macro_rules! keys {
         $(#[doc = $doc:literal])+ required $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
     ) => {
         $crate::keys!(@list [$($done,)*
-            $crate::keys!(@one [$($doc)+] $crate::Given::Required, $name, $kind $(, $source)?),
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::Required, $name, $kind $(, $source)?),
         ] $($rest)*)
     };
     (@list [$($done:expr,)*]
         $(#[doc = $doc:literal])+ optional $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
     ) => {
         $crate::keys!(@list [$($done,)*
-            $crate::keys!(@one [$($doc)+] $crate::Given::Optional, $name, $kind $(, $source)?),
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::Optional, $name, $kind $(, $source)?),
         ] $($rest)*)
     };
     (@list [$($done:expr,)*]
@@ -111,7 +112,7 @@ macro_rules! keys {
     ) => {
         $crate::keys!(@list [$($done,)*
             $crate::keys!(
-                @one [$($doc)+] $crate::Given::Default($default), $name, $kind $(, $source)?
+                @one [$($doc)+] $crate::params::Given::Default($default), $name, $kind $(, $source)?
             ),
         ] $($rest)*)
     };
@@ -119,7 +120,7 @@ macro_rules! keys {
         $(#[doc = $doc:literal])+ $name:ident: $kind:expr $(, $source:expr)?; $($rest:tt)*
     ) => {
         $crate::keys!(@list [$($done,)*
-            $crate::keys!(@one [$($doc)+] $crate::Given::OfKind, $name, $kind $(, $source)?),
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::OfKind, $name, $kind $(, $source)?),
         ] $($rest)*)
     };
     (@list [$($done:expr,)*] $key:expr; $($rest:tt)*) => {
@@ -129,22 +130,22 @@ macro_rules! keys {
         $(#[doc = $doc:literal])+
         $vis:vis const $constant:ident = required $name:ident: $kind:expr $(, $source:expr)?;
     )+) => {
-        $($vis const $constant: $crate::Key =
-            $crate::keys!(@one [$($doc)+] $crate::Given::Required, $name, $kind $(, $source)?);)+
+        $($vis const $constant: $crate::params::Key =
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::Required, $name, $kind $(, $source)?);)+
     };
     ($(
         $(#[doc = $doc:literal])+
         $vis:vis const $constant:ident = optional $name:ident: $kind:expr $(, $source:expr)?;
     )+) => {
-        $($vis const $constant: $crate::Key =
-            $crate::keys!(@one [$($doc)+] $crate::Given::Optional, $name, $kind $(, $source)?);)+
+        $($vis const $constant: $crate::params::Key =
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::Optional, $name, $kind $(, $source)?);)+
     };
     ($(
         $(#[doc = $doc:literal])+
         $vis:vis const $constant:ident = $name:ident: $kind:expr $(, $source:expr)?;
     )+) => {
-        $($vis const $constant: $crate::Key =
-            $crate::keys!(@one [$($doc)+] $crate::Given::OfKind, $name, $kind $(, $source)?);)+
+        $($vis const $constant: $crate::params::Key =
+            $crate::keys!(@one [$($doc)+] $crate::params::Given::OfKind, $name, $kind $(, $source)?);)+
     };
     ($($list:tt)+) => { $crate::keys!(@list [] $($list)+) };
 }

@@ -1,7 +1,7 @@
 //! Parameters of both DualPI2 variants; each has its own defaults.
 
-use sojourn_params::{Key, Kind, keys};
 use sojourn_units::Duration;
+use sojourn_units::params::{Key, Kind, keys};
 
 keys! {
     /// Target queueing delay of Classic traffic
