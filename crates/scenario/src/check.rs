@@ -281,13 +281,18 @@ impl Checker {
 
     /// The value of a key that is not given.
     fn absent(&mut self, field: &Key<Shape>, keys: &Keys<'_>, at: &At) -> Option<Checked> {
+        if field.is_required() {
+            let help = format!("add `{}`: {}", field.name, describe(field));
+            self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
+            return None;
+        }
+        self.filled(field, at)
+    }
+
+    /// The default of a key; `None` without one.
+    fn filled(&mut self, field: &Key<Shape>, at: &At) -> Option<Checked> {
         let here = at.below(field.name, at.span);
         match (field.given, field.kind) {
-            (Given::Required, _) => {
-                let help = format!("add `{}`: {}", field.name, describe(field));
-                self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
-                None
-            }
             (Given::OfKind, Shape::Scalar(kind)) => {
                 let value = Got::Scalar(kind.default_value());
                 Some(Checked { at: here, value, given: false })
@@ -296,8 +301,25 @@ impl Checker {
                 let node = self.default_of(text)?;
                 Some(Checked { given: false, ..self.check(&node, shape, here, "") })
             }
-            (Given::Optional | Given::OfKind, _) => None,
+            (Given::Required | Given::Optional | Given::OfKind, _) => None,
         }
+    }
+
+    /// The table that a short value stands for: this key has the value, and the others their
+    /// defaults. `None` if the value has a reported problem.
+    pub(crate) fn short(
+        &mut self,
+        keys: &[Key<Shape>],
+        name: &str,
+        value: &Checked,
+    ) -> Option<Fields> {
+        value.scalar()?;
+        let of = |key: &Key<Shape>| {
+            let value =
+                if key.name == name { Some(value.clone()) } else { self.filled(key, &value.at) };
+            value.map(|value| (key.name.to_owned(), value))
+        };
+        Some(Fields { entries: keys.iter().filter_map(of).collect() })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::source::{Carrier, Cdf};
 use sojourn_transport::{Noise, StackInfo};
-use sojourn_units::params::{Given, Params, Value};
-use sojourn_units::{Duration, Instant};
+use sojourn_units::Duration;
+use sojourn_units::params::{Given, Params};
 
 use crate::check::Checker;
-use crate::checked::{Checked, Fields};
+use crate::checked::{Checked, Fields, Got};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
 use crate::host::{self, Chosen, Ends};
@@ -16,14 +16,13 @@ use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
 use crate::needs;
 use crate::schedule::End;
+use crate::schema::Carried;
 use crate::size_file;
+use crate::table::{FromKey, Reading};
 
-/// The values of the scenario that its flows need.
+/// The hosts of the scenario, for flows without hosts of their own.
 pub(crate) struct Around<'a> {
-    pub(crate) links: &'a Names<'a>,
-    pub(crate) end: Option<End>,
-    pub(crate) read_file: ReadFile<'a>,
-    /// The host of flows without a host of their own; `None` after a reported problem.
+    /// `None` after a reported problem.
     pub(crate) host: Option<&'a Chosen>,
     /// `noise`.
     pub(crate) noise: Option<Noise>,
@@ -31,16 +30,25 @@ pub(crate) struct Around<'a> {
 
 /// Reads one flow; `None` after a reported problem.
 pub(crate) fn read(
-    checker: &mut Checker,
+    reading: &mut Reading<'_>,
     name: &str,
     fields: &Fields,
     around: &Around<'_>,
 ) -> Option<Flow> {
-    let Around { links, end, read_file, .. } = *around;
+    times(reading.checker, fields, reading.end);
+    let rest = beside(reading, name, fields, around);
+    Flow::of(reading, fields, rest)
+}
+
+/// What carries the data of a flow: its source, controller and hosts.
+fn beside(
+    reading: &mut Reading<'_>,
+    name: &str,
+    fields: &Fields,
+    around: &Around<'_>,
+) -> Option<Carried> {
+    let Reading { ref mut checker, read_file, .. } = *reading;
     // Each before any `?`, so that all problems are reported at once.
-    times(checker, fields, end);
-    let path = places(checker, fields.list("path"), links);
-    let back = places(checker, fields.list("back"), links);
     let source = fields.get("source").and_then(|value| source(checker, value, read_file));
     let carried = carried(checker, fields, around.host, source.as_ref());
     let source = fields
@@ -62,21 +70,15 @@ pub(crate) fn read(
     media::set_packet(&mut ends.transport, source.as_ref());
     let systems = host::names(&ends, around.noise);
     let [host, receiver] = ends.hosts;
-    Some(Flow {
+    Some(Carried {
         name: name.to_owned(),
         control: match control {
             None if source.as_ref()?.carrier() == Carrier::Echo => Some(Control::None),
             None => None,
             Some(control) => Some(control?),
         },
-        path: path?,
-        back: back?,
-        dscp: dscp(fields)?,
-        hosts: ["from", "to"].map(|key| Some(fields.get(key)?.text()?.to_owned())),
         source: source?,
-        start: Instant::ZERO + fields.time("start")?,
         start_jitter: Duration::ZERO,
-        stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
         host,
         receiver,
         systems,
@@ -107,10 +109,10 @@ fn carried(
     Some((Ends { transport, reverse: None, ..ends? }, Some(stack)))
 }
 
-fn dscp(fields: &Fields) -> Option<u8> {
-    match fields.scalar("dscp")? {
-        Value::Choice(name) => sojourn_queue::dscp(name),
-        _ => None,
+/// A differentiated services codepoint, by its name.
+impl FromKey for u8 {
+    fn read(_: &mut Reading<'_>, value: &Checked) -> Option<u8> {
+        sojourn_queue::dscp(value.choice()?)
     }
 }
 
@@ -138,10 +140,14 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
     }
 }
 
-/// Indices of links by name; `None` if a name does not exist.
-fn places(checker: &mut Checker, names: &[Checked], links: &Names<'_>) -> Option<Vec<usize>> {
-    let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
-    places.into_iter().collect()
+/// Indices of links, by their names.
+impl FromKey for Vec<usize> {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Vec<usize>> {
+        let Got::List(names) = &value.value else { return None };
+        let (checker, links) = (&mut *reading.checker, reading.links);
+        let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
+        places.into_iter().collect()
+    }
 }
 
 fn place(checker: &mut Checker, name: &Checked, links: &Names<'_>) -> Option<usize> {

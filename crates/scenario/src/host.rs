@@ -95,7 +95,7 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
         _ => return None,
     };
     let mut chosen = match fields.get("like") {
-        Some(like) => Chosen::named(choice(like)?)?,
+        Some(like) => Chosen::named(like.choice()?)?,
         None => base.clone(),
     };
     for (setting, given) in exceptions(fields) {
@@ -116,13 +116,6 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
     check_validation(checker, &chosen.config, fields);
     check_windows(checker, &chosen.config, fields);
     Some(chosen)
-}
-
-pub(crate) fn choice(value: &Checked) -> Option<&str> {
-    match value.scalar()? {
-        Value::Choice(name) => Some(name),
-        _ => None,
-    }
 }
 
 /// The settings that a table gives.

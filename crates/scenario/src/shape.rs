@@ -98,6 +98,23 @@ pub(crate) struct Variant {
     pub(crate) exclusive: &'static [(&'static str, &'static str)],
 }
 
+/// The kinds of value of one of these keys.
+pub(crate) const fn kind_of(keys: &[Key<Shape>], name: &str) -> Shape {
+    let mut place = 0;
+    while !is_same(keys[place].name.as_bytes(), name.as_bytes()) {
+        place += 1;
+    }
+    keys[place].kind
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut place = 0;
+    while place < a.len() && place < b.len() && a[place] == b[place] {
+        place += 1;
+    }
+    place == a.len() && place == b.len()
+}
+
 /// The default of a key as text, if it is worth showing.
 pub(crate) fn default_text(key: &Key<Shape>) -> Option<String> {
     match (key.given, key.kind) {

@@ -99,7 +99,7 @@ impl<'a> Frames<'a> {
         times: (Instant, Instant),
         (links, capacities): (&'a [LinkSummary], &'a [History]),
     ) -> Frames<'a> {
-        let from = times.0.max(Instant::ZERO + run.scenario.measure_from);
+        let from = times.0.max(Instant::ZERO + run.scenario.measure.from);
         let first = rows.partition_point(|row| row.captured_at < from);
         let empty = EmptyPath { run, spec, links, capacities };
         let pause = Pause::of(spec, times.0);

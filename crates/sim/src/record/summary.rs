@@ -53,7 +53,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
                 (FlowSummary { transfers_by_size, media, ..flow(run, endpoints, index) }, list)
             }
         };
-        let begin = Instant::ZERO + run.scenario.measure_from;
+        let begin = Instant::ZERO + run.scenario.measure.from;
         let rtt_missing_share = record.recorder.rtt_missing_share(place, begin);
         flows.push(FlowSummary { rtt_missing_share, ..own });
         has_sizes |= list.is_some();
@@ -63,7 +63,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         control: run.control.clone(),
         seed: run.seed,
         duration_s: run.end.as_secs_f64(),
-        measured_from_s: run.scenario.measure_from.as_secs_f64(),
+        measured_from_s: run.scenario.measure.from.as_secs_f64(),
         flows,
         links,
         spikes,
@@ -206,7 +206,7 @@ pub(super) fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
 
 /// Goodput of `bytes` from the start of a flow, or from the later end of the warm-up, to `end`.
 pub(super) fn goodput(run: &Run, bytes: u64, start: Instant, end: Instant) -> f64 {
-    let span = end.since(start.max(Instant::ZERO + run.scenario.measure_from));
+    let span = end.since(start.max(Instant::ZERO + run.scenario.measure.from));
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 
