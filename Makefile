@@ -131,20 +131,20 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
 
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
-	@bpf/features --install
+	@bpf/features --wheel --install
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
-	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features --wheel) $(WHEEL_FLAGS)
 
 # The standard library comes from rustup, and the compiler, the linker and glibc's symbols from zig.
 ARM := aarch64-unknown-linux-gnu
 
 wheel-aarch64: page target/shipped $(VENV)/.made  ## build the wheel for Linux on aarch64, in target/wheels
-	@bpf/features --install
+	@bpf/features --wheel --install
 	rustup target add $(ARM)
 	$(BIN)/python $(PIP) install 'ziglang>=0.14'
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(MATURIN) build --release --strip --zig --target $(ARM) \
-		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features --wheel) $(WHEEL_FLAGS)
 
 try-wheel-aarch64:  ## compare the wheel for aarch64, under qemu, with that of `make wheel`
 	$(PYTHON) release/try_aarch64.py $(lastword $(sort $(wildcard target/wheels/*aarch64.whl))) $(WHEEL)
