@@ -157,6 +157,7 @@ install: $(VENV)/.installed  ## set up only: the `sojourn` command in .venv/bin
 
 reference: $(VENV)/.installed  ## write docs/reference, and the types of a run's tables, anew
 	$(BIN)/python docs/record_types.py
+	$(BIN)/python docs/scenario_builders.py
 	$(BIN)/python docs/site/references.py
 	$(BIN)/python docs/deviations.py
 
