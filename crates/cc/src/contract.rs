@@ -448,6 +448,12 @@ pub struct Setup {
     pub params: Params,
 }
 
+impl AsRef<Params> for Setup {
+    fn as_ref(&self) -> &Params {
+        &self.params
+    }
+}
+
 /// Internal state of a controller, for recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Probe {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::{Bytes, Duration, Rate};
 
-pub use crate::keys;
+pub use crate::{keys, parameters};
 
 /// A key of a scenario: a parameter of a controller, a queue or a source, a setting of a host, or a
 /// key of a table. `K` has the kinds of value that it may have.
@@ -149,6 +149,124 @@ macro_rules! keys {
     };
     ($($list:tt)+) => { $crate::keys!(@list [] $($list)+) };
 }
+
+/// Declares parameters and the struct of their values, each with its effect above it:
+/// `name: type = kind, source;`. `parameters.KEYS` lists them. A parameter without a type has no
+/// field, and a key that is declared elsewhere is named alone: `OTHER;`. Fields with `own` are not
+/// parameters: a function makes them of the setup, which refers to [`Params`]; without its type in
+/// parentheses, the setup is `Params`.
+///
+/// ```
+/// use sojourn_units::params::{Kind, Params, parameters};
+///
+/// parameters! {
+///     /// The parameters.
+///     struct Config;
+///
+///     /// whether losses matter
+///     own is_lossy: bool = |params| params.number("beta") < 0.9;
+///     /// window factor after a loss
+///     beta: f64 = Kind::Number(0.7, 0.1, 0.95), "RFC 9438 section 4.6";
+/// }
+/// let config = Config::new(&Params::defaults(Config::KEYS));
+/// assert_eq!((config.is_lossy, config.beta), (true, 0.7));
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    ($(#[doc = $about:literal])+ $vis:vis struct $config:ident; $($body:tt)+) => {
+        $crate::parameters!(
+            $(#[doc = $about])+ $vis struct $config($crate::params::Params); $($body)+
+        );
+    };
+    ($(#[doc = $about:literal])+ $vis:vis struct $config:ident($setup:ty); $($body:tt)+) => {
+        $crate::parameters!(@next { [$($about)+] $vis $config $setup, } [] [] [] $($body)+);
+    };
+    (@next $head:tt [$($keys:tt)*] [$($fields:tt)*] [$($own:tt)*]
+        $(#[doc = $doc:literal])+ own $name:ident: $type:ty = $make:expr; $($rest:tt)*
+    ) => {
+        $crate::parameters!(@next $head [$($keys)*] [$($fields)*]
+            [$($own)* ([$($doc)+] $name $type = $make)] $($rest)*);
+    };
+    (@next $head:tt [$($keys:tt)*] [$($fields:tt)*] [$($own:tt)*]
+        $(#[doc = $doc:literal])+ $name:ident: $type:ty = $kind:expr $(, $source:expr)?;
+        $($rest:tt)*
+    ) => {
+        $crate::parameters!(@next $head [$($keys)* $(#[doc = $doc])+ $name: $kind $(, $source)?;]
+            [$($fields)* ([$($doc)+] $name $type)] [$($own)*] $($rest)*);
+    };
+    (@next $head:tt [$($keys:tt)*] [$($fields:tt)*] [$($own:tt)*]
+        $(#[doc = $doc:literal])+ $name:ident = $kind:expr $(, $source:expr)?; $($rest:tt)*
+    ) => {
+        $crate::parameters!(@next $head [$($keys)* $(#[doc = $doc])+ $name: $kind $(, $source)?;]
+            [$($fields)*] [$($own)*] $($rest)*);
+    };
+    (@next
+        { [$($about:literal)+] $vis:vis $config:ident $setup:ty, }
+        [$($keys:tt)*] [$(([$($doc:literal)+] $name:ident $type:ty))*]
+        [$(([$($own_doc:literal)+] $own:ident $own_type:ty = $make:expr))*]
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug)]
+        $vis struct $config {
+            $($(#[doc = $own_doc])+ $vis $own: $own_type,)*
+            $($(#[doc = $doc])+ $vis $name: $type,)*
+        }
+
+        impl $config {
+            /// The parameters with ranges and sources.
+            $vis const KEYS: &'static [$crate::params::Key] = $crate::keys! { $($keys)* };
+
+            /// The values of a setup.
+            $vis fn new(setup: &$setup) -> $config {
+                let params: &$crate::params::Params = setup.as_ref();
+                $config {
+                    $($own: {
+                        let make: fn(&$setup) -> $own_type = $make;
+                        make(setup)
+                    },)*
+                    $($name: $crate::params::Typed::of(params.value(stringify!($name)))
+                        .unwrap_or_else(|| panic!("`{}` has another type", stringify!($name))),)*
+                }
+            }
+        }
+    };
+    (@next $head:tt [$($keys:tt)*] [$($fields:tt)*] [$($own:tt)*] $key:expr; $($rest:tt)*) => {
+        $crate::parameters!(@next $head [$($keys)* $key;] [$($fields)*] [$($own)*] $($rest)*);
+    };
+}
+
+/// The type of a parameter in an algorithm.
+pub trait Typed: Sized {
+    /// The value; `None` if it is of another kind.
+    fn of(value: &Value) -> Option<Self>;
+}
+
+/// A number; a time in seconds, an amount in bytes, a rate in bit/s.
+impl Typed for f64 {
+    fn of(value: &Value) -> Option<f64> {
+        match value {
+            Value::Number(number) => Some(*number),
+            Value::Time(time) => Some(time.as_secs_f64()),
+            Value::Data(data) => Some(data.as_f64()),
+            Value::Rate(rate) => Some(rate.as_f64()),
+            Value::Integer(_) | Value::Switch(_) | Value::Choice(_) => None,
+        }
+    }
+}
+
+macro_rules! typed {
+    ($($type:ty: $kind:ident),+) => {$(
+        impl Typed for $type {
+            fn of(value: &Value) -> Option<$type> {
+                match value {
+                    Value::$kind(value) => Some(*value),
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+typed!(u64: Integer, bool: Switch, Duration: Time, Bytes: Data, Rate: Rate);
 
 impl<K: Copy> Key<K> {
     /// A key with the default of its kind, and without a source.
@@ -331,6 +449,12 @@ pub enum ParamError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params(BTreeMap<&'static str, Value>);
 
+impl AsRef<Params> for Params {
+    fn as_ref(&self) -> &Params {
+        self
+    }
+}
+
 impl Params {
     /// The defaults of `declared`.
     pub fn defaults(declared: &[Key]) -> Params {
@@ -365,7 +489,7 @@ impl Params {
 
     /// The first of these pairs whose first value exceeds its second.
     pub fn out_of_order(&self, pairs: &[Ordered]) -> Option<Ordered> {
-        pairs.iter().copied().find(|(least, most)| self.get(least) > self.get(most))
+        pairs.iter().copied().find(|(least, most)| self.value(least) > self.value(most))
     }
 
     /// Whether the parameter has a value; an optional one may be absent.
@@ -373,56 +497,58 @@ impl Params {
         self.0.contains_key(name)
     }
 
-    fn get(&self, name: &str) -> &Value {
+    /// The value of a declared parameter. Panics for another name: an error in the algorithm, which
+    /// its first test finds.
+    pub fn value(&self, name: &str) -> &Value {
         self.0.get(name).unwrap_or_else(|| panic!("parameter `{name}` is read but not declared"))
     }
 
     /// A parameter declared as [`Kind::Number`]. Panics for another kind: an error in the
     /// algorithm's declaration, which its first test finds.
     pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Number(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not a number"),
         }
     }
     /// A parameter declared as [`Kind::Integer`]; panics as [`Params::number`].
     pub fn integer(&self, name: &str) -> u64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Integer(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not an integer"),
         }
     }
     /// A parameter declared as [`Kind::Time`]; panics as [`Params::number`].
     pub fn time(&self, name: &str) -> Duration {
-        match self.get(name) {
+        match self.value(name) {
             Value::Time(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not a duration"),
         }
     }
     /// A parameter declared as [`Kind::Data`]; panics as [`Params::number`].
     pub fn data(&self, name: &str) -> Bytes {
-        match self.get(name) {
+        match self.value(name) {
             Value::Data(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not an amount of data"),
         }
     }
     /// A parameter declared as [`Kind::Rate`]; panics as [`Params::number`].
     pub fn rate(&self, name: &str) -> Rate {
-        match self.get(name) {
+        match self.value(name) {
             Value::Rate(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not a rate"),
         }
     }
     /// A parameter declared as [`Kind::Switch`]; panics as [`Params::number`].
     pub fn switch(&self, name: &str) -> bool {
-        match self.get(name) {
+        match self.value(name) {
             Value::Switch(v) => *v,
             other => panic!("parameter `{name}` is {other:?}, not a switch"),
         }
     }
     /// A parameter declared as [`Kind::Choice`]; panics as [`Params::number`].
     pub fn choice(&self, name: &str) -> &str {
-        match self.get(name) {
+        match self.value(name) {
             Value::Choice(v) => v,
             other => panic!("parameter `{name}` is {other:?}, not a choice"),
         }
