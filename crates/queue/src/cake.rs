@@ -162,8 +162,8 @@ impl<P: Packet> Cake<P> {
         let mode = Mode::named(p.choice(DIFFSERV.name));
         let isolation = Isolation::named(p.choice(ISOLATION.name));
         let rate = bandwidth(p);
-        let tuning = (p.time(RTT.name), setup.mtu);
-        let tin = |share| Tin::new(share, rate, isolation, tuning);
+        let rtt = p.time(RTT.name);
+        let tin = |share| Tin::new(share, rate, isolation, rtt, setup.mtu);
         Cake {
             tins: mode.shares().into_iter().map(tin).collect(),
             mode,
@@ -309,7 +309,7 @@ impl<P: Packet> Cake<P> {
                 self.tins[at].next_round(list, slot, &mut self.random);
                 continue;
             }
-            if let Some(served) = self.send(at, (list, slot), now, drops) {
+            if let Some(served) = self.send(at, list, slot, now, drops) {
                 return served;
             }
         }
@@ -320,7 +320,8 @@ impl<P: Packet> Cake<P> {
     fn send(
         &mut self,
         at: usize,
-        (list, slot): (List, usize),
+        list: List,
+        slot: usize,
         now: Instant,
         drops: Drops<'_, P>,
     ) -> Option<Served<P>> {

@@ -14,7 +14,7 @@ use crate::link::{ReadFile, in_order, params};
 use crate::media;
 use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
-use crate::needs;
+use crate::needs::{self, Governed};
 use crate::schedule::End;
 use crate::schema::Carried;
 use crate::size_file;
@@ -61,9 +61,10 @@ fn beside(
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
         if let (Some(source), Some((ends, stack))) = (&source, &carried) {
-            check_signals(checker, control, source, &named.at, name);
-            let carrier = (&ends.transport, stack.as_ref());
-            needs::check(checker, control, source, carrier, &named.at, name);
+            let transport = &ends.transport;
+            let flow = Governed { name, source, transport, stack: stack.as_ref() };
+            check_signals(checker, control, &flow, &named.at);
+            needs::check(checker, control, &flow, &named.at);
         }
     }
     let (mut ends, stack) = carried?;
@@ -195,10 +196,10 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
 pub(crate) fn check_signals(
     checker: &mut Checker,
     control: &Control,
-    source: &Source,
+    flow: &Governed<'_>,
     at: &At,
-    flow: &str,
 ) {
+    let Governed { name: flow, source, .. } = *flow;
     let needs = control.needs(&checker.known.controllers);
     if source.carrier() == Carrier::Connections && needs.is_some_and(|needs| needs.signal) {
         let (name, kind) = (control.name(), source.info().name);
@@ -254,7 +255,7 @@ fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Op
     }
     let source = Source::new(kind, params)?;
     match info.file {
-        Some(key) => with_file(checker, source, (value, fields), key.name, read_file),
+        Some(key) => with_file(checker, source, value, key.name, read_file),
         None => Some(source),
     }
 }
@@ -263,11 +264,11 @@ fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Op
 fn with_file(
     checker: &mut Checker,
     source: Source,
-    (value, fields): (&Checked, &Fields),
+    value: &Checked,
     key: &str,
     read_file: ReadFile<'_>,
 ) -> Option<Source> {
-    let file = fields.get(key);
+    let file = value.variant().and_then(|(_, fields)| fields.get(key));
     match (source.reads_file(), file) {
         (false, None) => Some(source),
         (false, Some(file)) => {

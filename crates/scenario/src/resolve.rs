@@ -13,10 +13,10 @@ use crate::host::{self, Chosen};
 use crate::known::Known;
 use crate::link::{self, ReadFile};
 use crate::listening;
-use crate::model::{Capacity, Control, Flow, Link, Scenario, StackChoice, Transport};
+use crate::model::{Capacity, Control, Flow, Link, Scenario};
 use crate::names::Names;
 use crate::nearest;
-use crate::needs;
+use crate::needs::{self, Governed};
 use crate::schedule::End;
 use crate::schema::{DOCUMENT, Parts};
 use crate::shape::Shape;
@@ -212,17 +212,18 @@ fn controls(
     let read = given.iter().map(|value| {
         let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
-            let carrier = flow_transport(flow);
-            needs::check(checker, &control, &flow.source, carrier, &value.at, &flow.name);
-            flow::check_signals(checker, &control, &flow.source, &value.at, &flow.name);
+            let flow = governed(flow);
+            needs::check(checker, &control, &flow, &value.at);
+            flow::check_signals(checker, &control, &flow, &value.at);
         }
         Some(control)
     });
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn flow_transport(flow: &Flow) -> (&Transport, Option<&StackChoice>) {
-    (&flow.transport, flow.stack.as_ref())
+fn governed(flow: &Flow) -> Governed<'_> {
+    let Flow { name, source, transport, stack, .. } = flow;
+    Governed { name, source, transport, stack: stack.as_ref() }
 }
 
 /// Whether a flow uses the controllers of `controls`.
