@@ -7,10 +7,10 @@ from typing import cast
 
 from sojourn import extras, output, terminal
 from sojourn.cli import interrupts
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
+from sojourn.cli.plots import Plots
 from sojourn.cli.scenarios import folder_of, load_controllers, note_replaced, prints_aside, read
-from sojourn.picture import Chart, require_free_figure
+from sojourn.picture import Chart, require_free_picture
 from sojourn.run import experiment
 from sojourn.sweep import api as sweeps
 from sojourn.sweep.adversary import api as adversary
@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace) -> int:
         cluster=args.cluster,
     )
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     problem = _problem(args, controllers)
     from sojourn.run.progress import Bar
 
@@ -125,7 +125,7 @@ def _idle_note(found: Counterexample, link: str) -> str:
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
     from sojourn.sweep.adversary import picture
 
-    own = Figures()
+    own = Plots()
     own.plot(Chart(picture.course(found, problem.measure, problem.base.title())), target)
     return own.status()
 
