@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from sojourn import _core, output
 from sojourn.cli.options import add_captures, add_departures, add_scenario_options, pictures_of
 from sojourn.cli.plots import Plots
-from sojourn.cli.scenarios import note_replaced, read
+from sojourn.cli.scenarios import prepared
 from sojourn.errors import UsageError
 from sojourn.extras import require_live
 from sojourn.live.api import record_live
 from sojourn.live.real_time import Live, gain_privilege, host, link_commands
-from sojourn.run import experiment, results
+from sojourn.run import results
 from sojourn.run.exports import Captures, Files
 from sojourn.run.progress import Bar
 from sojourn.run.results import Run
@@ -113,16 +113,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
-    scenario = read(args.file)
-    note_replaced(scenario, args.control)
-    core = experiment.prepare(
-        scenario,
-        assignments=args.set,
-        control=args.control,
-        seed=args.seed,
-        spread=args.spread,
-        host=host(args.stack),
-    )
+    core = prepared(args, host=host(args.stack))
     return core, Live(args.stack, args.ipv6, args.bottleneck, args.departures)
 
 

@@ -16,11 +16,16 @@ from sojourn.cli.options import (
     positive,
 )
 from sojourn.cli.plots import Plots
-from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read, require_named
+from sojourn.cli.scenarios import (
+    load_controllers,
+    prepared,
+    prints_aside,
+    require_named,
+)
 from sojourn.record import parts
 from sojourn.record.parts import Chosen
 from sojourn.record.summary import Summary
-from sojourn.run import api, experiment, results
+from sojourn.run import api, results
 from sojourn.run.exports import Captures
 from sojourn.run.progress import Bar
 from sojourn.user.controllers import UserControllers
@@ -53,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
     captures.require_apart_from(out.path)
     controllers = load_controllers(args.controller)
     require_named(args.control, controllers)
-    core = _prepared(args, controllers)
+    core = prepared(args, controllers)
     captures.require_possible(core)
     chosen = chosen_of(args)
     chosen.check(dict(zip(("flow", "link"), core.names(), strict=True)), args.file)
@@ -101,20 +106,6 @@ def _summarise(
     _note_user_controllers(controllers, summary, args, time.perf_counter() - began)
     sys.stdout.write(results.summary_text(parts.of_summary(summary, chosen)))
     return 0
-
-
-def _prepared(args: argparse.Namespace, controllers: UserControllers) -> _core.Scenario:
-    with prints_aside():
-        scenario = read(args.file)
-        note_replaced(scenario, args.control)
-        return experiment.prepare(
-            scenario,
-            assignments=args.set,
-            control=args.control,
-            seed=args.seed,
-            spread=args.spread,
-            user_controllers=controllers,
-        )
 
 
 def _note(core: _core.Scenario, args: argparse.Namespace) -> None:
