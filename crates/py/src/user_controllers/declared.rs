@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pyo3::prelude::*;
 use sojourn_cc::{EcnUse, Info, Needs};
-use sojourn_params::{Kind, Param};
+use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::errors::value_error;

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::cdf::Cdf;
-use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
-use crate::transfers;
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::transfers;
 
 /// A kind of source in the registry: the functions of its [`Model`].
 pub(crate) struct Registered {
@@ -52,13 +52,13 @@ impl Spec {
     /// The source of this name, or `None` if the name is unknown. `params` has a value for every
     /// key of [`Info::params`] that is not optional.
     pub fn new(name: &str, params: Params) -> Option<Spec> {
-        let kind = crate::ALL.iter().find(|registered| registered.info.name == name)?;
+        let kind = crate::source::ALL.iter().find(|registered| registered.info.name == name)?;
         Some(Spec { kind, params, sizes: None })
     }
 
     /// The source of one file of this size.
     pub fn file(size: Bytes) -> Spec {
-        let kind = &const { Registered::of::<crate::file::File>() };
+        let kind = &const { Registered::of::<crate::source::file::File>() };
         let mut params = Params::empty();
         let declared = kind.info.params;
         params.set(declared, "size", Value::Data(size)).expect("the size is in range");

@@ -1,6 +1,6 @@
 //! A queue of a million packets, which pass through it in order.
 
-use sojourn_ring::RingBuffer;
+use sojourn_units::ring::RingBuffer;
 
 /// Number and size of a packet.
 type Packet = (u64, u32);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, IP_HEADER, Info, Model, Setup, Source};
-use crate::kinds::span_of;
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Action, Carrier, IP_HEADER, Info, Model, Setup, Source};
+use crate::source::kinds::span_of;
 
 /// The source of echo requests.
 #[derive(Debug)]

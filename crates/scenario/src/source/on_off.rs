@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
-use crate::draws::exponential;
-use crate::kinds::{SPAN, SPEED, TIME};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::draws::exponential;
+use crate::source::kinds::{SPAN, SPEED, TIME};
 
 /// The on-off source.
 #[derive(Debug)]

@@ -2,13 +2,14 @@
 //! which listings, validation and the scenario's JSON Schema are generated.
 //!
 //! The scenario's schema is made of these declarations, but `cc`, `queue`, `transport` and
-//! `theory` make them and must not depend on the scenario, so they have a crate below all of
-//! these.
+//! `theory` make them and must not depend on the scenario, so they are below all of these.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use sojourn_units::{Bytes, Duration, Rate};
+use crate::{Bytes, Duration, Rate};
+
+pub use crate::params;
 
 /// One parameter of a controller or a queue.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ pub enum Kind {
 /// `const NAME =` in front, parameters become constants.
 ///
 /// ```
-/// use sojourn_params::{Kind, Param, params};
+/// use sojourn_units::params::{Kind, Param, params};
 ///
 /// const DECLARED: &[Param] = params! {
 ///     /// window factor after a loss
@@ -62,7 +63,7 @@ macro_rules! params {
         $crate::params!(@one [$($doc)+] $name, $kind, "")
     };
     (@one [$($doc:literal)+] $name:ident, $kind:expr, $source:expr) => {
-        $crate::Param {
+        $crate::params::Param {
             name: stringify!($name),
             kind: $kind,
             doc: concat!($($doc),+).trim_ascii(),
@@ -84,7 +85,7 @@ macro_rules! params {
         $(#[doc = $doc:literal])+
         $vis:vis const $constant:ident = $name:ident: $kind:expr $(, $source:expr)?;
     )+) => {
-        $($vis const $constant: $crate::Param =
+        $($vis const $constant: $crate::params::Param =
             $crate::params!(@one [$($doc)+] $name, $kind, $($source)?);)+
     };
     ($($list:tt)+) => { $crate::params!(@list [] $($list)+) };

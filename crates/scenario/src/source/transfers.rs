@@ -2,11 +2,11 @@
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
-use crate::contract::{Action, Setup, SizedTransfer, Source, Transfers};
-use crate::sizes::Sizes;
+use crate::source::contract::{Action, Setup, SizedTransfer, Source, Transfers};
+use crate::source::sizes::Sizes;
 
 /// The sizes of transfers.
 #[derive(Clone, Debug)]

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
-use crate::draws::uniform;
-use crate::kinds::{PAUSE, SPAN, span_of};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::draws::uniform;
+use crate::source::kinds::{PAUSE, SPAN, span_of};
 
 /// Headers of IPv4 (RFC 791) without options and UDP (RFC 768), around an RTP packet.
 pub const UDP_IP_HEADERS: Bytes = Bytes(28);
@@ -300,8 +300,8 @@ impl Media {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Spec;
-    use sojourn_params::Value;
+    use crate::source::spec::Spec;
+    use sojourn_units::params::Value;
 
     fn encoder(keys: &[(&str, Value)]) -> Box<dyn Source> {
         let declared = Media::INFO.params;

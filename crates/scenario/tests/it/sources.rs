@@ -1,8 +1,8 @@
 //! Every source, driven by random deliveries.
 
 use proptest::prelude::*;
-use sojourn_params::{Kind, Params, Value};
-use sojourn_source::{Action, Carrier, Cdf, CdfError, Info, Source, Spec, infos};
+use sojourn_scenario::source::{Action, Carrier, Cdf, CdfError, Info, Source, Spec, infos};
+use sojourn_units::params::{Kind, Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: Bytes = Bytes(1448);

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::cdf::Cdf;
-use crate::contract::{
+use crate::source::cdf::Cdf;
+use crate::source::contract::{
     Action, Carrier, Fault, Info, Model, Setup, SizedTransfer, Source, Transfers,
 };
-use crate::kinds::{COUNT, PAUSE, SIZE, SPAN};
-use crate::sizes;
-use crate::transfers::Series;
+use crate::source::kinds::{COUNT, PAUSE, SIZE, SPAN};
+use crate::source::sizes;
+use crate::source::transfers::Series;
 
 /// The source of requests and responses.
 #[derive(Debug)]
@@ -147,8 +147,8 @@ impl Source for Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Spec;
-    use sojourn_params::Value;
+    use crate::source::spec::Spec;
+    use sojourn_units::params::Value;
 
     /// Times in ms of 8 requests in batches of 3, each answered after `answer_ms`.
     fn requests(pause: (&str, u64), answer_ms: u64) -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! Parameters of both DualPI2 variants; each has its own defaults.
 
-use sojourn_params::{Kind, Param, params};
 use sojourn_units::Duration;
+use sojourn_units::params::{Kind, Param, params};
 
 params! {
     /// Target queueing delay of Classic traffic

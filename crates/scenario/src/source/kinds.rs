@@ -1,6 +1,6 @@
 //! Kinds of keys that several sources have.
 
-use sojourn_params::Kind;
+use sojourn_units::params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// An amount of data greater than zero; required.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Kind, Params, params};
 use sojourn_units::Bytes;
+use sojourn_units::params::{Kind, Params, params};
 
-use crate::cdf::Cdf;
-use crate::contract::{Fault, FileKey};
-use crate::draws::{exponential, greatest_exponential, normal, uniform};
-use crate::kinds::SIZE;
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Fault, FileKey};
+use crate::source::draws::{exponential, greatest_exponential, normal, uniform};
+use crate::source::kinds::SIZE;
 
 /// The name of each distribution, with the keys that it needs beside `sizes`.
 const KEYS: &[(&str, &[&str])] = &[
@@ -123,7 +123,7 @@ impl Sizes {
 
 /// A size in whole bytes, at least one.
 fn whole(size: f64) -> u64 {
-    (libm::round(size) as u64).clamp(1, sojourn_params::Kind::MOST.0)
+    (libm::round(size) as u64).clamp(1, sojourn_units::params::Kind::MOST.0)
 }
 
 /// The greatest size of a source that has either this key for one size, or `sizes`. `file`: the

@@ -5,8 +5,8 @@ macro_rules! sources {
     ($($source:ident = $module:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        const ALL: &[$crate::spec::Registered] =
-            &[$($crate::spec::Registered::of::<$module::$source>()),+];
+        const ALL: &[$crate::source::spec::Registered] =
+            &[$($crate::source::spec::Registered::of::<$module::$source>()),+];
     };
 }
 pub(crate) use sources;

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use sojourn_params::{Param, Params};
+use sojourn_units::params::{Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
-use crate::cdf::Cdf;
+use crate::source::cdf::Cdf;
 
 /// A source as it is listed and checked.
 #[derive(Debug)]

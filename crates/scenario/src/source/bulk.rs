@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::cdf::Cdf;
-use crate::contract::{Action, Info, Model, Setup, Source};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Action, Info, Model, Setup, Source};
 
 /// More bytes than any run can send.
 const ENDLESS: u64 = u64::MAX / 4;

@@ -1,6 +1,6 @@
 //! Declares two parameters, sets one, and shows the refusal of a value outside its range.
 
-use sojourn_params::{Kind, Param, ParamError, Params, Value};
+use sojourn_units::params::{Kind, Param, ParamError, Params, Value};
 
 const DECLARED: &[Param] = &[
     Param {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Params, params};
+use sojourn_units::params::{Params, params};
 use sojourn_units::{Bytes, Duration};
 
-use crate::cdf::Cdf;
-use crate::contract::{Carrier, Fault, Info, Model, Setup, Source};
-use crate::kinds::{COUNT, PAUSE, SIZE};
-use crate::sizes;
-use crate::transfers::{Series, Transfer};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::kinds::{COUNT, PAUSE, SIZE};
+use crate::source::sizes;
+use crate::source::transfers::{Series, Transfer};
 
 /// The source of several files.
 pub(crate) enum Files {}

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Params, params};
+use sojourn_units::params::{Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
-use crate::cdf::Cdf;
-use crate::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
-use crate::draws::exponential;
-use crate::kinds::{COUNT, SPAN, SPEED};
-use crate::sizes::{self, Sizes};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
+use crate::source::draws::exponential;
+use crate::source::kinds::{COUNT, SPAN, SPEED};
+use crate::source::sizes::{self, Sizes};
 
 /// The source of a Poisson process of transfers.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use sojourn_params::{Param, Params};
+use sojourn_units::params::{Param, Params};
 use sojourn_units::{Bytes, Duration};
 
-use crate::cdf::Cdf;
-use crate::contract::{Info, Model, Setup, Source};
-use crate::kinds::SIZE;
-use crate::transfers::{Series, Transfer};
+use crate::source::cdf::Cdf;
+use crate::source::contract::{Info, Model, Setup, Source};
+use crate::source::kinds::SIZE;
+use crate::source::transfers::{Series, Transfer};
 
 /// The source of one file.
 pub(crate) enum File {}

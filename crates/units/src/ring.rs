@@ -15,7 +15,7 @@ use std::ops::{Index, IndexMut};
 /// blocks if there are many buffers, to save memory.
 ///
 /// ```
-/// let mut ring = sojourn_ring::RingBuffer::<u64, 64>::default();
+/// let mut ring = sojourn_units::ring::RingBuffer::<u64, 64>::default();
 /// (0..200).for_each(|value| ring.push(value));
 /// assert_eq!((ring.pop(), ring.len(), ring.get(99)), (Some(0), 199, Some(&100)));
 /// ```
