@@ -39,14 +39,16 @@ def beside(folder: Path, text: str) -> dict[str, str]:
                     waiting.append((file.parent, found[key]))
     if str(folder) not in _on_path:
         _on_path.append(str(folder))
-        sys.path.append(str(folder))
+        sys.path.append(_on_path[-1])
     return dict(sorted(found.items()))
 
 
 def forget() -> None:
     """Take the folders off the path, so that their modules are read anew."""
+    # An equal entry may be the user's own.
+    own = set(map(id, _on_path))
+    sys.path[:] = [one for one in sys.path if id(one) not in own]
     for folder in _on_path:
-        sys.path.remove(folder)
         for name in [one for one in sys.modules if _is_in(folder, one)]:
             del sys.modules[name]
     _on_path.clear()
