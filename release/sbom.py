@@ -17,7 +17,7 @@ from urllib.parse import quote
 import licences
 
 FILE = licences.ROOT / "release" / "bundled.cdx.json"
-# Where a crate's copy of a C library states its version.
+# The file of a crate's copy of a C library that states its version.
 _VERSIONS = {
     "libbpf": ("libbpf/src/libbpf_version.h", r"MAJOR_VERSION (\d+)\n.*MINOR_VERSION (\d+)"),
     "libelf of elfutils": ("elfutils/configure.ac", r"AC_INIT\(\[elfutils\],\[([\d.]+)\]"),

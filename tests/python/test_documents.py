@@ -208,6 +208,13 @@ def test_named_targets_of_make_exist() -> None:
             assert not set(line.split()) - set(targets), f"{file}: make {line}"
 
 
+def test_the_tests_of_each_security_promise_exist() -> None:
+    named = re.findall(r"`([\w/.-]+\.(?:rs|py|mjs))`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    assert len(named) > 10
+    files = [file.as_posix() for file in tracked(".rs", ".py", ".mjs")]
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
 def test_a_command_leaves_no_process_behind(workplace: Path) -> None:
     outputs.printed(["bash", "-c", "sleep 600 &>sleep.txt & echo $! >left"], workplace, 0)
     left = Path("/proc", (workplace / "left").read_text().strip(), "stat")
