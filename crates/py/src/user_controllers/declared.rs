@@ -17,7 +17,7 @@ pub(crate) struct Declared {
     pub(super) code: String,
 }
 
-/// The declaration: an object with these attributes (`sojourn.user_controllers.Declaration`).
+/// The declaration: an object with these attributes (`sojourn.user.controllers.Declaration`).
 #[derive(FromPyObject)]
 pub(crate) struct Declaration {
     name: String,
