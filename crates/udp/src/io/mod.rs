@@ -10,6 +10,7 @@ mod departures;
 mod endpoint;
 mod fit;
 mod load;
+pub mod netlink;
 mod plan;
 mod priority;
 mod qdisc;
