@@ -7,7 +7,7 @@ use std::time::Duration;
 use sojourn_scenario::source::{Action, SizedTransfer, Source, Transfers};
 use sojourn_units::{Duration as Span, Instant};
 
-use crate::machine::clock::Clock;
+use sojourn_udp::io::Clock;
 
 /// The application at both ends of a flow.
 #[derive(Debug)]

@@ -5,8 +5,7 @@ use sojourn_scenario::{Flow, Scenario};
 use sojourn_units::params::Params;
 
 use crate::error::Error;
-use crate::order::Order;
-use crate::order::options::Stack;
+use crate::order::{Order, Stack};
 
 /// Controllers that this run has loaded. They are unregistered when it ends.
 #[derive(Default)]

@@ -1,30 +1,28 @@
 //! ICMP echo requests. The kernel of the other namespace answers them (RFC 792, RFC 4443 section
 //! 4), and each reply gives a round-trip time.
 
-use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration as Patience;
+use std::time::Duration;
 
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, socket,
 };
 use nix::unistd::getegid;
-use sojourn_scenario::source::{Source, Transfers};
-use sojourn_sim::{Remote, RemoteState};
-use sojourn_units::{Duration, Instant};
+use sojourn_scenario::source::Source;
+use sojourn_units::Instant;
 
 use crate::endpoints::application::Application;
-use crate::endpoints::live_flow::LiveFlow;
+use crate::endpoints::live_flow::{LiveFlow, Start};
+use crate::endpoints::shared::Shared;
 use crate::error::Error;
-use crate::machine::addresses::{IpVersion, Side};
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::realtime::{self, OF_ENDPOINTS};
+use crate::machine::{IpVersion, Namespace, Side};
+use sojourn_udp::io::Clock;
 
 /// Types of messages (RFC 792 page 14, RFC 4443 sections 4.1 and 4.2).
 const ECHO: u8 = 8;
@@ -34,7 +32,7 @@ const HEADER: usize = 8;
 /// Requests that wait for a reply: one for each sequence number.
 const NUMBERS: usize = 1 << 16;
 /// Time between two looks whether the flow has ended.
-const PATIENCE: Patience = Patience::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A flow of echo requests. One thread runs it, and another may end it.
 pub(crate) struct EchoFlow {
@@ -45,17 +43,9 @@ pub(crate) struct EchoFlow {
     request: u8,
     application: Application,
     has_ended: AtomicBool,
-    shared: Arc<Mutex<Replies>>,
-}
-
-/// The requests of a flow, and the results of their replies.
-struct Replies {
     /// Departure of each request without a reply, by its sequence number.
-    waiting: Vec<Option<Instant>>,
-    count: u64,
-    bytes: u64,
-    /// Round-trip times that the record does not have yet.
-    rtts: Vec<Duration>,
+    waiting: Mutex<Vec<Option<Instant>>>,
+    shared: Arc<Shared>,
 }
 
 impl EchoFlow {
@@ -81,7 +71,8 @@ impl EchoFlow {
             request: if version == IpVersion::V4 { ECHO } else { ECHO6 },
             application: Application::new(source),
             has_ended: AtomicBool::new(false),
-            shared: Arc::new(Mutex::new(Replies::new())),
+            waiting: Mutex::new(vec![None; NUMBERS]),
+            shared: Arc::default(),
         })
     }
 
@@ -96,10 +87,25 @@ impl EchoFlow {
             // The kernel adds the checksum and the identifier.
             message[0] = self.request;
             message[6..8].copy_from_slice(&number.to_be_bytes());
-            lock(&self.shared).waiting[usize::from(number)] = Some(clock.now());
+            self.waiting()[usize::from(number)] = Some(clock.now());
             self.socket.send(&message)?;
         }
         Ok(())
+    }
+
+    /// A reply has arrived. Copies of it are ignored.
+    fn on_reply(&self, now: Instant, number: u16, bytes: u64) {
+        if let Some(sent_at) = self.waiting()[usize::from(number)].take() {
+            self.shared.on_rtt(now.since(sent_at));
+            self.shared.update(|state| {
+                state.received_bytes += bytes;
+                state.transfers.completed += 1;
+            });
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Option<Instant>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn receive(&self, clock: Clock) {
@@ -108,23 +114,18 @@ impl EchoFlow {
         while !self.has_ended.load(Ordering::Relaxed) {
             if let Ok(size @ HEADER..) = self.socket.recv(&mut message) {
                 let number = u16::from_be_bytes([message[6], message[7]]);
-                lock(&self.shared).on_reply(clock.now(), number, size as u64);
+                self.on_reply(clock.now(), number, size as u64);
             }
         }
     }
 }
 
 impl LiveFlow for EchoFlow {
-    fn report(&self) -> Box<dyn Remote> {
-        Box::new(View { shared: Arc::clone(&self.shared), last: Cell::default() })
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    fn run(
-        &self,
-        clock: Clock,
-        _opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
+    fn run(&self, Start { clock, is_ending, .. }: Start<'_>) -> Result<(), Error> {
         let sent = thread::scope(|scope| {
             scope.spawn(|| self.receive(clock));
             // The source waits for the start of the flow.
@@ -143,51 +144,6 @@ impl LiveFlow for EchoFlow {
     fn end(&self) {
         self.application.end();
     }
-}
-
-impl Replies {
-    fn new() -> Replies {
-        Replies { waiting: vec![None; NUMBERS], count: 0, bytes: 0, rtts: Vec::new() }
-    }
-
-    /// A reply has arrived. Copies of it are ignored.
-    fn on_reply(&mut self, now: Instant, number: u16, bytes: u64) {
-        if let Some(sent_at) = self.waiting[usize::from(number)].take() {
-            self.count += 1;
-            self.bytes += bytes;
-            self.rtts.push(now.since(sent_at));
-        }
-    }
-}
-
-/// The view of the record. It never waits, since its caller is the bottleneck.
-struct View {
-    shared: Arc<Mutex<Replies>>,
-    /// Last state, for the moment at which a thread writes the next.
-    last: Cell<RemoteState>,
-}
-
-impl Remote for View {
-    fn state(&self) -> RemoteState {
-        if let Ok(replies) = self.shared.try_lock() {
-            self.last.set(RemoteState {
-                received_bytes: replies.bytes,
-                transfers: Transfers { completed: replies.count, completed_at: None },
-                ..RemoteState::default()
-            });
-        }
-        self.last.get()
-    }
-
-    fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
-        if let Ok(mut replies) = self.shared.try_lock() {
-            replies.rtts.drain(..).for_each(take);
-        }
-    }
-}
-
-fn lock(replies: &Mutex<Replies>) -> MutexGuard<'_, Replies> {
-    replies.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn open_socket(from: SocketAddr, to: SocketAddr) -> io::Result<UdpSocket> {

@@ -6,7 +6,7 @@ use sojourn_scenario::{Control, Flow};
 
 use crate::endpoints::controllers::KernelControllers;
 use crate::error::Error;
-use crate::machine::namespace::Namespace;
+use crate::machine::Namespace;
 use crate::order::Order;
 
 /// The use of ECN by a flow.

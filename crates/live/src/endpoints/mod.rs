@@ -8,6 +8,7 @@ pub(crate) mod live_flow;
 pub(crate) mod open;
 pub(crate) mod quic;
 pub(crate) mod settings;
+pub(crate) mod shared;
 mod tcp;
 mod tcp_state;
 mod transfers;

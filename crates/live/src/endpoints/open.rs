@@ -12,15 +12,14 @@ use crate::endpoints::controllers::KernelControllers;
 use crate::endpoints::echo::EchoFlow;
 use crate::endpoints::live_flow::LiveFlow;
 use crate::endpoints::quic::{self, QuicFlow};
+use crate::endpoints::shared::View;
 use crate::endpoints::tcp::{Plan, TcpFlow};
 use crate::endpoints::transfers::TransferFlow;
 use crate::endpoints::udp::{Setup, UdpFlow};
 use crate::error::Error;
-use crate::machine::addresses::Side;
-use crate::machine::namespace::Namespace;
+use crate::machine::{Namespace, Side};
 use crate::observers::all::Files;
-use crate::order::Order;
-use crate::order::options::Stack;
+use crate::order::{Order, Stack};
 
 /// The flows of a run, in the order of the scenario; `None` for one whose hosts are simulated.
 pub(crate) type Flows = Vec<Option<Box<dyn LiveFlow>>>;
@@ -46,7 +45,8 @@ pub(crate) fn open(
 
 /// The views of the flows' states for the record.
 pub(crate) fn reports(flows: &Flows) -> Vec<Option<Box<dyn Remote>>> {
-    flows.iter().map(|flow| flow.as_ref().map(|flow| flow.report())).collect()
+    let report = |flow: &dyn LiveFlow| Box::new(View::new(flow.shared())) as Box<dyn Remote>;
+    flows.iter().map(|flow| flow.as_deref().map(report)).collect()
 }
 
 /// A flow that opens.

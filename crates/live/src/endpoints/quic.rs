@@ -8,24 +8,24 @@ use std::thread;
 use sojourn_quic::endpoint::{Crypto, KeyLogSink, SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::{
-    Credit, Driver, Ending, Figures, Limits, Pipe, PipeObserver, Service, Settings as QuicSettings,
-    SharedObserver,
+    Credit, Driver, Ending, Error as Fault, Figures, Limits, Pipe, PipeObserver, Service,
+    Settings as QuicSettings, SharedObserver,
 };
 use sojourn_scenario::StackChoice;
 use sojourn_scenario::source::{Carrier, Source};
-use sojourn_sim::{Remote as Report, RemoteState};
+use sojourn_sim::RemoteState;
 use sojourn_trace::Histogram;
-use sojourn_udp::io::{Clock as UdpClock, Socket, Writer, least_timer_slack};
+use sojourn_udp::io::{Socket, Writer, least_timer_slack};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::endpoints::application::Application;
-use crate::endpoints::live_flow::{LiveFlow, SAMPLE};
-use crate::endpoints::udp::{PORT, Setup, Shared, Stops, View};
+use crate::endpoints::live_flow::{LiveFlow, SAMPLE, Start};
+use crate::endpoints::shared::Shared;
+use crate::endpoints::udp::{PORT, Setup, Stops};
 use crate::error::Error;
-use crate::machine::addresses::Side;
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::realtime::{self, OF_ENDPOINTS};
+use crate::machine::{Namespace, Side};
+use sojourn_udp::io::Clock;
 
 /// The stack that can run over UDP.
 pub(crate) const STACK: &str = "noq";
@@ -104,14 +104,10 @@ impl QuicFlow {
         })
     }
 
-    fn application(&self) -> &Application {
-        self.shared.application.as_ref().expect("a flow of a stack has an application")
-    }
-
     /// Writes data, or requests, when the source decides.
     fn write(&self, clock: Clock) {
         let _ = realtime::schedule_fifo(OF_ENDPOINTS);
-        while let Some(bytes) = self.application().next_write(clock) {
+        while let Some(bytes) = self.shared.application().next_write(clock) {
             self.writers[self.opening as usize].write(bytes);
         }
     }
@@ -120,7 +116,7 @@ impl QuicFlow {
         Ends { flow: self, side, clock, fault: None }
     }
 
-    fn socket(&self, side: Side) -> Result<Socket, sojourn_quic_udp::Error> {
+    fn socket(&self, side: Side) -> Result<Socket, Fault> {
         let socket = self.sockets[side as usize].try_clone();
         let opener = move |_| match &socket {
             Ok(socket) => socket.try_clone(),
@@ -130,42 +126,38 @@ impl QuicFlow {
     }
 
     /// Runs the end that accepts the connection.
-    fn serve(&self, clock: Clock) -> Result<(), sojourn_quic_udp::Error> {
+    fn serve(&self, clock: Clock) -> Result<(), Fault> {
         let side = self.opening.other();
-        let _ = realtime::schedule_fifo(OF_ENDPOINTS);
-        least_timer_slack();
-        let mut driver = Driver::server(
-            self.socket(side)?,
-            UdpClock::with_origin(clock.origin_ns()),
-            self.settings.clone(),
-            self.ends(side, clock),
-            Arc::clone(&self.crypto.server),
-            Limits::default(),
-        )?
-        .with_credit(CREDIT)
-        .with_observer(self.observer(side));
-        self.stops().register(driver.stop_handle());
-        driver.run(&mut |ends| ends.fault.is_some())?;
-        driver.service().outcome()
+        let (settings, ends) = (self.settings.clone(), self.ends(side, clock));
+        let (crypto, limits) = (Arc::clone(&self.crypto.server), Limits::default());
+        let driver = Driver::server(self.socket(side)?, clock, settings, ends, crypto, limits)?;
+        self.drive(side, driver, |_| Ok(()))
     }
 
     /// Runs the end that opens the connection at `opens`.
-    fn connect(&self, clock: Clock, opens: Instant) -> Result<(), sojourn_quic_udp::Error> {
+    fn connect(&self, clock: Clock, opens: Instant) -> Result<(), Fault> {
         let side = self.opening;
+        let (settings, ends) = (self.settings.clone(), self.ends(side, clock));
+        let driver = Driver::client(self.socket(side)?, clock, settings, ends)?;
+        self.drive(side, driver, |driver| {
+            clock.sleep_until(opens);
+            let pipe = driver.service().pipe();
+            driver.connect(self.to, SERVER_NAME, Arc::clone(&self.crypto.client), pipe)
+        })
+    }
+
+    /// Runs the driver of a side in this thread, after its begin.
+    fn drive<'a>(
+        &self,
+        side: Side,
+        driver: Driver<Ends<'a>>,
+        begin: impl FnOnce(&mut Driver<Ends<'a>>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let _ = realtime::schedule_fifo(OF_ENDPOINTS);
         least_timer_slack();
-        let mut driver = Driver::client(
-            self.socket(side)?,
-            UdpClock::with_origin(clock.origin_ns()),
-            self.settings.clone(),
-            self.ends(side, clock),
-        )?
-        .with_credit(CREDIT)
-        .with_observer(self.observer(side));
+        let mut driver = driver.with_credit(CREDIT).with_observer(self.observer(side));
         self.stops().register(driver.stop_handle());
-        clock.sleep_until(opens);
-        let pipe = driver.service().pipe();
-        driver.connect(self.to, SERVER_NAME, Arc::clone(&self.crypto.client), pipe)?;
+        begin(&mut driver)?;
         driver.run(&mut |ends| ends.fault.is_some())?;
         driver.service().outcome()
     }
@@ -182,16 +174,11 @@ impl QuicFlow {
 }
 
 impl LiveFlow for QuicFlow {
-    fn report(&self) -> Box<dyn Report> {
-        Box::new(View::new(&self.shared))
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    fn run(
-        &self,
-        clock: Clock,
-        opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
+    fn run(&self, Start { clock, opens, is_ending }: Start<'_>) -> Result<(), Error> {
         thread::scope(|scope| {
             scope.spawn(|| self.write(clock));
             let ends = |done| {
@@ -215,7 +202,7 @@ impl LiveFlow for QuicFlow {
     }
 
     fn end(&self) {
-        self.application().end();
+        self.shared.application().end();
         self.stops().end();
     }
 }
@@ -235,10 +222,10 @@ impl<'a> Ends<'a> {
         Pipe::new(writer, Delivered { flow: self.flow, side: self.side, clock: self.clock })
     }
 
-    fn outcome(&self) -> Result<(), sojourn_quic_udp::Error> {
+    fn outcome(&self) -> Result<(), Fault> {
         let address = self.flow.to;
         let fault = self.fault.clone();
-        fault.map_or(Ok(()), |reason| Err(sojourn_quic_udp::Error::Failed { address, reason }))
+        fault.map_or(Ok(()), |reason| Err(Fault::Failed { address, reason }))
     }
 }
 
@@ -269,7 +256,7 @@ impl<'a> Service for Ends<'a> {
 
     fn look(&mut self, _: &mut Pipe<Delivered<'a>>, figures: &Figures) {
         if self.side == Side::Senders {
-            self.flow.shared.set(RemoteState::from(&figures.state));
+            self.flow.shared.update(|state| *state = RemoteState::from(&figures.state));
         }
     }
 
@@ -292,9 +279,9 @@ pub(crate) struct Delivered<'a> {
 impl PipeObserver for Delivered<'_> {
     fn received(&mut self, _: Instant, bytes: u64) {
         match self.side {
-            Side::Receivers => self.flow.application().on_received(bytes, self.clock),
+            Side::Receivers => self.flow.shared.application().on_received(bytes, self.clock),
             Side::Senders => {
-                let due = self.flow.application().on_requested(bytes);
+                let due = self.flow.shared.application().on_requested(bytes);
                 if due > 0 {
                     self.flow.writers[Side::Senders as usize].write(due);
                 }

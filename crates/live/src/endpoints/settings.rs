@@ -8,10 +8,8 @@ use sojourn_udp::io::Departures;
 use crate::endpoints::controllers::KernelControllers;
 use crate::endpoints::ecn;
 use crate::error::Error;
-use crate::machine::namespace::Namespace;
-use crate::machine::netlink::Netlink;
-use crate::order::Order;
-use crate::order::options::Stack;
+use crate::machine::{Namespace, Netlink};
+use crate::order::{Order, Stack};
 
 /// The settings of the hosts, until this is dropped.
 pub(crate) struct Settings {

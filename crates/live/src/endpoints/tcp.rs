@@ -14,20 +14,19 @@ use nix::sys::socket::{
 };
 
 use sojourn_scenario::source::Source;
-use sojourn_sim::Remote;
 use sojourn_units::{Bytes, Instant};
 
 use crate::endpoints::application::Application;
-use crate::endpoints::live_flow::LiveFlow;
-use crate::endpoints::tcp_state::{Observer, Shared, vitals};
+use crate::endpoints::live_flow::{LiveFlow, Start};
+use crate::endpoints::shared::Shared;
+use crate::endpoints::tcp_state::{state, vitals};
 use crate::error::Error;
-use crate::machine::addresses::{IpVersion, Side};
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::quick_ack;
 use crate::machine::sys::realtime::{self, OF_ENDPOINTS};
 use crate::machine::sys::tcp_info::TcpInfo;
+use crate::machine::{IpVersion, Namespace, Side};
 use crate::observers::logs::SenderFile;
+use sojourn_udp::io::Clock;
 
 /// Port of every receiver: flows differ in their addresses.
 const PORT: u16 = 5001;
@@ -110,6 +109,8 @@ impl TcpFlow {
         let (from, to) = (address(opening, 0), address(opening.other(), PORT));
         let opener = sides[opening as usize].enter(|| open_sender(from, controller))?;
         let listener = sides[opening.other() as usize].enter(|| open_listener(to, controller))?;
+        let shared = Shared::of(Application::new(plan.source));
+        shared.update(|known| *known = state(&TcpInfo::default()));
         Ok(TcpFlow {
             name: name.to_owned(),
             opener: opener.map_err(failed("open its sender"))?.into(),
@@ -120,7 +121,7 @@ impl TcpFlow {
             has_quick_acks: plan.has_quick_acks,
             is_open_at_start: plan.is_open_at_start,
             has_requests: plan.has_requests,
-            shared: Arc::new(Shared::new(Application::new(plan.source))),
+            shared: Arc::new(shared),
             log: Mutex::new(Log { file: plan.log, has_begun: false }),
         })
     }
@@ -134,11 +135,11 @@ impl TcpFlow {
     ) -> Result<Option<u64>, (&'static str, io::Error)> {
         let _ = realtime::schedule_fifo(OF_ENDPOINTS);
         clock.sleep_until(opens);
-        if self.shared.application.has_ended() {
+        if self.shared.application().has_ended() {
             return Ok(None);
         }
         let has_begun = self.has_requests && !self.is_open_at_start;
-        let first = has_begun.then(|| self.shared.application.next_write(clock)).flatten();
+        let first = has_begun.then(|| self.shared.application().next_write(clock)).flatten();
         connect(self.opener.as_raw_fd(), &SockaddrStorage::from(self.to))
             .map_err(|error| ("connect", error.into()))?;
         Ok(first)
@@ -146,7 +147,7 @@ impl TcpFlow {
 
     /// Writes data, or requests, when the source decides. `first`: bytes that are already due.
     fn send(&self, first: Option<u64>, block: &[u8], clock: Clock) {
-        let application = &self.shared.application;
+        let application = self.shared.application();
         let mut due = first.or_else(|| application.next_write(clock));
         while let Some(bytes) = due {
             if write(&self.opener, bytes, block).is_err() {
@@ -161,7 +162,7 @@ impl TcpFlow {
         let (accepted, _) =
             self.listener.accept().map_err(|error| ("accept its connection", error))?;
         let accepted = self.accepted.get_or_init(|| accepted);
-        if self.shared.application.has_ended() {
+        if self.shared.application().has_ended() {
             // The end of the flow may not have seen this socket.
             reset(accepted);
         }
@@ -178,7 +179,7 @@ impl TcpFlow {
         let _ = realtime::schedule_fifo(OF_ENDPOINTS);
         let block = vec![0; self.block as usize];
         read(accepted, |bytes| {
-            let due = self.shared.application.on_requested(bytes);
+            let due = self.shared.application().on_requested(bytes);
             write(accepted, due, &block).is_ok()
         });
     }
@@ -190,7 +191,7 @@ impl TcpFlow {
                 // Without it, the kernel decides by itself.
                 let _ = quick_ack::acknowledge(receiver.as_fd());
             }
-            self.shared.application.on_received(bytes, clock);
+            self.shared.application().on_received(bytes, clock);
             true
         });
     }
@@ -218,20 +219,15 @@ fn read(from: &TcpStream, mut on_bytes: impl FnMut(u64) -> bool) {
 }
 
 impl LiveFlow for TcpFlow {
-    fn report(&self) -> Box<dyn Remote> {
-        Box::new(Observer::new(Arc::clone(&self.shared)))
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     fn lead(&self) -> Duration {
         if self.is_open_at_start { LEAD } else { Duration::ZERO }
     }
 
-    fn run(
-        &self,
-        clock: Clock,
-        opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
+    fn run(&self, Start { clock, opens, is_ending }: Start<'_>) -> Result<(), Error> {
         let block = vec![0; self.block as usize];
         let done = thread::scope(|scope| {
             let answered = scope.spawn(|| self.answer(clock));
@@ -253,7 +249,7 @@ impl LiveFlow for TcpFlow {
     }
 
     fn end(&self) {
-        self.shared.application.end();
+        self.shared.application().end();
         reset(&self.opener);
         reset(&self.listener);
         // The links may no longer carry the other end's reset.
@@ -267,9 +263,7 @@ impl LiveFlow for TcpFlow {
             && let Ok(info) = TcpInfo::read(sender.as_fd())
         {
             self.log.lock().unwrap_or_else(PoisonError::into_inner).add(now, sender, &info);
-            if let Ok(mut latest) = self.shared.info.lock() {
-                *latest = info;
-            }
+            self.shared.update(|known| *known = state(&info));
         }
     }
 }

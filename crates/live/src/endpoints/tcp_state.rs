@@ -1,71 +1,10 @@
-//! The state of a flow's two ends, as the bottleneck's record samples it.
+//! The state of a sender of the kernel's TCP, for the record and the event file.
 
-use std::cell::Cell;
-use std::sync::{Arc, Mutex};
-
-use sojourn_scenario::source::{SizedTransfer, Transfers};
-use sojourn_sim::{Remote, RemoteState};
+use sojourn_sim::RemoteState;
 use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Rate};
 
-use crate::endpoints::application::Application;
 use crate::machine::sys::tcp_info::{INFINITE, TcpInfo};
-
-/// The state of a flow, shared by its threads and the bottleneck.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) application: Application,
-    /// The sender's latest state.
-    pub(crate) info: Mutex<TcpInfo>,
-}
-
-impl Shared {
-    pub(crate) fn new(application: Application) -> Shared {
-        Shared { application, info: Mutex::default() }
-    }
-}
-
-/// The view of the record.
-pub(crate) struct Observer {
-    shared: Arc<Shared>,
-    /// Last state, for the moment at which a thread writes the next.
-    last: Cell<TcpInfo>,
-    transfers: Cell<Transfers>,
-}
-
-impl Observer {
-    pub(crate) fn new(shared: Arc<Shared>) -> Observer {
-        Observer { shared, last: Cell::default(), transfers: Cell::default() }
-    }
-}
-
-impl Remote for Observer {
-    fn state(&self) -> RemoteState {
-        // Never waits: the caller is the bottleneck.
-        if let Ok(info) = self.shared.info.try_lock() {
-            self.last.set(*info);
-        }
-        let application = &self.shared.application;
-        if let Some(transfers) = application.transfers() {
-            self.transfers.set(transfers);
-        }
-        let info = self.last.get();
-        RemoteState {
-            // The application reads in order, and nothing while a gap is open: the sender knows more.
-            received_bytes: application.received().max(delivered_bytes(&info)),
-            transfers: self.transfers.get(),
-            ..state(&info)
-        }
-    }
-
-    fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
-        self.shared.application.take_responses(take);
-    }
-
-    fn sized_transfers(&self) -> Vec<SizedTransfer> {
-        self.shared.application.sized_transfers()
-    }
-}
 
 /// Payload that the sender knows to be delivered, also beyond gaps. Packets may be smaller than the
 /// greatest segment, so it is at most what was sent.
@@ -75,12 +14,14 @@ fn delivered_bytes(info: &TcpInfo) -> u64 {
     (packets * u64::from(info.snd_mss)).min(sent)
 }
 
-fn state(info: &TcpInfo) -> RemoteState {
+/// The state of a sender for the record.
+pub(crate) fn state(info: &TcpInfo) -> RemoteState {
     let bytes = |packets: u32| Bytes(u64::from(packets) * u64::from(info.snd_mss));
     let span = |us: u32| (0 < us && us < u32::MAX).then(|| Duration::from_micros(u64::from(us)));
     let rate = |bytes: u64| (0 < bytes && bytes < u64::MAX / 8).then(|| Rate(bytes * 8));
     let gone = info.sacked + info.lost;
     RemoteState {
+        received_bytes: delivered_bytes(info),
         phase: phase(info),
         cwnd: (info.snd_cwnd > 0).then(|| bytes(info.snd_cwnd)),
         ssthresh: (info.snd_ssthresh < INFINITE).then(|| bytes(info.snd_ssthresh)),

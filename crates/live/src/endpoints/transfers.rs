@@ -5,20 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use sojourn_scenario::source::{Carrier, Source};
-use sojourn_sim::Remote as Report;
 use sojourn_udp::io::{Load, Observer, Plan, ServerObserver, Writer};
 use sojourn_udp::server::Server as Table;
 use sojourn_units::{Duration, Instant};
 
 use crate::endpoints::application::Application;
-use crate::endpoints::live_flow::LiveFlow;
-use crate::endpoints::udp::{Connection, Planned, Sender, Setup, Shared, View, received_bytes};
+use crate::endpoints::live_flow::{LiveFlow, Start};
+use crate::endpoints::shared::Shared;
+use crate::endpoints::udp::{Connection, Planned, Sender, Setup, received_bytes};
 use crate::error::Error;
-use crate::machine::addresses::Side;
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::realtime::{self, OF_ENDPOINTS};
+use crate::machine::{Namespace, Side};
 use crate::observers::logs::SenderFile;
+use sojourn_udp::io::Clock;
 
 /// A flow of transfers, and of the requests for them.
 pub(crate) struct TransferFlow {
@@ -79,39 +78,30 @@ impl TransferFlow {
         })
     }
 
-    fn application(&self) -> &Application {
-        self.shared.application.as_ref().expect("a flow of transfers has an application")
-    }
-
     /// Writes the data, or the requests for them, when the source decides.
     fn write(&self, clock: Clock) {
         let _ = realtime::schedule_fifo(OF_ENDPOINTS);
         let written = self.requests.as_ref().unwrap_or(&self.data);
-        while let Some(bytes) = self.application().next_write(clock) {
+        while let Some(bytes) = self.shared.application().next_write(clock) {
             written.writer.write(bytes);
         }
     }
 }
 
 impl LiveFlow for TransferFlow {
-    fn report(&self) -> Box<dyn Report> {
-        Box::new(View::new(&self.shared))
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Both connections open when the flow starts, so that responses do not wait for a handshake.
-    fn run(
-        &self,
-        clock: Clock,
-        opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
-        let application = self.application();
-        let mut client = Client { application, clock, received: 0 };
+    fn run(&self, start: Start<'_>) -> Result<(), Error> {
+        let application = self.shared.application();
+        let mut client = Client { application, clock: start.clock, received: 0 };
         let mut server = Responder { application, writer: &self.data.writer, received: 0 };
         let transfer = |path: &Path, is_data: bool, receiver| {
             let planned = path.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((plan, log)) = planned else { return Ok(()) };
-            let mut log = path.connection.logger(log, opens, &plan.config);
+            let mut log = path.connection.logger(log, start.opens, &plan.config);
             let mut sender;
             let sender: &mut dyn Observer = match is_data {
                 true => {
@@ -122,14 +112,13 @@ impl LiveFlow for TransferFlow {
                 false => &mut log,
             };
             let observers: (_, &mut (dyn ServerObserver + Send)) = (sender, receiver);
-            let times = [opens, self.end];
-            let done = path.connection.transfer(plan, times, clock, is_ending, observers);
+            let done = path.connection.transfer(plan, start, self.end, observers);
             // The other connection ends as well.
             self.end();
             done
         };
         thread::scope(|scope| {
-            scope.spawn(|| self.write(clock));
+            scope.spawn(|| self.write(start.clock));
             let requests = self.requests.as_ref();
             let requested = requests.map(|path| scope.spawn(|| transfer(path, false, &mut server)));
             let responded = transfer(&self.data, true, &mut client);
@@ -141,7 +130,7 @@ impl LiveFlow for TransferFlow {
     }
 
     fn end(&self) {
-        self.application().end();
+        self.shared.application().end();
         self.data.connection.end();
         self.requests.iter().for_each(|path| path.connection.end());
     }

@@ -6,27 +6,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use sojourn_cc::Catalogue;
-use sojourn_scenario::source::{SizedTransfer, Source};
-use sojourn_sim::{Remote as Report, RemoteState};
+use sojourn_scenario::source::Source;
+use sojourn_sim::RemoteState;
 use sojourn_transport::{Ack, Config, Data, LossCause, Vitals};
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
-    Clock as UdpClock, Departures, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver,
-    StopHandle, Timing as UdpTiming,
+    Departures, Endpoint, Load, Observer, Opener, Plan, Server, ServerObserver, StopHandle,
+    Timing as UdpTiming,
 };
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Limits, Server as Table};
 use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant, Rate};
 
-use crate::endpoints::application::Application;
-use crate::endpoints::live_flow::{LiveFlow, SAMPLE};
+use crate::endpoints::live_flow::{LiveFlow, SAMPLE, Start};
+use crate::endpoints::shared::Shared;
 use crate::error::Error;
-use crate::machine::addresses::{IpVersion, Side};
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::realtime::{self, OF_ENDPOINTS};
+use crate::machine::{IpVersion, Namespace, Side};
 use crate::observers::logs::{Logger, SenderFile};
+use sojourn_udp::io::Clock;
 
 /// Port of every receiver: flows differ in their addresses.
 pub(crate) const PORT: u16 = 4433;
@@ -93,36 +92,6 @@ impl Stops {
     }
 }
 
-/// The state of the two ends, shared by their threads and the bottleneck.
-#[derive(Default)]
-pub(crate) struct Shared {
-    state: Mutex<RemoteState>,
-    rtts: Mutex<Vec<Duration>>,
-    /// The application of a flow whose source waits for deliveries.
-    pub(crate) application: Option<Application>,
-}
-
-impl Shared {
-    /// The state of a flow with this application.
-    pub(crate) fn of(application: Application) -> Shared {
-        Shared { application: Some(application), ..Shared::default() }
-    }
-
-    /// The sender has measured a round-trip time.
-    pub(crate) fn on_rtt(&self, rtt: Duration) {
-        if let Ok(mut rtts) = self.rtts.lock() {
-            rtts.push(rtt);
-        }
-    }
-
-    /// Replaces the state of the two ends.
-    pub(crate) fn set(&self, state: RemoteState) {
-        if let Ok(mut known) = self.state.lock() {
-            *known = state;
-        }
-    }
-}
-
 impl UdpFlow {
     /// Opens the sockets of a flow in the namespaces of senders and receivers.
     pub(crate) fn open(
@@ -180,19 +149,15 @@ impl Connection {
         Logger::new(log, opens, [local, self.to], transport)
     }
 
-    /// Transfers the data of a plan from `opens` until `end` or [`Connection::end`]. `is_ending`: whether that
-    /// has been called.
+    /// Transfers the data of a plan until `end` or [`Connection::end`].
     pub(crate) fn transfer(
         &self,
         mut plan: Plan,
-        [opens, end]: [Instant; 2],
-        clock: Clock,
-        is_ending: &(dyn Fn() -> bool + Sync),
+        Start { clock, opens, is_ending }: Start<'_>,
+        end: Instant,
         (sender, receiver): (&mut dyn Observer, &mut (dyn ServerObserver + Send)),
     ) -> Result<(), Error> {
         plan.duration = end.since(opens);
-        let begin = clock;
-        let clock = UdpClock::with_origin(clock.origin_ns());
         let mut server = self.serve(clock)?;
         let (endpoint, stop) = (self.endpoint(clock), server.stop_handle());
         thread::scope(|scope| {
@@ -201,13 +166,13 @@ impl Connection {
                 server.run(receiver)
             });
             let _ = realtime::schedule_fifo(OF_ENDPOINTS);
-            begin.sleep_until(opens);
+            clock.sleep_until(opens);
             let sent = endpoint.send(plan, sender);
             stop.stop();
             served.join().map_err(|_| Error::Thread("flow"))?.map_err(|e| self.failed(e))?;
             match sent {
                 // A connection that no answer has opened by the end of the flow is not a fault.
-                Err(error) if !is_ending() && begin.now() < end => Err(self.failed(error)),
+                Err(error) if !is_ending() && clock.now() < end => Err(self.failed(error)),
                 Ok(_) | Err(_) => Ok(()),
             }
         })
@@ -218,14 +183,14 @@ impl Connection {
         self.stops.lock().unwrap_or_else(PoisonError::into_inner).end();
     }
 
-    fn serve(&self, clock: UdpClock) -> Result<Server, Error> {
+    fn serve(&self, clock: Clock) -> Result<Server, Error> {
         let server = Server::bind_with(self.to, Limits::default(), clock, &*self.opener(1))
             .map_err(|error| self.failed(error))?;
         self.register(server.stop_handle());
         Ok(server)
     }
 
-    fn endpoint(&self, clock: UdpClock) -> Endpoint {
+    fn endpoint(&self, clock: Clock) -> Endpoint {
         let timing = UdpTiming { departures: self.departures, ..UdpTiming::default() };
         let endpoint = Endpoint::new(self.to).with_clock(clock).with_opener(self.opener(0));
         let endpoint = endpoint.with_timing(timing);
@@ -273,22 +238,17 @@ impl Setup {
 }
 
 impl LiveFlow for UdpFlow {
-    fn report(&self) -> Box<dyn Report> {
-        Box::new(View::new(&self.shared))
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    fn run(
-        &self,
-        clock: Clock,
-        opens: Instant,
-        is_ending: &(dyn Fn() -> bool + Sync),
-    ) -> Result<(), Error> {
+    fn run(&self, start: Start<'_>) -> Result<(), Error> {
         let taken = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((plan, log)) = taken else { return Ok(()) };
-        let log = self.connection.logger(log, opens, &plan.config);
+        let log = self.connection.logger(log, start.opens, &plan.config);
         let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
             (&mut Sender { shared: &self.shared, log }, &mut Receiver(&self.shared));
-        self.connection.transfer(plan, [opens, self.end], clock, is_ending, observers)
+        self.connection.transfer(plan, start, self.end, observers)
     }
 
     fn end(&self) {
@@ -327,28 +287,29 @@ impl Observer for Sender<'_> {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let Ok(mut state) = self.shared.state.lock() else { return };
-        *state = RemoteState {
-            received_bytes: state.received_bytes,
-            transfers: state.transfers,
-            phase: sample.phase,
-            cwnd: sample.cwnd,
-            ssthresh: sample.ssthresh,
-            srtt: sample.srtt,
-            min_rtt: sample.min_rtt,
-            pacing: sample.pacing_bps.map(rate),
-            alpha: sample.alpha,
-            bandwidth: sample.bandwidth_bps.map(rate),
-            in_flight: sample.in_flight,
-            lost: sample.stats.lost,
-            retransmitted: sample.stats.retransmitted,
-            spurious_retransmissions: Some(sample.stats.spurious_retransmissions),
-            undone_reductions: Some(sample.stats.undone_reductions),
-            timeouts: Some(sample.stats.timeouts),
-            rwnd_limited: sample.rwnd_limited,
-            ecn_failure: sample.ecn_failure,
-            marked: sample.marked_packets,
-        };
+        self.shared.update(|state| {
+            *state = RemoteState {
+                received_bytes: state.received_bytes,
+                transfers: state.transfers,
+                phase: sample.phase,
+                cwnd: sample.cwnd,
+                ssthresh: sample.ssthresh,
+                srtt: sample.srtt,
+                min_rtt: sample.min_rtt,
+                pacing: sample.pacing_bps.map(rate),
+                alpha: sample.alpha,
+                bandwidth: sample.bandwidth_bps.map(rate),
+                in_flight: sample.in_flight,
+                lost: sample.stats.lost,
+                retransmitted: sample.stats.retransmitted,
+                spurious_retransmissions: Some(sample.stats.spurious_retransmissions),
+                undone_reductions: Some(sample.stats.undone_reductions),
+                timeouts: Some(sample.stats.timeouts),
+                rwnd_limited: sample.rwnd_limited,
+                ecn_failure: sample.ecn_failure,
+                marked: sample.marked_packets,
+            };
+        });
     }
 }
 
@@ -366,58 +327,12 @@ impl ServerObserver for Receiver<'_> {
 
     fn look(&mut self, _now: Instant, peers: &Table) {
         let received = received_bytes(peers);
-        if let Ok(mut state) = self.0.state.lock() {
-            // The list lacks a peer that has closed.
-            state.received_bytes = state.received_bytes.max(received);
-        }
+        // The list lacks a peer that has closed.
+        self.0.update(|state| state.received_bytes = state.received_bytes.max(received));
     }
 }
 
 /// Payload that the peers have sent, each byte once.
 pub(crate) fn received_bytes(peers: &Table) -> u64 {
     peers.peers().map(|peer| peer.receipt.bytes).sum()
-}
-
-/// The view of the record. It never waits, since its caller is the bottleneck.
-pub(crate) struct View {
-    shared: Arc<Shared>,
-    /// Last state, for the moment at which a thread writes the next.
-    last: Mutex<RemoteState>,
-}
-
-impl View {
-    pub(crate) fn new(shared: &Arc<Shared>) -> View {
-        View { shared: Arc::clone(shared), last: Mutex::default() }
-    }
-}
-
-impl Report for View {
-    fn state(&self) -> RemoteState {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let transfers = last.transfers;
-        if let Ok(state) = self.shared.state.try_lock() {
-            *last = *state;
-        }
-        if let Some(application) = &self.shared.application {
-            last.received_bytes = application.received();
-            last.transfers = application.transfers().unwrap_or(transfers);
-        }
-        *last
-    }
-
-    fn take_responses(&self, take: &mut dyn FnMut(Duration)) {
-        if let Some(application) = &self.shared.application {
-            application.take_responses(take);
-        }
-    }
-
-    fn sized_transfers(&self) -> Vec<SizedTransfer> {
-        self.shared.application.as_ref().map(Application::sized_transfers).unwrap_or_default()
-    }
-
-    fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
-        if let Ok(mut rtts) = self.shared.rtts.try_lock() {
-            rtts.drain(..).for_each(take);
-        }
-    }
 }

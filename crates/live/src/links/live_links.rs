@@ -6,12 +6,12 @@ use sojourn_sim::{Off, Simulation};
 
 use crate::error::Error;
 use crate::links::record::{Accounts, Timing};
-use crate::machine::clock::Clock;
+use crate::machine::Namespace;
 use crate::machine::memory::LockedMemory;
-use crate::machine::namespace::Namespace;
 use crate::observers::all::OfLinks;
 use crate::observers::capture::Counts;
 use crate::packets::port::Port;
+use sojourn_udp::io::Clock;
 
 /// Links between the hosts of both sides, set up before the flows open their sockets.
 pub(crate) trait LiveLinks {

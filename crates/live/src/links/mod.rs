@@ -7,8 +7,7 @@ pub(crate) mod record;
 
 use crate::error::Error;
 use crate::links::live_links::Network;
-use crate::order::Order;
-use crate::order::options::Links;
+use crate::order::{Links, Order};
 
 /// Makes the namespaces of the hosts and the links between them, of the kind that is ordered.
 pub(crate) fn set_up(order: &Order<'_>) -> Result<Network, Error> {

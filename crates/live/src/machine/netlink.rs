@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use libc::{c_int, c_ushort};
-use sojourn_udp::io::netlink::{Attributes, Qdisc, Socket, attributes};
+use sojourn_udp::io::rtnetlink::{Attributes, Qdisc, Socket, attributes};
 
 use crate::error::Error;
 

@@ -14,8 +14,8 @@ use sojourn_scenario::Scenario;
 use sojourn_trace::Table;
 
 use crate::error::Error;
-use crate::machine::clock::Clock;
 use crate::machine::sys::tcp_info::INFINITE;
+use sojourn_udp::io::Clock;
 
 /// Time between two looks at the kernel's buffer, which holds 116,000 rows.
 const LOOK: WallTime = WallTime::from_millis(10);

@@ -7,15 +7,14 @@ use sojourn_kernel::Probe;
 use sojourn_quic::endpoint::KeyLogSink;
 
 use crate::error::Error;
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
+use crate::machine::Namespace;
 use crate::machine::threads::spawn;
 use crate::observers::acks::Acks;
 use crate::observers::capture::{self, Capture, Writer};
 use crate::observers::logs::{DiskWriter, RunLogs};
 use crate::observers::watch::{Watch, bottleneck_of};
-use crate::order::Order;
-use crate::order::options::Links;
+use crate::order::{Links, Order};
+use sojourn_udp::io::Clock;
 
 /// The observers of a run.
 pub(crate) struct Observers<'a> {

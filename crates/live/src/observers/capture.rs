@@ -13,7 +13,7 @@ use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_units::Instant;
 
 use crate::error::Error;
-use crate::machine::addresses::Side;
+use crate::machine::Side;
 
 /// Bytes kept of a packet: the headers of IP and TCP, with timestamps and two SACK blocks in IPv6.
 /// Packets of a QUIC stack are kept whole, since a part cannot be decrypted.

@@ -12,8 +12,8 @@ use sojourn_sim::{Off, Remote, Simulation, flow_source};
 use sojourn_units::Instant;
 use sojourn_units::params::Params;
 
-use crate::order::options::{Options, Stack};
 use crate::packets::port::Port;
+pub(crate) use options::{Links, Options, Stack};
 
 /// The order for a run.
 pub(crate) struct Order<'a> {

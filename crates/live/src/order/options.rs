@@ -2,7 +2,7 @@
 
 use sojourn_udp::io::Departures;
 
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 use crate::order::readings::Readings;
 use crate::order::set_up::SetUp;
 

@@ -1,29 +1,40 @@
-//! The progress of a run before its clock starts.
+//! The progress of a run, for an observer in another thread.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// The part of a run that is set up, shared by the run and an observer in another thread.
+use sojourn_units::Duration;
+
+use sojourn_udp::io::Clock;
+
+/// The part of a run that is set up, and then its time, shared by the run and an observer.
 #[derive(Clone, Debug, Default)]
-pub struct SetUp {
-    flows: Arc<AtomicUsize>,
-    has_begun: Arc<AtomicBool>,
+pub struct SetUp(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    flows: AtomicUsize,
+    clock: OnceLock<Clock>,
 }
 
 impl SetUp {
-    /// Number of flows whose sockets are open; `None` once the clock of the run has started.
-    pub fn flows(&self) -> Option<usize> {
-        let has_begun = self.has_begun.load(Ordering::Acquire);
-        (!has_begun).then(|| self.flows.load(Ordering::Relaxed))
+    /// Number of flows that are set up.
+    pub fn flows(&self) -> usize {
+        self.0.flows.load(Ordering::Relaxed)
+    }
+
+    /// Time since the start of the run; `None` before all flows are set up.
+    pub fn elapsed(&self) -> Option<Duration> {
+        self.0.clock.get().map(|clock| Duration(clock.now().0))
     }
 
     /// One more flow is set up.
     pub(crate) fn add_flow(&self) {
-        self.flows.fetch_add(1, Ordering::Relaxed);
+        self.0.flows.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The clock of the run starts.
-    pub(crate) fn begin(&self) {
-        self.has_begun.store(true, Ordering::Release);
+    pub(crate) fn begin(&self, clock: Clock) {
+        let _ = self.0.clock.set(clock);
     }
 }

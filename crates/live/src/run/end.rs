@@ -34,28 +34,29 @@ impl Drop for EndOfRun<'_> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    use sojourn_sim::Remote;
     use sojourn_units::Instant;
 
     use super::*;
-    use crate::endpoints::live_flow::LiveFlow;
+    use crate::endpoints::live_flow::{LiveFlow, Start};
+    use crate::endpoints::shared::Shared;
     use crate::error::Error;
-    use crate::machine::clock::Clock;
     use crate::run::threads::HEAD_START;
+    use sojourn_udp::io::Clock;
 
     /// A flow that lasts until its end is asked for.
     #[derive(Default)]
     struct Endless(AtomicBool);
 
     impl LiveFlow for Endless {
-        fn report(&self) -> Box<dyn Remote> {
+        fn shared(&self) -> &Arc<Shared> {
             unreachable!("the flow is not recorded")
         }
 
-        fn run(&self, _: Clock, _: Instant, _: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+        fn run(&self, _: Start<'_>) -> Result<(), Error> {
             wait_for(&self.0);
             Ok(())
         }
@@ -80,7 +81,8 @@ mod tests {
         thread::scope(|scope| {
             let _end = EndOfRun { flows, signals, logs: Some(&logs), has_ended };
             scope.spawn(|| writer.run(|| {}));
-            scope.spawn(|| flows[0].as_ref().map(|flow| flow.run(clock, Instant(0), &|| false)));
+            let start = Start { clock, opens: Instant(0), is_ending: &|| false };
+            scope.spawn(move || flows[0].as_ref().map(|flow| flow.run(start)));
             scope.spawn(|| {
                 [signals.stop, signals.is_over, signals.are_ended, has_ended].map(wait_for)
             });

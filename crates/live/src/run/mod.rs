@@ -18,16 +18,15 @@ use crate::error::Error;
 use crate::links;
 use crate::links::live_links::{Course, Finished};
 use crate::links::record::{Accounts, Timing};
-use crate::machine::clock::Clock;
 use crate::machine::memory::LockedMemory;
 use crate::machine::sys::realtime::{Fifo, OF_STARTER};
 use crate::observers::acks::Acks;
 use crate::observers::all::{Observed, Observers};
 use crate::observers::capture::Captured;
-use crate::order::Order;
-use crate::order::options::Options;
+use crate::order::{Options, Order};
 use crate::run::refusals::refuse;
 use crate::run::threads::{Flags, HEAD_START, play};
+use sojourn_udp::io::Clock;
 
 /// The result of a live run.
 pub struct Report {
@@ -72,8 +71,8 @@ pub fn run(
     let simulation = order.simulation(endpoints::reports(&flows));
     let memory = LockedMemory::lock_if(network.links.are_in_process());
     let _fifo = Fifo::begin(OF_STARTER);
-    options.set_up.begin();
     let (clock, flags) = (Clock::start_in(HEAD_START), Flags::default());
+    options.set_up.begin(clock);
     let signals = flags.signals(stop);
     let course = Course { simulation, clock, memory, observers: observers.of_links() };
     let times = (0..flows.len()).map(|flow| course.simulation.flow_times(flow)).collect();

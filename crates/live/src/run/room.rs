@@ -7,8 +7,7 @@ use sojourn_units::Bytes;
 use crate::error::Error;
 use crate::machine::addresses::HOSTS;
 use crate::machine::limits::{Left, left};
-use crate::order::Order;
-use crate::order::options::{Links, Stack};
+use crate::order::{Links, Order, Stack};
 
 /// The need of a flow while it runs, measured as the growth from 10 to 50 flows: of the peak of
 /// memory, which `cargo run -p sojourn-live --example live -- SCENARIO.toml [--udp]` prints, of
@@ -100,4 +99,53 @@ fn of(order: &Order<'_>, index: usize, flow: &Flow, has_controller: bool) -> Nee
 fn rounded(bytes: Bytes) -> Bytes {
     let unit = 10_u64.pow(bytes.0.max(1).ilog10().saturating_sub(2));
     Bytes(bytes.0.next_multiple_of(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_scenario::Document;
+
+    use super::*;
+    use crate::order::options::Options;
+
+    const PLENTY: Left = Left { memory: Bytes::MAX, files: u64::MAX, threads: u64::MAX };
+
+    fn refusal(flows: u32, left: Left, options: &Options) -> Option<String> {
+        let text = format!(
+            "duration = \"1s\"\n[link.there]\ndelay = \"1ms\"\n[flow.bulk]\npath = [\"there\"]\n\
+             control = \"cubic\"\ncount = {flows}\n"
+        );
+        let document = Document::from_toml("flows.toml", &text).expect("it is TOML");
+        let none = |_: &str| Err(std::io::Error::other("no files"));
+        let scenario = document.resolve(&none).expect("it is sound");
+        let order = Order::new(&scenario, None, 1, options);
+        refuse(&order, left).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_limit_is_named_with_the_need_and_a_remedy() {
+        let memory = Left { memory: Bytes(1_534_000_000), ..PLENTY };
+        let files = Left { files: 1_020, ..PLENTY };
+        let threads = Left { threads: 900, ..PLENTY };
+        for (left, named) in [
+            (memory, "GB of memory and 1.54GB are available; use fewer flows"),
+            (files, "1516 open files and the limit leaves 1020; raise it (ulimit -n)"),
+            (threads, "1008 threads and the kernel leaves 900; raise the sysctl kernel.pid_max"),
+        ] {
+            let text = refusal(500, left, &Options::default()).expect("it is refused");
+            assert!(text.starts_with("500 flows need about ") && text.contains(named), "{text}");
+        }
+        assert_eq!(refusal(500, PLENTY, &Options::default()), None);
+        let text = refusal(70_000, PLENTY, &Options::default()).expect("it is refused");
+        assert!(text.contains("70000 addresses"), "{text}");
+    }
+
+    /// Only the links of this process lock the stacks of threads.
+    #[test]
+    fn the_kernels_links_need_less_memory() {
+        let left = Left { memory: Bytes(500_000_000), ..PLENTY };
+        let kernel = Options { links: Links::Kernel, ..Options::default() };
+        assert!(refusal(500, left, &Options::default()).is_some());
+        assert_eq!(refusal(500, left, &kernel), None);
+    }
 }

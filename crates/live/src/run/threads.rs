@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use sojourn_units::{Duration as Span, Instant};
 
-use crate::endpoints::live_flow::{LiveFlow, SAMPLE};
+use crate::endpoints::live_flow::{LiveFlow, SAMPLE, Start};
 use crate::endpoints::open::Flows;
 use crate::error::Error;
 use crate::links::live_links::{Finished, Signals, Work};
-use crate::machine::clock::Clock;
 use crate::machine::threads::spawn;
 use crate::observers::all::{Observed, Observers};
 use crate::run::end::EndOfRun;
+use sojourn_udp::io::Clock;
 
 /// Time before the start of a run, and of each flow, at which its threads start. A thread needs 1 ms
 /// or more, since its stack is locked in memory.
@@ -141,7 +141,10 @@ impl<'scope, 'env> FlowThreads<'scope, 'env> {
         opens: Instant,
     ) -> Result<(), Error> {
         let ending = Arc::clone(&self.ending);
-        let run = move || flow.run(clock, opens, &|| ending[index].load(Ordering::Relaxed));
+        let run = move || {
+            let is_ending = &|| ending[index].load(Ordering::Relaxed);
+            flow.run(Start { clock, opens, is_ending })
+        };
         self.threads[index] = Some(spawn(self.scope, "flow", run)?);
         Ok(())
     }

@@ -18,17 +18,16 @@ use crate::links::emulated::bottleneck::Bottleneck;
 use crate::links::emulated::device::{Device, Devices};
 use crate::links::live_links::{Course, Finished};
 use crate::links::record::{Accounts, Timing};
-use crate::machine::addresses::{IpVersion, Side};
-use crate::machine::clock::Clock;
 use crate::machine::memory::LockedMemory;
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::forward::Forwarding;
+use crate::machine::{IpVersion, Namespace, Side};
 use crate::observers::all::OfLinks;
 use crate::observers::watch::{Watch, bottleneck_of};
 use crate::order::readings::{LinkState, Readings};
 use crate::packets::port::{Port, mtu};
 use crate::run::refusals::refuse_arrivals;
 use program::{Kept, LOOK};
+use sojourn_udp::io::Clock;
 
 /// Settings of [`Shell::start`].
 #[derive(Clone, Debug, Default)]

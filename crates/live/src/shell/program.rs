@@ -8,10 +8,9 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use crate::error::Error;
-use crate::machine::addresses::{IpVersion, Side};
-use crate::machine::namespace::Namespace;
 use crate::machine::sys::forward;
 use crate::machine::sys::keeper::{self, Group};
+use crate::machine::{IpVersion, Namespace, Side};
 
 /// Time between two looks at a program.
 pub(super) const LOOK: Duration = Duration::from_millis(5);

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use super::netlink::Socket;
+use super::rtnetlink::Socket;
 
 /// Why the interface of this address does not hold packets until their departure times; `None` if it
 /// does. `fq` does for the monotonic clock; `etf` wants another clock.

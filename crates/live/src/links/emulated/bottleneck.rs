@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nix::poll::{PollFd, PollFlags};
 use sojourn_scenario::{Capacity, Scenario};
 use sojourn_sim::{Off, OutsidePacket, Simulation};
 use sojourn_trace::export::Direction;
@@ -15,8 +16,7 @@ use crate::error::Error;
 use crate::links::emulated::device::{Device, Devices, ROOM};
 use crate::links::live_links::{Course, Finished};
 use crate::links::record::{Accounts, Timing};
-use crate::machine::addresses::Side;
-use crate::machine::clock::{Clock, Waiter};
+use crate::machine::Side;
 use crate::machine::memory::LockedMemory;
 use crate::machine::stolen::stolen;
 use crate::machine::sys::realtime::{self, OF_LINKS};
@@ -28,16 +28,26 @@ use crate::packets::offload::Read;
 use crate::packets::port::{Arrival, Port};
 use crate::packets::segment::Segments;
 use crate::packets::slab::Slab;
+use sojourn_udp::io::{Clock, Polled, SpinAllowance, TakesTurns, Turn, Wait, take_turns};
 
 /// Packets read from each device before arrivals are delivered again.
 const READS: usize = 4;
 /// Below this rate the bottleneck spins before each departure: packets of 1500 bytes are then more
 /// than 60 us apart.
 const SPIN_BELOW: Rate = Rate::from_mbit(200);
+/// Time before an event at which a wait ends, so that the rest is spun: longer than almost all
+/// wake-ups of a real-time thread take.
+const SPIN: Duration = Duration::from_micros(35);
 /// Time for which packets of fast links are gathered into one write. At 1 Gbit/s, a write for each
 /// takes a whole processor, and the kernel then stops the real-time thread for 50 ms (sched(7),
 /// `sched_rt_runtime_us`).
 const GATHER: Duration = Duration::from_micros(40);
+
+/// A bottleneck that runs, and the room for a packet that it reads.
+struct Serving {
+    bottleneck: Bottleneck,
+    room: Box<[u8; ROOM]>,
+}
 
 /// How packets are assigned to flows.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +64,8 @@ pub(crate) struct Bottleneck {
     /// The devices of the senders and of the receivers.
     devices: [Device; 2],
     clock: Clock,
-    waiter: Waiter,
+    /// Time before an event from which on the thread spins.
+    spin: Duration,
     /// Time from the first arrival until the arrived packets are written.
     gather: Duration,
     groups: [Groups; 2],
@@ -78,7 +89,7 @@ impl Bottleneck {
             simulation,
             devices: devices.sides,
             clock,
-            waiter: Waiter::new(may_spin),
+            spin: if may_spin { SPIN } else { Duration::ZERO },
             gather: if may_spin { Duration::ZERO } else { GATHER },
             groups,
             timing: Timing { no_tun: devices.no_tun, is_locked, ..Timing::default() },
@@ -113,8 +124,12 @@ impl Bottleneck {
     pub(crate) fn run(mut self, stop: &AtomicBool) -> Result<Finished, Error> {
         self.timing.is_realtime = realtime::schedule_fifo(OF_LINKS).is_ok();
         let stolen_before = stolen();
-        self.clock.sleep_until(Instant::ZERO);
-        self.serve(stop)?;
+        let clock = self.clock;
+        clock.sleep_until(Instant::ZERO);
+        let mut serving = Serving { bottleneck: self, room: Box::new([0; ROOM]) };
+        let spun = take_turns(&mut serving, clock, || stop.load(Ordering::Relaxed))?;
+        self = serving.bottleneck;
+        self.timing.spun = spun;
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         // Only the run needs it.
         self.memory = None;
@@ -126,43 +141,17 @@ impl Bottleneck {
             self.accounts.overflowed += device.overflowed()?;
         }
         self.accounts.inside = self.simulation.tap().slab.used() as u64;
-        self.timing.spun = self.waiter.spun();
         let Bottleneck { simulation, devices, timing, accounts, observers, .. } = self;
         let captured = observers.capture.map(Capture::finish);
         Ok(Finished { simulation, timing, accounts, captured, _devices: Some(Box::new(devices)) })
     }
 
-    fn serve(&mut self, stop: &AtomicBool) -> Result<(), Error> {
-        let mut room = Box::new([0; ROOM]);
-        let end = self.simulation.end();
-        while !stop.load(Ordering::Relaxed) {
-            let now = self.clock.now();
-            self.simulation.advance(now);
-            self.deliver(now).map_err(failed("write"))?;
-            if let Some(watch) = &mut self.observers.watch {
-                watch.show(now, &mut self.simulation);
-            }
-            if now >= end || self.observers.capture.as_ref().is_some_and(Capture::has_failed) {
-                break;
-            }
-            let mut is_idle = true;
-            for side in [Side::Senders, Side::Receivers] {
-                is_idle &= !self.read(side, &mut room).map_err(failed("read"))?;
-            }
-            if is_idle {
-                self.wait(end).map_err(failed("wait for"))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for the next event or packet.
-    fn wait(&mut self, end: Instant) -> io::Result<()> {
+    /// The wait for the next event or packet.
+    fn wait(&mut self, end: Instant) -> Wait {
         let shown = self.observers.watch.as_ref().map_or(Instant::MAX, |watch| watch.next_at());
         let write = self.next_write();
         let event = write.unwrap_or(self.simulation.next_at()).min(end).min(shown);
-        let [senders, receivers] = &self.devices;
-        self.waiter.wait(self.clock.now(), event, [senders.as_fd(), receivers.as_fd()])
+        Wait { event, spin: self.spin, spins_by_turns: true, ..Wait::until(event) }
     }
 
     /// Time at which the packets that have arrived are written.
@@ -300,6 +289,38 @@ impl Bottleneck {
         *count += packets;
         self.accounts.writes += 1;
         Ok(now)
+    }
+}
+
+impl TakesTurns for Serving {
+    type Error = Error;
+
+    fn turn(&mut self, _: &SpinAllowance) -> Result<Turn, Error> {
+        let Serving { bottleneck, room } = self;
+        let (now, end) = (bottleneck.clock.now(), bottleneck.simulation.end());
+        bottleneck.simulation.advance(now);
+        bottleneck.deliver(now).map_err(failed("write"))?;
+        if let Some(watch) = &mut bottleneck.observers.watch {
+            watch.show(now, &mut bottleneck.simulation);
+        }
+        if now >= end || bottleneck.observers.capture.as_ref().is_some_and(Capture::has_failed) {
+            return Ok(Turn::Over);
+        }
+        let mut is_idle = true;
+        for side in [Side::Senders, Side::Receivers] {
+            is_idle &= !bottleneck.read(side, room).map_err(failed("read"))?;
+        }
+        if is_idle { Ok(Turn::Wait(bottleneck.wait(end))) } else { Ok(Turn::Again) }
+    }
+
+    fn polled(&self) -> Polled<'_> {
+        let [senders, receivers] = &self.bottleneck.devices;
+        let readable = |device| PollFd::new(device, PollFlags::POLLIN);
+        (readable(senders.as_fd()), Some(readable(receivers.as_fd())))
+    }
+
+    fn failed(error: io::Error) -> Error {
+        failed("wait for")(error)
     }
 }
 

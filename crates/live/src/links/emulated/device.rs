@@ -11,9 +11,8 @@ use nix::sys::uio::writev;
 
 use crate::error::Error;
 use crate::links::emulated::{tun, veth};
-use crate::machine::namespace::Namespace;
-use crate::machine::netlink::Netlink;
 use crate::machine::sys::packet_socket;
+use crate::machine::{Namespace, Netlink};
 use crate::packets::coalesce::{Group, MOST};
 use crate::packets::offload::{self, Offload, Read};
 use crate::packets::slab::Slab;

@@ -4,8 +4,7 @@ use crate::error::Error;
 use crate::links::emulated::bottleneck::Bottleneck;
 use crate::links::emulated::device::{self, Devices};
 use crate::links::live_links::{Course, LiveLinks, Network, Signals, Work};
-use crate::machine::addresses::Side;
-use crate::machine::namespace::Namespace;
+use crate::machine::{Namespace, Side};
 use crate::order::Order;
 use crate::packets::port::mtu;
 

@@ -12,7 +12,7 @@ use super::needs::Need;
 use super::places::Place;
 use super::step::{Action, Step};
 use crate::error::Error;
-use crate::machine::namespace::Namespace;
+use crate::machine::Namespace;
 
 /// Folders that PATH lacks without root on some systems.
 const MORE_FOLDERS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";

@@ -2,13 +2,12 @@
 
 use sojourn_queue::Backlog;
 use sojourn_sim::LinkObservation;
-use sojourn_udp::io::netlink::{Qdisc, attributes};
+use sojourn_udp::io::rtnetlink::{Qdisc, attributes};
 use sojourn_units::Bytes;
 
 use super::link::{KernelLink, QUEUE, WIRE};
 use crate::error::Error;
-use crate::machine::namespace::Namespace;
-use crate::machine::netlink::Netlink;
+use crate::machine::{Namespace, Netlink};
 
 /// The counters of a qdisc.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,11 +14,10 @@ use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::error::Error;
 use crate::links::record::Accounts;
-use crate::machine::addresses::Side;
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
+use crate::machine::{Namespace, Side};
 use crate::observers::round_trip::RoundTrips;
 use crate::packets::packet::Headers;
+use sojourn_udp::io::Clock;
 
 /// Memory for packets that wait for the reader: some 100 ms at 1 Gbit/s.
 const MEMORY: usize = 32 << 20;
@@ -57,7 +56,7 @@ impl Hosts {
             let failed = |error| Error::Network { step: "open a packet socket".to_owned(), error };
             opened.map_err(failed)
         };
-        let origin = clock.origin_realtime();
+        let origin = Duration(clock.epoch_ns());
         Ok(Hosts {
             sockets: [open(0)?, open(1)?],
             origin,

@@ -10,7 +10,7 @@ use super::step::{Step, refused};
 use super::wire::Wire;
 use super::{network, queue, wire};
 use crate::error::Error;
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 
 /// Handles of the qdiscs: the shaper, its queue, and the wire.
 const SHAPER: &str = "1:";

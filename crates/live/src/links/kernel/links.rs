@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::router::Router;
 use crate::error::Error;
 use crate::links::live_links::{Course, LiveLinks, Network, Signals, Work};
-use crate::machine::namespace::Namespace;
+use crate::machine::Namespace;
 use crate::order::Order;
 use crate::packets::port::mtu;
 

@@ -1,6 +1,6 @@
 //! The parts of the kernel that a plan uses, each with a command that tries it.
 
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 
 use super::link::KernelLink;
 use super::places::Place;

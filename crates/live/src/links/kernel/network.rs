@@ -1,6 +1,6 @@
 //! The hosts' devices, addresses and routes.
 
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 use crate::machine::addresses::Side;
 
 use super::places::{Direction, HOST, Place, TO_RECEIVERS, TO_SENDERS};

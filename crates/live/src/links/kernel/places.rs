@@ -1,6 +1,6 @@
 //! The namespaces of a run over the kernel's links, and the devices of its router.
 
-use crate::machine::addresses::Side;
+use crate::machine::Side;
 
 /// The hosts' device, in the namespaces of senders and receivers.
 pub(crate) const HOST: &str = "host0";

@@ -11,7 +11,7 @@ use super::places::Direction;
 use super::step::{Step, Timed, refused};
 use super::wire::Wire;
 use crate::error::Error;
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 use crate::packets::port::mtu;
 
 /// The commands of a run.

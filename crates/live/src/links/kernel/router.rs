@@ -1,13 +1,12 @@
 //! The router of a run: applies the changes of its links, and records their counters.
 
+use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration as WallTime;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
+use nix::poll::{PollFd, PollFlags};
 use sojourn_sim::{LinkObservation, Off, Simulation};
 use sojourn_units::{Duration, Instant};
 
@@ -20,12 +19,12 @@ use super::plan::Plan;
 use crate::error::Error;
 use crate::links::live_links::{Course, Finished, Signals};
 use crate::links::record::Timing;
-use crate::machine::clock::Clock;
-use crate::machine::namespace::Namespace;
+use crate::machine::Namespace;
 use crate::machine::stolen::stolen;
 use crate::machine::sys::realtime::{self, OF_LINKS};
 use crate::observers::all::OfLinks;
 use crate::packets::port::Port;
+use sojourn_udp::io::{Clock, Polled, SpinAllowance, TakesTurns, Turn, Wait, take_turns};
 
 /// Time between two readings of the counters.
 const POLL: Duration = Duration::from_millis(1);
@@ -87,21 +86,8 @@ impl Router {
         self.timing.is_realtime = realtime::schedule_fifo(OF_LINKS).is_ok();
         let stolen_before = stolen();
         self.clock.sleep_until(Instant::ZERO);
-        let end = self.simulation.end();
-        while !signals.stop.load(Ordering::Relaxed) {
-            let now = self.clock.now();
-            self.apply(now)?;
-            self.simulation.advance(now);
-            self.observe()?;
-            if let Some(watch) = &mut self.observers.watch {
-                watch.show(now, &mut self.simulation);
-            }
-            if now >= end {
-                self.simulation.end_flows();
-                break;
-            }
-            self.wait(now, end)?;
-        }
+        let (end, clock) = (self.simulation.end(), self.clock);
+        take_turns(&mut self, clock, || signals.stop.load(Ordering::Relaxed))?;
         self.timing.stolen = stolen().saturating_sub(stolen_before);
         signals.is_over.store(true, Ordering::Release);
         if self.simulation.now() < end {
@@ -154,20 +140,14 @@ impl Router {
         Ok(seen)
     }
 
-    /// Waits for the next reading or change, or until `tc` has made one.
-    fn wait(&mut self, now: Instant, end: Instant) -> Result<(), Error> {
+    /// The wait for the next reading or change, or until `tc` has made one.
+    fn wait(&mut self, now: Instant, end: Instant) -> Wait {
         if self.next_at <= now {
             self.timing.lateness.record(now.since(self.next_at).0);
             self.next_at = now + POLL;
         }
         let change = self.plan.changes.get(self.sent).map_or(end, |change| change.at);
-        let next = self.next_at.min(change).min(end);
-        let left = WallTime::from_nanos(next.since(self.clock.now()).0);
-        let mut answers = [PollFd::new(self.changes.as_fd(), PollFlags::POLLIN)];
-        match ppoll(&mut answers, Some(TimeSpec::from_duration(left)), None) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(Error::Bottleneck { step: "wait for", error: error.into() }),
-        }
+        Wait::until(self.next_at.min(change).min(end))
     }
 
     /// Waits until the flows have ended and their packets have arrived, and takes the final counts.
@@ -221,6 +201,33 @@ impl Router {
         let sent: u64 = self.hosts.flows.iter().map(|counts| counts.sent).sum();
         let share = |counts: &FlowCounts| (copies * counts.sent + sent / 2) / sent.max(1);
         self.hosts.flows.iter().map(share).collect()
+    }
+}
+
+impl TakesTurns for Router {
+    type Error = Error;
+
+    fn turn(&mut self, _: &SpinAllowance) -> Result<Turn, Error> {
+        let (now, end) = (self.clock.now(), self.simulation.end());
+        self.apply(now)?;
+        self.simulation.advance(now);
+        self.observe()?;
+        if let Some(watch) = &mut self.observers.watch {
+            watch.show(now, &mut self.simulation);
+        }
+        if now >= end {
+            self.simulation.end_flows();
+            return Ok(Turn::Over);
+        }
+        Ok(Turn::Wait(self.wait(now, end)))
+    }
+
+    fn polled(&self) -> Polled<'_> {
+        (PollFd::new(self.changes.as_fd(), PollFlags::POLLIN), None)
+    }
+
+    fn failed(error: io::Error) -> Error {
+        Error::Bottleneck { step: "wait for", error }
     }
 }
 

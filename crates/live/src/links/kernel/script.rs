@@ -7,7 +7,7 @@ use sojourn_scenario::Scenario;
 use super::places::Place;
 use super::plan::Plan;
 use crate::error::Error;
-use crate::machine::addresses::IpVersion;
+use crate::machine::IpVersion;
 
 /// The shell commands that make the links of a run with this seed: the namespaces, the queues, the
 /// changes at their times, and the removal as comments. Nothing is executed.
