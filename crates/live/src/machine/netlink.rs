@@ -4,26 +4,27 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkPayload,
-};
-use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
-};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
-    RouteScope, RouteType,
-};
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use netlink_sys::Socket;
-use sojourn_udp::io::rtnetlink;
+use libc::{c_int, c_ushort};
+use sojourn_udp::io::rtnetlink::{Attributes, Qdisc, Socket, attributes};
 
 use crate::error::Error;
 
 /// Index of the loopback interface, the first in each namespace.
 pub(crate) const LOOPBACK: u32 = 1;
+
+/// The peer of a veth (`linux/veth.h`), and the congestion controller of a route
+/// (`linux/rtnetlink.h`).
+const VETH_INFO_PEER: c_ushort = 1;
+const RTAX_CC_ALGO: c_ushort = 16;
+
+/// Packets that a device dropped, in its `rtnl_link_stats64`.
+const TX_DROPPED: usize = 7 * 8;
+
+/// Octets of `ifinfomsg`.
+const INTERFACE_HEADER: usize = 16;
+
+/// The parent of the first queue discipline of an interface (`TC_H_ROOT`).
+const ROOT: u32 = u32::MAX;
 
 /// A netlink socket of the namespace in which it was opened.
 pub(crate) struct Netlink {
@@ -40,38 +41,33 @@ pub(crate) struct VethEnd<'a> {
 }
 
 impl VethEnd<'_> {
-    /// The request for the device, without ARP.
-    fn message(&self) -> LinkMessage {
-        let mut message = LinkMessage::default();
-        message.header.flags = LinkFlags::Noarp;
-        message.header.change_mask = message.header.flags;
-        message.attributes = vec![
-            LinkAttribute::IfName(self.name.to_owned()),
-            LinkAttribute::Address(self.address.to_vec()),
-            LinkAttribute::Mtu(self.mtu),
-        ];
-        message.attributes.extend(self.gso_max_segs.map(LinkAttribute::GsoMaxSegs));
-        message
+    fn attributes(&self) -> Attributes {
+        let given = Attributes::default()
+            .with_text(libc::IFLA_IFNAME, self.name)
+            .with(libc::IFLA_ADDRESS, self.address)
+            .with_number(libc::IFLA_MTU, self.mtu);
+        match self.gso_max_segs {
+            Some(number) => given.with_number(libc::IFLA_GSO_MAX_SEGS, number),
+            None => given,
+        }
     }
 }
 
 impl Netlink {
     /// Opens a socket in the namespace of the calling thread.
     pub(crate) fn open() -> Result<Netlink, Error> {
-        let socket = rtnetlink::open().map_err(failed("open a netlink socket"))?;
+        let socket = Socket::open().map_err(failed("open a netlink socket"))?;
         Ok(Netlink { socket })
     }
 
     /// Sets an interface up, with this MTU and transmit queue length if given.
     pub(crate) fn set_up(&self, index: u32, limits: Option<(u32, u32)>) -> Result<(), Error> {
-        let mut link = LinkMessage::default();
-        link.header.index = index;
-        link.header.flags = LinkFlags::Up;
-        link.header.change_mask = LinkFlags::Up;
-        if let Some((mtu, queue)) = limits {
-            link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)];
-        }
-        self.change(RouteNetlinkMessage::SetLink(link), 0)
+        let given = limits.map_or_else(Attributes::default, |(mtu, queue)| {
+            Attributes::default()
+                .with_number(libc::IFLA_MTU, mtu)
+                .with_number(libc::IFLA_TXQLEN, queue)
+        });
+        self.change(libc::RTM_SETLINK, 0, &interface(index, libc::IFF_UP), &given)
             .map_err(failed(&format!("set interface {index} up")))
     }
 
@@ -82,28 +78,29 @@ impl Netlink {
         far: &VethEnd<'_>,
         namespace: BorrowedFd<'_>,
     ) -> Result<(), Error> {
-        let mut peer = far.message();
-        peer.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
-        let mut message = near.message();
-        message.attributes.push(LinkAttribute::LinkInfo(vec![
-            LinkInfo::Kind(InfoKind::Veth),
-            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
-        ]));
-        self.change(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
-            .map_err(failed("create a veth pair"))
+        // Without ARP.
+        let header = interface(0, libc::IFF_NOARP);
+        let descriptor = namespace.as_raw_fd() as u32;
+        let peer = far.attributes().with_number(libc::IFLA_NET_NS_FD, descriptor);
+        let peer = [header.as_slice(), peer.as_ref()].concat();
+        let data = Attributes::default().with(VETH_INFO_PEER, peer);
+        let info = Attributes::default()
+            .with_text(libc::IFLA_INFO_KIND, "veth")
+            .with(libc::IFLA_INFO_DATA, data);
+        let device = near.attributes().with(libc::IFLA_LINKINFO, info);
+        let new = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        self.change(libc::RTM_NEWLINK, new, &header, &device).map_err(failed("create a veth pair"))
     }
 
     /// Adds a host address, without a network around it.
     pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> Result<(), Error> {
-        let mut message = AddressMessage::default();
-        message.header.family = family(address);
-        message.header.prefix_len = bits(address);
-        message.header.index = index;
         // No other host can have the address, and duplicate detection would delay its use.
-        message.header.flags = AddressHeaderFlags::Nodad;
-        message.attributes =
-            vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
-        self.change(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE)
+        let mut header = vec![family(address), bits(address), libc::IFA_F_NODAD as u8, 0];
+        header.extend(index.to_ne_bytes());
+        let given = Attributes::default()
+            .with(libc::IFA_LOCAL, octets(address))
+            .with(libc::IFA_ADDRESS, octets(address));
+        self.change(libc::RTM_NEWADDR, libc::NLM_F_CREATE, &header, &given)
             .map_err(failed(&format!("add the address {address}")))
     }
 
@@ -115,84 +112,82 @@ impl Netlink {
         (network, prefix): (IpAddr, u8),
         controller: Option<&str>,
     ) -> Result<(), Error> {
-        let mut message = RouteMessage::default();
-        message.header = RouteHeader {
-            address_family: family(network),
-            destination_prefix_length: prefix,
-            table: RouteHeader::RT_TABLE_MAIN,
-            protocol: RouteProtocol::Static,
-            scope: RouteScope::Link,
-            kind: RouteType::Unicast,
-            ..RouteHeader::default()
-        };
-        let destination = match network {
-            IpAddr::V4(network) => RouteAddress::Inet(network),
-            IpAddr::V6(network) => RouteAddress::Inet6(network),
-        };
-        message.attributes =
-            vec![RouteAttribute::Destination(destination), RouteAttribute::Oif(index)];
-        let metric = controller.map(|name| RouteMetric::CcAlgo(name.to_owned()));
-        message.attributes.extend(metric.map(|metric| RouteAttribute::Metrics(vec![metric])));
-        self.change(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE)
+        // `rtmsg`: no source, no type of service, no flags.
+        let mut header = vec![family(network), prefix, 0, 0, libc::RT_TABLE_MAIN];
+        header.extend([libc::RTPROT_STATIC, libc::RT_SCOPE_LINK, libc::RTN_UNICAST, 0, 0, 0, 0]);
+        let mut given = Attributes::default()
+            .with(libc::RTA_DST, octets(network))
+            .with_number(libc::RTA_OIF, index);
+        if let Some(name) = controller {
+            let metrics = Attributes::default().with_text(RTAX_CC_ALGO, name);
+            given = given.with(libc::RTA_METRICS, metrics);
+        }
+        self.change(libc::RTM_NEWROUTE, libc::NLM_F_CREATE, &header, &given)
             .map_err(failed(&format!("add a route to {network}/{prefix}")))
     }
 
     /// Makes `fq` the queue discipline of an interface. The error is of kind `NotFound` if the kernel
     /// lacks it.
     pub(crate) fn set_fq(&self, index: u32) -> io::Result<()> {
-        let mut message = TcMessage::with_index(index as i32);
-        message.header.parent = TcHandle::ROOT;
-        message.attributes = vec![TcAttribute::Kind("fq".to_owned())];
-        let request = RouteNetlinkMessage::NewQueueDiscipline(message);
-        self.change(request, NLM_F_CREATE | NLM_F_REPLACE)
+        // `tcmsg`: no handle; at the root.
+        let mut header = vec![0; 4];
+        header.extend(index.to_ne_bytes());
+        header.extend([0; 4]);
+        header.extend(ROOT.to_ne_bytes());
+        header.extend([0; 4]);
+        let kind = Attributes::default().with_text(libc::TCA_KIND, "fq");
+        let new = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        self.change(libc::RTM_NEWQDISC, new, &header, &kind)
     }
 
     /// Index of an interface.
     pub(crate) fn index(&self, name: &str) -> Result<u32, Error> {
-        self.link(name).map(|link| link.header.index)
+        let link = self.link(name)?;
+        let index = link.get(4..).and_then(|rest| rest.first_chunk());
+        Ok(index.map_or(0, |index| u32::from_ne_bytes(*index)))
     }
 
-    /// Counters of an interface.
-    pub(crate) fn counters(&self, name: &str) -> Result<Stats64, Error> {
-        let counters = self.link(name)?.attributes.into_iter().find_map(|attribute| {
-            if let LinkAttribute::Stats64(counters) = attribute { Some(counters) } else { None }
-        });
-        Ok(counters.unwrap_or_default())
+    /// Packets that an interface dropped instead of sending them.
+    pub(crate) fn dropped(&self, name: &str) -> Result<u64, Error> {
+        let link = self.link(name)?;
+        let own = link.get(INTERFACE_HEADER..).unwrap_or_default();
+        let counters = attributes(own).find(|(kind, _)| *kind == libc::IFLA_STATS64);
+        let dropped = counters.and_then(|(_, all)| all.get(TX_DROPPED..)?.first_chunk());
+        Ok(dropped.map_or(0, |dropped| u64::from_ne_bytes(*dropped)))
     }
 
     /// The qdiscs of all interfaces, with their counters.
-    pub(crate) fn qdiscs(&self) -> Result<Vec<TcMessage>, Error> {
-        rtnetlink::qdiscs(&self.socket).map_err(failed("read the queues' counters"))
+    pub(crate) fn qdiscs(&self) -> Result<Vec<Qdisc>, Error> {
+        self.socket.qdiscs().map_err(failed("read the queues' counters"))
     }
 
-    fn link(&self, name: &str) -> Result<LinkMessage, Error> {
-        let mut request = LinkMessage::default();
-        request.attributes = vec![LinkAttribute::IfName(name.to_owned())];
-        let answer = self.ask(RouteNetlinkMessage::GetLink(request), NLM_F_REQUEST);
-        match answer {
-            Ok(NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(link))) => Ok(link),
-            Ok(_) => Err(io::Error::from(io::ErrorKind::InvalidData)),
-            Err(error) => Err(error),
-        }
-        .map_err(failed(&format!("find the interface {name}")))
+    fn link(&self, name: &str) -> Result<Vec<u8>, Error> {
+        let given = Attributes::default().with_text(libc::IFLA_IFNAME, name);
+        self.socket
+            .ask(libc::RTM_GETLINK, 0, &interface(0, 0), &given)
+            .and_then(|found| found.into_iter().next().ok_or(io::ErrorKind::InvalidData.into()))
+            .map_err(failed(&format!("find the interface {name}")))
     }
 
     /// Requests a change and waits for its acknowledgement.
-    fn change(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
-        self.ask(message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|_| ())
+    fn change(&self, kind: u16, flags: c_int, header: &[u8], given: &Attributes) -> io::Result<()> {
+        self.socket.ask(kind, flags, header, given).map(|_| ())
     }
+}
 
-    fn ask(
-        &self,
-        message: RouteNetlinkMessage,
-        flags: u16,
-    ) -> io::Result<NetlinkPayload<RouteNetlinkMessage>> {
-        rtnetlink::request(&self.socket, message, flags)?;
-        let answer = rtnetlink::answer(&self.socket)?.into_iter().next();
-        match answer.ok_or(io::ErrorKind::InvalidData)?.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-            payload => Ok(payload),
-        }
+/// The header of a message about an interface (`ifinfomsg`): its index, and flags to set.
+fn interface(index: u32, flags: c_int) -> [u8; INTERFACE_HEADER] {
+    let mut header = [0; INTERFACE_HEADER];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    header[8..12].copy_from_slice(&flags.to_ne_bytes());
+    header[12..].copy_from_slice(&flags.to_ne_bytes());
+    header
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
     }
 }
 
@@ -201,8 +196,8 @@ fn failed(step: &str) -> impl FnOnce(io::Error) -> Error {
     |error| Error::Network { step, error }
 }
 
-fn family(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+fn family(address: IpAddr) -> u8 {
+    (if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
 }
 
 /// Bits of an address of this family.

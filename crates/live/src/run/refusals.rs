@@ -45,7 +45,7 @@ fn refuse_stacks(scenario: &Scenario) -> Result<(), Error> {
 
 /// Refuses codepoints and hosts, which the packets of a live run do not carry.
 fn refuse_labels(scenario: &Scenario) -> Result<(), Error> {
-    let has_labels = |flow: &&Flow| flow.dscp > 0 || flow.hosts != [None, None];
+    let has_labels = |flow: &&Flow| flow.dscp > 0 || flow.hosts() != [None, None];
     scenario.flows.iter().find(has_labels).map_or(Ok(()), |flow| {
         Err(Error::Unsupported {
             flow: flow.name.clone(),
@@ -61,7 +61,7 @@ fn refuse_damage(scenario: &Scenario) -> Result<(), Error> {
         (Some(EcnFault { kind: EcnFaultKind::DropSyn, .. }), _) => {
             Some(("the loss of SYNs that ask for ECN", "remove `ecn` from the link"))
         }
-        (_, Some(slots)) if slots.filters_acks => {
+        (_, Some(slots)) if slots.filter_acks => {
             Some(("a filter of acknowledgements", "remove `filter_acks` from its `slots`"))
         }
         _ => None,

@@ -3,9 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use netlink_packet_route::tc::TcAttribute;
-
-use super::rtnetlink;
+use super::rtnetlink::Socket;
 
 /// Why the interface of this address does not hold packets until their departure times; `None` if it
 /// does. `fq` does for the monotonic clock; `etf` wants another clock.
@@ -32,7 +30,7 @@ fn refusal(name: &str, kinds: &[String]) -> Option<String> {
     ))
 }
 
-fn interface(local: IpAddr) -> Option<(String, i32)> {
+fn interface(local: IpAddr) -> Option<(String, u32)> {
     let mut all = nix::ifaddrs::getifaddrs().ok()?;
     let has = |address: &nix::sys::socket::SockaddrStorage| {
         let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
@@ -42,18 +40,13 @@ fn interface(local: IpAddr) -> Option<(String, i32)> {
     let found = all.find(|interface| interface.address.as_ref().is_some_and(has))?;
     let name = found.interface_name;
     let index = nix::net::if_::if_nametoindex(name.as_str()).ok()?;
-    Some((name, i32::try_from(index).ok()?))
+    Some((name, index))
 }
 
 /// The kinds of all disciplines of an interface.
-fn disciplines(index: i32) -> io::Result<Vec<String>> {
-    let all = rtnetlink::qdiscs(&rtnetlink::open()?)?.into_iter();
-    let attributes = all.filter(|one| one.header.index == index).flat_map(|one| one.attributes);
-    let kinds = attributes.filter_map(|attribute| match attribute {
-        TcAttribute::Kind(kind) => Some(kind),
-        _ => None,
-    });
-    Ok(kinds.collect())
+fn disciplines(index: u32) -> io::Result<Vec<String>> {
+    let all = Socket::open()?.qdiscs()?.into_iter();
+    Ok(all.filter(|one| one.index == index).map(|one| one.kind).collect())
 }
 
 #[cfg(test)]

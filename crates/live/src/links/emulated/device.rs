@@ -167,7 +167,7 @@ impl Device {
 
     /// Packets that the kernel dropped before this reader had them, since the last call.
     pub(crate) fn overflowed(&self) -> Result<u64, Error> {
-        let dropped = self.netlink.counters(NAME)?.tx_dropped;
+        let dropped = self.netlink.dropped(NAME)?;
         match self.kind {
             Kind::Tun => Ok(dropped),
             Kind::Veth => {

@@ -1,9 +1,8 @@
 //! The counters of the router's qdiscs, over rtnetlink.
 
-use netlink_packet_core::NlasIterator;
-use netlink_packet_route::tc::{TcAttribute, TcFqCodelXstats, TcMessage, TcStats2, TcXstats};
 use sojourn_queue::Backlog;
 use sojourn_sim::LinkObservation;
+use sojourn_udp::io::rtnetlink::{Qdisc, attributes};
 use sojourn_units::Bytes;
 
 use super::link::{KernelLink, QUEUE, WIRE};
@@ -63,10 +62,7 @@ impl Reader {
         let qdiscs = self.netlink.qdiscs()?;
         let counters = |at: Option<(u32, u16)>| {
             let (index, major) = at?;
-            let is_it = |qdisc: &&TcMessage| {
-                let header = &qdisc.header;
-                (header.index, header.handle.major) == (index as i32, major)
-            };
+            let is_it = |qdisc: &&Qdisc| (qdisc.index, qdisc.major) == (index, major);
             qdiscs.iter().find(is_it).map(counters)
         };
         let observe = |link: &Qdiscs| observation(counters(link.queue), counters(link.wire));
@@ -97,78 +93,61 @@ fn observation(queue: Option<Counters>, wire: Option<Counters>) -> LinkObservati
     }
 }
 
-/// The counters in a message of the kernel.
-fn counters(qdisc: &TcMessage) -> Counters {
-    let mut counters = Counters::default();
-    let mut kind = "";
-    for attribute in &qdisc.attributes {
-        match attribute {
-            TcAttribute::Kind(name) => kind = name,
-            TcAttribute::Stats2(stats) => {
-                stats.iter().for_each(|one| counters.add(kind, one));
+/// The counters in the kernel's answer: `gnet_stats_basic`, `gnet_stats_queue` and the qdisc's own
+/// (Linux `include/uapi/linux/gen_stats.h`).
+fn counters(qdisc: &Qdisc) -> Counters {
+    const BASIC: u16 = 1;
+    const QUEUE: u16 = 3;
+    const OWN: u16 = 4;
+    let mut found = Counters::default();
+    let all = attributes(&qdisc.attributes).filter(|(kind, _)| *kind == libc::TCA_STATS2);
+    for (kind, stats) in all.flat_map(|(_, all)| attributes(all)) {
+        match kind {
+            BASIC => {
+                let bytes = stats.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+                (found.sent_bytes, found.sent) = (bytes, word(stats, 8));
             }
+            QUEUE => {
+                found.backlog = Backlog { packets: word(stats, 0), bytes: Bytes(word(stats, 4)) };
+                found.dropped = word(stats, 8);
+            }
+            OWN => found.marked = marks(&qdisc.kind, stats),
             _ => {}
         }
     }
-    counters
+    found
 }
 
-impl Counters {
-    fn add(&mut self, kind: &str, stats: &TcStats2) {
-        match stats {
-            TcStats2::Basic(basic) => {
-                self.sent = u64::from(basic.packets);
-                self.sent_bytes = basic.bytes;
-            }
-            TcStats2::Queue(queue) => {
-                self.dropped = u64::from(queue.drops);
-                self.backlog = Backlog {
-                    packets: u64::from(queue.qlen),
-                    bytes: Bytes(u64::from(queue.backlog)),
-                };
-            }
-            TcStats2::App(TcXstats::FqCodel(TcFqCodelXstats::Qdisc(own))) => {
-                self.marked = u64::from(own.ecn_mark) + u64::from(own.ce_mark);
-            }
-            TcStats2::App(TcXstats::Other(bytes)) => self.marked = marks(kind, bytes),
-            _ => {}
-        }
-    }
+/// The 32-bit counter at a place.
+fn word(stats: &[u8], at: usize) -> u64 {
+    let word = stats.get(at..).and_then(|rest| rest.first_chunk());
+    word.map_or(0, |word| u64::from(u32::from_ne_bytes(*word)))
 }
 
 /// The marks in a qdisc's own counters (Linux `include/uapi/linux/pkt_sched.h`: `tc_codel_xstats`,
-/// `tc_pie_xstats`, `tc_red_xstats`, `tc_dualpi2_xstats`).
-fn marks(kind: &str, bytes: &[u8]) -> u64 {
-    let word = |at: usize| {
-        let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());
-        u64::from(word.map_or(0, u32::from_ne_bytes))
-    };
+/// `tc_fq_codel_xstats`, `tc_pie_xstats`, `tc_red_xstats`, `tc_dualpi2_xstats`).
+fn marks(kind: &str, stats: &[u8]) -> u64 {
+    let word = |at| word(stats, at);
     match kind {
         // Marks by the control law, and by `ce_threshold`.
         "codel" => word(24) + word(32),
+        // After the type of the counters.
+        "fq_codel" => word(12) + word(28),
         "pie" => word(36),
         "red" => word(12),
         // Marks of the step are part of them (`dualpi2_mark`).
         "dualpi2" => word(24),
-        "cake" => cake_marks(bytes),
+        "cake" => cake_marks(stats),
         _ => 0,
     }
 }
 
 /// The marks of all tins of CAKE, in nested attributes: `TCA_CAKE_STATS_TIN_STATS` has an attribute
 /// for each tin, with `TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS`.
-fn cake_marks(bytes: &[u8]) -> u64 {
+fn cake_marks(stats: &[u8]) -> u64 {
     const TINS: u16 = 10;
     const MARKED: u16 = 8;
-    let within = |bytes: &[u8], kind: u16| -> Vec<Vec<u8>> {
-        let all = NlasIterator::new(bytes).flatten();
-        all.filter(|one| one.kind() == kind).map(|one| one.value().to_vec()).collect()
-    };
-    let marked = |tin: &[u8]| -> u64 {
-        let words = within(tin, MARKED).into_iter().filter_map(|word| word.try_into().ok());
-        words.map(|word| u64::from(u32::from_ne_bytes(word))).sum()
-    };
-    let tins = within(bytes, TINS);
-    let each = tins.iter().flat_map(|tins| NlasIterator::new(tins.as_slice()).flatten());
-    each.map(|tin| marked(tin.value())).sum()
+    let of = |octets, wanted| attributes(octets).filter(move |(kind, _)| *kind == wanted);
+    let tins = of(stats, TINS).flat_map(|(_, tins)| attributes(tins));
+    tins.flat_map(|(_, tin)| of(tin, MARKED)).map(|(_, marked)| word(marked, 0)).sum()
 }

@@ -55,7 +55,7 @@ fn delays(link: &Link, delay: Duration) -> Result<String, Error> {
     if span == Duration::ZERO {
         return Ok(format!(" delay {}", time(delay)));
     }
-    if !link.jitter.may_reorder {
+    if !link.jitter.reorder {
         return Err(refused(
             format!("link `{}`", link.name),
             "jitter that keeps the order of packets",
@@ -125,14 +125,14 @@ pub(super) fn refuse_damage(link: &Link) -> Result<(), Error> {
 
 fn slots(link: &Link) -> Result<String, Error> {
     let Some(slots) = link.slots else { return Ok(String::new()) };
-    if slots.filters_acks {
+    if slots.filter_acks {
         return Err(refused(
             format!("link `{}`", link.name),
             "a filter of acknowledgements",
             "leave `filter_acks` out",
         ));
     }
-    let mut text = format!(" slot {} {}", time(slots.least), time(slots.most));
+    let mut text = format!(" slot {} {}", time(slots.least), time(slots.most()));
     if slots.packets < u64::MAX {
         text.push_str(&format!(" packets {}", slots.packets));
     }
