@@ -39,8 +39,12 @@ mod qlog;
 #[cfg(feature = "quinn")]
 #[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
 pub mod quinn;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod reassembly;
 mod refusal;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod tally;
 
+#[cfg(any(feature = "noq", feature = "quinn"))]
+pub use reassembly::{Reassembly, TooManyGaps};
 pub use refusal::KitError;

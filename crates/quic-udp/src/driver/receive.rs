@@ -156,7 +156,8 @@ impl<S: Service> Driver<S> {
             }
         });
         let figures = Figures::new(ends[1], now);
-        let mut peer = Peer::new((handle, connection), number, gate, app, figures, self.epoch);
+        let own = (self.credit.receive_windows[1], self.epoch);
+        let mut peer = Peer::new((handle, connection), number, gate, app, figures, own);
         peer.show_events(now, self.observer.as_ref());
         self.slots = self.slots.max(handle.0 + 1);
         self.peers.insert(handle.0, peer);
