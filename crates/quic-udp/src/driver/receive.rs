@@ -102,13 +102,15 @@ impl<S: Service> Driver<S> {
             return Ok(());
         };
         self.out.clear();
-        if self.peers.len() >= serving.limits.connections {
+        let is_proved = incoming.remote_address_validated();
+        let free = serving.limits.connections.saturating_sub(self.peers.len());
+        let is_admitted = serving.shares.admit(received.from.ip(), is_proved, free);
+        if free == 0 || is_proved && !is_admitted {
             self.strays.refused += 1;
             let transmit = self.endpoint.refuse(incoming, &mut self.out);
             return self.answer(&transmit);
         }
-        let is_proved = incoming.remote_address_validated();
-        if !is_proved && self.unproved >= serving.limits.unproved {
+        if !is_proved && (self.unproved >= serving.limits.unproved || !is_admitted) {
             self.strays.retries += 1;
             // It may always be asked as long as its address is not proved.
             return match self.endpoint.retry(incoming, &mut self.out) {
@@ -129,6 +131,9 @@ impl<S: Service> Driver<S> {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.is_proved = is_proved;
                     self.unproved += usize::from(!is_proved);
+                    if let Some(serving) = &mut self.serving {
+                        serving.shares.open(received.from.ip(), is_proved);
+                    }
                     peer.figures.received.count(received.ecn, received.len);
                 }
                 Ok(())

@@ -17,7 +17,8 @@ const BATCH: u64 = 65_536;
 /// The resources that a server gives to its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most peers at a time.
+    /// Most peers at a time. One address (of IPv6: a prefix of 64 bits) may hold as many as are free
+    /// ([`super::Shares`]): alone, it gets half of them.
     pub peers: usize,
     /// Most memory of one peer.
     pub peer_memory: Bytes,
