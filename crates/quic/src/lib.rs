@@ -29,7 +29,15 @@ pub mod endpoint;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod frames;
 #[cfg(any(feature = "noq", feature = "quinn"))]
+mod gated;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod inspection;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod kit;
+#[cfg(any(feature = "noq", feature = "quinn"))]
 mod ledger;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod link;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod lock;
 #[cfg(feature = "noq")]

@@ -5,6 +5,9 @@
 //! from the operating system: the bytes differ from run to run, their number and times do not.
 //! Without cryptography, the bytes are equal too.
 
+#[cfg(test)]
+mod audit;
+mod handshake;
 mod keylog;
 #[cfg(feature = "noq")]
 pub mod noq;

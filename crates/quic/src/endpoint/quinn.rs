@@ -3,9 +3,6 @@
 use crate::quinn as kit;
 use crate::quinn::cipher;
 
-#[cfg(test)]
-#[path = "shared/audit.rs"]
-mod audit;
 #[path = "shared/crypto.rs"]
 mod crypto;
 #[path = "shared/end.rs"]

@@ -9,9 +9,10 @@ use bytes::{Bytes, BytesMut};
 use sojourn_units::{Ecn, Instant};
 
 use super::dialect::{self, proto};
-use super::kit::{Link, codepoint};
+use super::kit::codepoint;
 use crate::Reassembly;
 use crate::ledger::{Clock, Ledger};
+use crate::link::Link;
 use crate::lock::lock;
 use proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId,
