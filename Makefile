@@ -19,8 +19,8 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(wildcard target/page/.built)
 
 # The page's inputs; the crates are those of the simulator.
-PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/params crates/ring crates/cc \
-	crates/queue crates/source crates/transport crates/theory crates/scenario crates/trace crates/record \
+PAGE_SOURCES := Cargo.toml Cargo.lock $(shell find crates/units crates/cc \
+	crates/queue crates/transport crates/theory crates/scenario crates/trace crates/record \
 	crates/sim crates/wasm -name tests -prune -o -type f -name '*.rs' -print -o -name '*.toml' -print) \
 	$(shell find scenarios web -name node_modules -prune -o -type f -print)
 
@@ -98,7 +98,7 @@ target/shipped: $(shell find scenarios papers -type f -not -name '*.pyc')
 	@touch $@
 
 # The site needs its generator and the programs that execute the tutorials, beside the package.
-PUBLIC := units params ring cc queue transport theory quic
+PUBLIC := units cc queue transport theory quic
 SITE_TOOLS := zensical==0.0.73 'mkdocstrings[python]>=1.0,<2'
 
 docs: page $(TEST_VENV)/.installed  ## build the site of the documents, in target/site
@@ -131,20 +131,20 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS $(BIN)/maturin
 WHEEL_FLAGS ?=
 
 wheel: page target/shipped $(VENV)/.made  ## build the wheel of this machine, in target/wheels (docs/install.md)
-	@bpf/features --install
+	@bpf/features --wheel --install
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
-	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+	$(MATURIN) build --release --strip --out target/wheels $$(bpf/features --wheel) $(WHEEL_FLAGS)
 
 # The standard library comes from rustup, and the compiler, the linker and glibc's symbols from zig.
 ARM := aarch64-unknown-linux-gnu
 
 wheel-aarch64: page target/shipped $(VENV)/.made  ## build the wheel for Linux on aarch64, in target/wheels
-	@bpf/features --install
+	@bpf/features --wheel --install
 	rustup target add $(ARM)
 	$(BIN)/python $(PIP) install 'ziglang>=0.14'
 	$(PYTHON) release/licences.py --texts python/sojourn/shipped/licences.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(MATURIN) build --release --strip --zig --target $(ARM) \
-		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features) $(WHEEL_FLAGS)
+		--compatibility manylinux_2_28 --out target/wheels $$(bpf/features --wheel) $(WHEEL_FLAGS)
 
 try-wheel-aarch64:  ## compare the wheel for aarch64, under qemu, with that of `make wheel`
 	$(PYTHON) release/try_aarch64.py $(lastword $(sort $(wildcard target/wheels/*aarch64.whl))) $(WHEEL)

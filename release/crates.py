@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # In the order of their dependencies.
-CRATES = ("units", "params", "ring", "cc", "queue", "transport", "theory", "quic")
+CRATES = ("units", "cc", "queue", "transport", "theory", "quic")
 _TARGET = ROOT / "target" / "crates"
 _MANIFEST = """\
 [package]

@@ -12,7 +12,7 @@ from rich.text import Text
 from sojourn import output
 from sojourn.cli.console import console
 from sojourn.cli.figures import Figures
-from sojourn.progress import Bar
+from sojourn.run.progress import Bar
 
 from sojourn_bench import bare, cases, measure
 from sojourn_bench.figures import Bench

@@ -9,16 +9,17 @@ from pathlib import Path
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from sojourn import output, shipped
+from sojourn import output
 from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_place, positive
 from sojourn.errors import UsageError
-from sojourn.pictures import Pictures
-from sojourn.progress import Bar
-from sojourn.real_time import gain_privilege
-from sojourn.sweeps.cells import Place
+from sojourn.live.real_time import gain_privilege
+from sojourn.picture.pictures import Pictures
+from sojourn.run import shipped
+from sojourn.run.progress import Bar
+from sojourn.sweep.cells import Place
 
 from sojourn_papers import page, runner
 from sojourn_papers.form import Form

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn.errors import PictureError
-from sojourn.summary_metrics import Metric
+from sojourn.picture import page
+from sojourn.record.summary_metrics import Metric
 from support import ROOT
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -70,7 +71,7 @@ def test_run_shows_its_table_without_a_figure(
     def fail(*_: object, **__: object) -> str:
         raise PictureError("no <renderer>")
 
-    monkeypatch.setattr("sojourn.report.page.html", fail)
+    monkeypatch.setattr(page, "html", fail)
     shown = run._repr_html_()
     assert "<table" in shown
     assert "No figure: no &lt;renderer&gt;" in shown

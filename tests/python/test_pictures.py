@@ -9,8 +9,8 @@ import pytest
 import sojourn as api
 from sojourn.cli import main
 from sojourn.errors import PictureError, PictureWarning
-from sojourn.report import Chart, page, static
-from sojourn.report.chart import Document
+from sojourn.picture import Chart, page, static
+from sojourn.picture.chart import Document
 from support import SMALL, Sojourn, command, environment
 
 DATA = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}

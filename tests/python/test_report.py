@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from sojourn import legend
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.report import dark, run_figure, series
+from sojourn.picture import dark, run_figure, series
+from sojourn.record import legend
 from support import ROOT
 
 LOT = {

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 import sojourn
 from made_runs import change_summary, write
-from sojourn import columns, run_directory, run_summary
-from sojourn.comparison import summary as comparison
-from sojourn.run_directory import File
+from sojourn.record import columns, run_directory, run_summary
+from sojourn.record.comparison import summary as comparison
+from sojourn.record.run_directory import File
 from support import SMALL, Sojourn, environment
 from test_compare import FLOW_A, LINK_A
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from sojourn import user_code
 from sojourn.errors import UsageError, UserCodeError
+from sojourn.user import loading
 from support import Sojourn, environment
 
 MINE = """\
@@ -128,7 +128,7 @@ def test_a_module_that_a_library_hides_is_refused(
 
 
 def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
-    loader = user_code.Loader()
+    loader = loading.Loader()
     for number, name in enumerate(("one", "two")):
         folder = tmp_path / name
         folder.mkdir()
@@ -144,7 +144,7 @@ def test_an_edit_within_the_second_runs(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "mine.py").write_text("import helper\nVALUE = helper.VALUE\n")
     for number in range(4):
         (tmp_path / "helper.py").write_text(f"VALUE = {number}\n")
-        found, source = user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+        found, source = loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
         assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
     assert not (tmp_path / "__pycache__").exists()
 
@@ -158,7 +158,7 @@ class Mine:
 
 
 def test_a_late_import_runs_the_recorded_module_of_its_own_folder(tmp_path: Path) -> None:
-    loader, loaded = user_code.Loader(), []
+    loader, loaded = loading.Loader(), []
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
@@ -176,7 +176,7 @@ def test_a_module_of_another_folder_is_not_found(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "mine.py").write_text("import only_one\nVALUE = 1\n")
     (tmp_path / "one" / "only_one.py").write_text("import zlib\n")
-    loader = user_code.Loader()
+    loader = loading.Loader()
     assert loader.load(str(tmp_path / "one" / "mine.py"), "VALUE")[0] == 1
     with pytest.raises(UserCodeError) as caught:
         loader.load(str(tmp_path / "two" / "mine.py"), "VALUE")
@@ -187,7 +187,7 @@ def test_libraries_do_not_find_modules_of_a_folder(tmp_path: Path) -> None:
     before = list(sys.path)
     (tmp_path / "pandas_of_a_user.py").write_text("")
     (tmp_path / "mine.py").write_text("import pandas_of_a_user\nVALUE = 1\n")
-    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
     assert importlib.util.find_spec("pandas_of_a_user") is None
     assert sys.path == before
 
@@ -201,9 +201,9 @@ def test_a_module_without_a_recorded_text_does_not_run(tmp_path: Path, computed:
     (tmp_path / "mine.py").write_text(text)
     if is_import:
         with pytest.raises(UsageError, match=r"helper\.py: .* write an import statement"):
-            user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+            loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
     else:
-        assert user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")[0] == 1
+        assert loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")[0] == 1
 
 
 def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> No
     spec = importlib.util.spec_from_file_location("library_below", library)
     assert spec is not None
     kept = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
     assert sys.modules.pop(spec.name) is kept
 
 
@@ -252,7 +252,7 @@ def test_a_module_that_failed_is_loaded_anew(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import other\n")
     (tmp_path / "other.py").write_text("VALUE = 1\nimport mine\nassert mine.VALUE == 2\n")
-    loader = user_code.Loader()
+    loader = loading.Loader()
     for text in ("VALUE = 1\n1 / 0\n", "VALUE = 1\nfail(\n"):
         file.write_text(text)
         with pytest.raises(UserCodeError):

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use sojourn_cc::{Catalogue, Needs, Setup};
-use sojourn_params::Params;
 use sojourn_transport::Lacks;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Ecn};
 
 use crate::ledger::{INITIAL_WINDOW, Ledger};

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection, summary_table, verdicts
+from sojourn import output
 from sojourn.cli.console import console, name, show, show_tables
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
@@ -23,11 +23,14 @@ from sojourn.cli.options import (
     pictures_of,
     settings_of,
 )
-from sojourn.comparison import renaming, result, scenarios, text_tables
-from sojourn.comparison.result import Comparison
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
-from sojourn.results import Run
+from sojourn.picture import require_free_figure
+from sojourn.record import selection, summary_table, verdicts
+from sojourn.record.comparison import renaming, scenarios, text_tables
+from sojourn.run import api, combined, results
+from sojourn.run.comparison import Comparison
+from sojourn.run.comparison import fill as fill_comparison
+from sojourn.run.results import Run
 
 # The first columns, which may wrap: controllers, and flows or links.
 _FOLDED = 2
@@ -147,7 +150,7 @@ def _write(
     drawn = pictures_of(args, figures.report_missing)
     with out.opened() as opened:
         if isinstance(compared, Comparison):
-            result.fill(compared, opened.place, drawn)
+            fill_comparison(compared, opened.place, drawn)
         else:
             results.fill(compared, opened.place, drawn)
     drawn.finish(opened.target, None if isinstance(compared, Comparison) else results.REDRAW)

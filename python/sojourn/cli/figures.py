@@ -4,8 +4,8 @@ import sys
 from functools import partial
 
 from sojourn import output, terminal
-from sojourn.pictures import reason_of
-from sojourn.report import Drawing
+from sojourn.picture import Drawing
+from sojourn.picture.pictures import reason_of
 
 
 class Figures:

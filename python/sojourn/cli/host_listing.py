@@ -8,9 +8,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, host_values
-from sojourn.cli import listings
+from sojourn.cli import host_values, listings
 from sojourn.cli.console import console, name
+from sojourn.run import api
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -5,25 +5,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import _core, api, experiment, output, results
+from sojourn import _core, output
 from sojourn.cli.figures import Figures
-from sojourn.cli.options import (
-    add_captures,
-    add_departures,
-    add_scenario_options,
-    pictures_of,
-)
+from sojourn.cli.options import add_captures, add_departures, add_scenario_options, pictures_of
 from sojourn.cli.scenarios import note_replaced, read
 from sojourn.errors import UsageError
-from sojourn.exports import Captures, Files
 from sojourn.extras import require_live
-from sojourn.progress import Bar
-from sojourn.real_time import Live, gain_privilege, host, link_commands
-from sojourn.results import Run
+from sojourn.live.api import record_live
+from sojourn.live.real_time import Live, gain_privilege, host, link_commands
+from sojourn.run import experiment, results
+from sojourn.run.exports import Captures, Files
+from sojourn.run.progress import Bar
+from sojourn.run.results import Run
 
 if TYPE_CHECKING:
-    from sojourn.page_view import PageView
-    from sojourn.view import View
+    from sojourn.cli.page.live import PageView
+    from sojourn.live.view import View
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -135,12 +132,12 @@ def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
     title, link = Path(args.file).name, core.bottleneck()
     runs = len(core.controls()) * args.runs
     if args.page:
-        from sojourn.live_report import page_folder
-        from sojourn.page_view import PageView
+        from sojourn.cli.page.live import PageView
+        from sojourn.picture.simulator_page import page_folder
 
         require_live("live runs")
         return PageView(page_folder(), title, link, runs)
-    from sojourn.view import View, require_terminal
+    from sojourn.live.view import View, require_terminal
 
     require_terminal()
     require_live("live runs")
@@ -157,9 +154,9 @@ def _recorded(
     """Run with charts, or else with a progress bar."""
     if view is not None:
         with view:
-            return api.record_live(core, args.file, args.runs, live, view.show, files, view)
+            return record_live(core, args.file, args.runs, live, view.show, files, view)
     with Bar() as bar:
-        return api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+        return record_live(core, args.file, args.runs, live, bar.simulating, files)
 
 
 def _show_commands(args: argparse.Namespace) -> int:

@@ -4,11 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from sojourn import output, qlog, results, terminal
+from sojourn import output, terminal
+from sojourn.capture import qlog
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_explain, add_report_options, file_name, is_dark, pictures_of
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
+from sojourn.picture import require_free_figure
+from sojourn.run import results
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

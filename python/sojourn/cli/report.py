@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from sojourn import results
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
     add_live_option,
@@ -15,7 +14,8 @@ from sojourn.cli.options import (
     name_list,
     picture_formats,
 )
-from sojourn.pictures import PAGE, Pictures
+from sojourn.picture.pictures import PAGE, Pictures
+from sojourn.run import results
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -9,14 +9,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures, inputs, terminal
-from sojourn.captures import CaptureRtt, Direction, Flow, Whole
+from sojourn import inputs, terminal
+from sojourn.capture import captures
+from sojourn.capture.captures import CaptureRtt, Direction, Flow, Whole
+from sojourn.capture.picture import RttFigure
 from sojourn.cli.console import console, name
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
 from sojourn.errors import UsageError
-from sojourn.formatting import MISSING, counted
-from sojourn.report import RttFigure, require_free_figure
+from sojourn.picture import require_free_figure
+from sojourn.record.formatting import MISSING, counted
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, output, results, selection, terminal
+from sojourn import _core, output, terminal
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
     add_captures,
@@ -16,18 +16,14 @@ from sojourn.cli.options import (
     pictures_of,
     positive,
 )
-from sojourn.cli.scenarios import (
-    load_controllers,
-    note_replaced,
-    prints_aside,
-    read,
-    require_named,
-)
-from sojourn.exports import Captures
-from sojourn.progress import Bar
-from sojourn.run_summary import Summary
-from sojourn.selection import Chosen
-from sojourn.user_controllers import UserControllers
+from sojourn.cli.scenarios import load_controllers, note_replaced, prints_aside, read, require_named
+from sojourn.record import selection
+from sojourn.record.run_summary import Summary
+from sojourn.record.selection import Chosen
+from sojourn.run import api, experiment, results
+from sojourn.run.exports import Captures
+from sojourn.run.progress import Bar
+from sojourn.user.controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,13 @@ from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, experiment, inputs, schema_reference, shipped, terminal
+from sojourn import _core, inputs, terminal
+from sojourn.cli import schema_reference
 from sojourn.cli.options import add_control_option, add_controller_option, file_name
 from sojourn.errors import UsageError
-from sojourn.user_code import Loader, Source
-from sojourn.user_controllers import Factory, UserControllers
+from sojourn.run import api, experiment, shipped
+from sojourn.user.controllers import Factory, UserControllers
+from sojourn.user.loading import Loader, Source
 
 
 def load_controllers(arguments: Sequence[str]) -> UserControllers:

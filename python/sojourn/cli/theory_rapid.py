@@ -6,8 +6,8 @@ import json
 from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text, rate_text
-from sojourn.report import RapidFigure, require_free_figure
+from sojourn.picture import RapidFigure, require_free_figure
+from sojourn.record.formatting import ms_text, rate_text
 from sojourn.terminal import one_line
 from sojourn.theory import RapidTheory
 

@@ -7,8 +7,8 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import name_list, settings_of
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text
-from sojourn.report import SpikeFigure, require_free_figure
+from sojourn.picture import SpikeFigure, require_free_figure
+from sojourn.record.formatting import ms_text
 from sojourn.terminal import one_line
 from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 

@@ -8,8 +8,8 @@ from sojourn import theory
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import positive, settings_of, whole
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text, rate_text
-from sojourn.report import TraceFigure, require_free_figure
+from sojourn.picture import TraceFigure, require_free_figure
+from sojourn.record.formatting import ms_text, rate_text
 from sojourn.terminal import one_line
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 

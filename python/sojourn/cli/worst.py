@@ -5,24 +5,19 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from sojourn import experiment, extras, output, terminal
-from sojourn.adversary import api as adversary
-from sojourn.adversary.api import Counterexample
-from sojourn.adversary.damage import UNITS, Measure
-from sojourn.adversary.evaluation import Problem
+from sojourn import extras, output, terminal
 from sojourn.cli import interrupts
 from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
-from sojourn.cli.scenarios import (
-    folder_of,
-    load_controllers,
-    note_replaced,
-    prints_aside,
-    read,
-)
-from sojourn.report import Chart, require_free_figure
-from sojourn.sweeps import api as sweeps
-from sojourn.user_controllers import UserControllers
+from sojourn.cli.scenarios import folder_of, load_controllers, note_replaced, prints_aside, read
+from sojourn.picture import Chart, require_free_figure
+from sojourn.run import experiment
+from sojourn.sweep import api as sweeps
+from sojourn.sweep.adversary import api as adversary
+from sojourn.sweep.adversary.api import Counterexample
+from sojourn.sweep.adversary.damage import UNITS, Measure
+from sojourn.sweep.adversary.evaluation import Problem
+from sojourn.user.controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +80,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         require_free_figure(args.plot)
     problem = _problem(args, controllers)
-    from sojourn.progress import Bar
+    from sojourn.run.progress import Bar
 
     with Bar() as bar, prints_aside(), interrupts.keeping(out):
 
@@ -128,7 +123,7 @@ def _idle_note(found: Counterexample, link: str) -> str:
 
 
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
-    from sojourn.adversary import picture
+    from sojourn.sweep.adversary import picture
 
     own = Figures()
     own.plot(Chart(picture.course(found, problem.measure, problem.base.title())), target)
