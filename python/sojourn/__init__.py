@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sojourn import captures as captures
+    from sojourn import qlog as qlog
     from sojourn import theory as theory
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from sojourn._core import Sent as Sent
     from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
-    from sojourn.capture import captures as captures
-    from sojourn.capture import qlog as qlog
     from sojourn.errors import ArgumentError as ArgumentError
     from sojourn.errors import DatasetError as DatasetError
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from sojourn.run.api import compare as compare
     from sojourn.run.api import controllers as controllers
     from sojourn.run.api import hosts as hosts
-    from sojourn.run.api import load as load
     from sojourn.run.api import queues as queues
     from sojourn.run.api import run as run
     from sojourn.run.api import schema as schema
-    from sojourn.run.combined import combine as combine
     from sojourn.run.comparison import Comparison as Comparison
+    from sojourn.run.comparison import combine as combine
     from sojourn.run.results import Run as Run
+    from sojourn.run.results import load as load
     from sojourn.run.scenario import Scenario as Scenario
     from sojourn.sweep.adversary.api import Counterexample as Counterexample
     from sojourn.sweep.adversary.api import worst as worst
@@ -79,12 +79,12 @@ _HOME = {
     "Sent": "sojourn._core",
     "Setup": "sojourn._core",
     "__version__": "sojourn._core",
-    "combine": "sojourn.run.combined",
+    "combine": "sojourn.run.comparison",
     "compare": "sojourn.run.api",
     "controllers": "sojourn.run.api",
     "hosts": "sojourn.run.api",
     "live": "sojourn.live.api",
-    "load": "sojourn.run.api",
+    "load": "sojourn.run.results",
     "queues": "sojourn.run.api",
     "run": "sojourn.run.api",
     "schema": "sojourn.run.api",

@@ -101,7 +101,7 @@ def test_a_plot_that_fails_leaves_the_figures(
     assert main([*args, "--plot", str(file)]) == 1
     said = capsys.readouterr()
     assert "100" in said.out
-    assert f"{file}: the figure could not be written" in said.err
+    assert f"{file}: the picture could not be written" in said.err
     assert names(tmp_path) == set()
 
 

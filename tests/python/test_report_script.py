@@ -19,7 +19,7 @@ def test_they_are_built_from_their_source(tmp_path: Path) -> None:
     subprocess.run([node, "report.mjs", tmp_path], cwd=ROOT / "web", check=True, timeout=120)
     for name in PARTS:
         tracked = FOLDER / name
-        assert (tmp_path / name).read_bytes() == tracked.read_bytes(), "run `make report`"
+        assert (tmp_path / name).read_bytes() == tracked.read_bytes(), "run `npm run report` in web"
 
 
 def test_they_are_small() -> None:

@@ -7,7 +7,7 @@ import pytest
 import sojourn
 from sojourn.record import legend, remarks, summary_table, verdicts
 from sojourn.record.formatting import MISSING
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'

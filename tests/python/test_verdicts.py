@@ -8,7 +8,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.record import verdicts
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 from support import ROOT
 
 CELLULAR = ROOT / "scenarios" / "cellular.toml"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.record import verdicts
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 
 def main(path: Path) -> None:

@@ -1,6 +1,6 @@
 //! The compiled programs.
 
-/// The objects by the name of their controller. `make bpf` writes them.
+/// The objects by the name of their controller. `bpf/compile` writes them.
 const OBJECTS: &[(&str, &[u8])] = &[
     ("copa", include_bytes!("../objects/copa.bpf.o")),
     ("dctcp", include_bytes!("../objects/dctcp.bpf.o")),

@@ -11,7 +11,7 @@ from sojourn import _core, inputs, memory
 from sojourn.errors import UsageError
 from sojourn.record import run_directory
 from sojourn.record.record_types import FlowSummary
-from sojourn.record.run_summary import FORMAT, Summary
+from sojourn.record.summary import FORMAT, Summary
 from sojourn.run.results import Run
 
 

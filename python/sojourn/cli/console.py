@@ -14,7 +14,7 @@ from rich.text import Text
 
 from sojourn import terminal
 from sojourn.record import legend, summary_table, verdicts
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 from sojourn.run.results import Run
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.

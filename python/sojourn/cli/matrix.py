@@ -11,8 +11,8 @@ from rich.table import Table
 from sojourn import output
 from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_place, name_list, positive, whole
+from sojourn.cli.plots import Plots
 from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.errors import UsageError
 from sojourn.run.progress import Bar
@@ -80,17 +80,17 @@ def execute(args: argparse.Namespace) -> int:
         quic=args.quic,
     )
     place = Place(args.jobs, args.dataset, args.cluster)
-    figures = Figures()
+    plots = Plots()
     with Bar() as bar, prints_aside(), interrupts.keeping(args.dataset):
         found = measure.measure(axes, place, bar.simulating)
         if args.out is not None:
             bar.writing("heat maps")
-            tables.write(found, Path(args.out), figures.report_missing)
+            tables.write(found, Path(args.out), plots.report_missing)
     if args.json:
         sys.stdout.write(tables.json_text(found))
     else:
         _show(found, console())
-    return figures.status()
+    return plots.status()
 
 
 def _show(found: MatrixSummary, out: Console) -> None:

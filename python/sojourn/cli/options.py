@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sojourn.errors import UsageError
 from sojourn.picture import require_pictures
 from sojourn.picture.pictures import PAGE, PICTURES, Pictures, ReportMissing
-from sojourn.record.selection import Chosen
+from sojourn.record.parts import Chosen
 
 _RUN_JSON = (
     'print {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '

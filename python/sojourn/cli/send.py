@@ -16,7 +16,7 @@ from sojourn.live.real_time import Departures
 from sojourn.live.transfers import Host, Settings
 from sojourn.record.formatting import MISSING, counted, ms_text, rate_text, size_text
 from sojourn.record.record_types import RunSummary
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 from sojourn.run import results
 from sojourn.run.progress import Bar
 

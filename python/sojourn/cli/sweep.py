@@ -8,9 +8,14 @@ from pathlib import Path
 from sojourn import _core, terminal
 from sojourn.cli import interrupts
 from sojourn.cli.options import add_controller_option, add_scenario, name_list, positive, whole
-from sojourn.cli.scenarios import folder_of, load_controllers, note_replaced, prints_aside, read
+from sojourn.cli.scenarios import (
+    folder_of,
+    load_controllers,
+    prepared,
+    prints_aside,
+)
 from sojourn.record.formatting import span_text
-from sojourn.run import api, experiment
+from sojourn.run import api
 from sojourn.sweep import api as sweeps
 from sojourn.sweep import plan as plans
 from sojourn.sweep.plan import Plan
@@ -109,17 +114,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace, controllers: UserControllers) -> Plan:
+    core = prepared(args, controllers)
     with prints_aside():
-        scenario = read(args.file)
-        note_replaced(scenario, args.control)
-        core = experiment.prepare(
-            scenario,
-            assignments=args.set,
-            control=args.control,
-            seed=args.seed,
-            spread=args.spread,
-            user_controllers=controllers,
-        )
         study = plans.study(
             core,
             vary=args.vary,

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from sojourn import extras, output, terminal
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.picture import require_free_figure
+from sojourn.picture import require_free_picture
 from sojourn.record import stats
 from sojourn.record.formatting import MISSING
 from sojourn.sweep import figures, queries
@@ -56,7 +56,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
     add("--facet", metavar="AXIS", help="one small picture for each value")
-    add("--plot", metavar="FILE", help="draw a figure, as .html, .svg, .png or .pdf")
+    add("--plot", metavar="FILE", help="draw a picture, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the rows of the table as JSON")
     parser.set_defaults(execute=show)
 
@@ -157,8 +157,8 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
 
     metric = next(iter(metrics), pictures.DEFAULT)
     view = pictures.View(metric, args.x, args.y, args.by, args.facet, args.name)
-    require_free_figure(args.plot)
-    own = Figures()
+    require_free_picture(args.plot)
+    own = Plots()
     if own.plot(pictures.DatasetFigure(dataset, view), args.plot):
         terminal.say(output.announced("Picture", args.plot))
     return own.status()

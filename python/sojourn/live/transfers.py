@@ -9,7 +9,7 @@ from sojourn import _core
 from sojourn.errors import UsageError
 from sojourn.live.real_time import Departures
 from sojourn.record.record_types import RunSummary
-from sojourn.record.run_summary import FORMAT, Summary
+from sojourn.record.summary import FORMAT, Summary
 from sojourn.run.experiment import toml_value
 
 PORT = 4433

@@ -1,4 +1,4 @@
-"""Figures, shown in a notebook or saved. They load drawing libraries only when they are drawn."""
+"""Pictures, shown in a notebook or saved. They load drawing libraries only when they are drawn."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,24 +24,24 @@ _ENDINGS_TEXT = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 
 
 class Drawing(ABC):
-    """A figure: a page, and a picture if matplotlib is installed (`sojourn[pictures]`)."""
+    """A picture as a page, and as a file of matplotlib if it is installed (`sojourn[pictures]`)."""
 
     _FRAME_PX = 1250
     """The height of the page in a notebook."""
 
     @abstractmethod
     def _document(self) -> "Document":
-        """Describe the figure."""
+        """Describe the picture."""
 
     @cached_property
     def document(self) -> "Document":
-        """The figure as data: rows of panels, for other renderers."""
+        """The picture as data: rows of panels, for other renderers."""
         return self._document()
 
     def picture(
         self, columns: int | None = None, width_in: float | None = None, dark: bool = False
     ) -> "Picture":
-        """Return the figure as one of matplotlib's, to change labels, sizes, colours and axes.
+        """Return the picture as one of matplotlib's, to change labels, sizes, colours and axes.
 
         `columns` is 1 or 2, for the width of a paper's columns, and `width_in` another width in
         inches. Matplotlib's settings and styles apply. Raise `PictureError` without matplotlib.
@@ -53,12 +53,12 @@ class Drawing(ABC):
 
     @cached_property
     def svg(self) -> str:
-        """The figure as SVG."""
+        """The picture as SVG."""
         return self._saved(".svg").decode()
 
     @cached_property
     def png(self) -> bytes:
-        """The figure as PNG."""
+        """The picture as PNG."""
         return self._saved(".png")
 
     def _saved(self, suffix: str, columns: int | None = None, dark: bool = False) -> bytes:
@@ -68,13 +68,13 @@ class Drawing(ABC):
 
     @cached_property
     def html(self) -> str:
-        """The figure as one page that works offline."""
+        """The picture as one page that works offline."""
         from sojourn.picture import page
 
         return page.html(self.document)
 
     def live_html(self, simulator: Path, report_missing: Callable[[str], object]) -> str:
-        """The page with the simulator, whose built page is in this folder, for a run's figure.
+        """The page with the simulator, whose built page is in this folder, for a run's picture.
 
         `report_missing` receives the reason if a run's page cannot have the simulator.
         """
@@ -83,7 +83,7 @@ class Drawing(ABC):
     def save(
         self, path: str | PathLike[str], dark: bool = False, columns: int | None = None
     ) -> Path:
-        """Write the figure; the suffix of the name selects the format: .html, .svg, .png or .pdf.
+        """Write the picture; the suffix of the name selects the format: .html, .svg, .png or .pdf.
 
         With `dark`, a picture has a dark ground; a page follows its reader's settings. `columns`
         is that of `picture`. Raise `PictureError` if it cannot be drawn. The file is written
@@ -121,10 +121,10 @@ class Figure(Drawing):
 
     def _document(self) -> "Document":
         memory.require_polars()
-        from sojourn.picture import run_figure
+        from sojourn.picture import run_picture
 
-        names = run_figure.links_of(self._run)
-        return run_figure.figure(self._run, [self._link] if self._link else names)
+        names = run_picture.links_of(self._run)
+        return run_picture.figure(self._run, [self._link] if self._link else names)
 
     @cached_property
     def html(self) -> str:
@@ -144,7 +144,7 @@ class Figure(Drawing):
 
 
 class ComparisonFigure(Drawing):
-    """The figure of a comparison, with one run drawn over the other."""
+    """The picture of a comparison, with one run drawn over the other."""
 
     def __init__(self, comparison: "ComparedRuns") -> None:
         self._comparison = comparison
@@ -170,7 +170,7 @@ class ComparisonFigure(Drawing):
 
 
 class Chart(Drawing):
-    """A figure that is described already."""
+    """A picture that is described already."""
 
     def __init__(self, document: "Document") -> None:
         self._described = document
@@ -228,7 +228,7 @@ class TraceFigure(Drawing):
         return f"<sojourn.TraceFigure of {self._name}>"
 
 
-def require_free_figure(target: str | PathLike[str]) -> None:
+def require_free_picture(target: str | PathLike[str]) -> None:
     """Refuse a file name with another suffix, and one that is taken or cannot be created."""
     if Path(target).suffix not in ENDINGS:
         raise UsageError(f"{target}: a figure is saved as {_ENDINGS_TEXT}")

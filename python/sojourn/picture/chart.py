@@ -1,6 +1,6 @@
-"""Figures as data: panels of layers over two axes, which the page and matplotlib both draw.
+"""Pictures as data: panels of layers over two axes, which the page and matplotlib both draw.
 
-A figure is described once, here. `web/src/figure` draws it in a report, and `static` as a picture.
+A picture is described once, here. `web/src/figure` draws it in a report, and `static` for papers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ Steps = Literal["linear", "step-after", "step-before"]
 # Wong's colour-blind-safe palette (Nature Methods 8, 441), with grey instead of its yellow.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 PUBLISHED = "#000000"
-"""The colour of reference data in the papers' figures: published values, bounds and targets."""
+"""The colour of reference data in the papers' pictures: published values, bounds and targets."""
 TEXT = "#222222"
 
 # A panel is 640 pixels wide by default. These are 600 intervals of `thin`, about one per pixel.
@@ -85,7 +85,7 @@ class Layer:
     listed: bool = True
     """Whether the name is in the legend of the panel."""
     link: str = ""
-    """The link of the figure's `links` to which the layer belongs."""
+    """The link of the picture's `links` to which the layer belongs."""
     part: str = ""
     """The part of its name that the layer shows, such as a flow, in the figures at the pointer."""
 
@@ -118,7 +118,7 @@ class Panel:
     columns: int | None = None
     """Number of names per row of the legend; by default one row holds all names."""
     legend: bool = True
-    """False if a panel beside it, or the figure, shows the same names."""
+    """False if a panel beside it, or the picture, shows the same names."""
     zoom: tuple[float, float] | None = None
     """The part of the x axis that a second panel beside this one shows at first."""
     key: str = ""
@@ -127,7 +127,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Document:
-    """A figure: rows of panels."""
+    """A picture: rows of panels."""
 
     title: str
     subtitle: str | Sequence[str]
@@ -153,7 +153,7 @@ class Document:
 
     @property
     def colours(self) -> set[str]:
-        """Every colour of the figure."""
+        """Every colour of the picture."""
         panels = [panel for row in self.panels for panel in row]
         layers = [*self.keys, *(layer for panel in panels for layer in panel.layers)]
         own = {colour for layer in layers for colour in (layer.colour, *layer.fills) if colour}
@@ -257,7 +257,7 @@ def legend(layers: Iterable[Layer]) -> list[Layer]:
 
 
 def as_data(figure: Document) -> Spec:
-    """Return a figure as data that JSON can carry; keys with their default are left out."""
+    """Return a picture as data that JSON can carry; keys with their default are left out."""
     return {
         "keys": [_fields(key) for key in figure.keys],
         "links": _shortened(figure.links),

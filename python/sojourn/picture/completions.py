@@ -9,7 +9,7 @@ from sojourn.picture.chart import Layer, Panel
 from sojourn.picture.rows import NEUTRAL
 from sojourn.record import size_classes
 from sojourn.record.legend import Legend
-from sojourn.record.run_summary import Item
+from sojourn.record.summary import Item
 from sojourn.record.summary_metrics import FEWEST_TRANSFERS
 
 if TYPE_CHECKING:

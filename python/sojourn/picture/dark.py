@@ -1,4 +1,4 @@
-"""Figures on a dark ground: each colour keeps its hue, and changes its lightness."""
+"""Pictures on a dark ground: each colour keeps its hue, and changes its lightness."""
 
 from colorsys import hls_to_rgb, rgb_to_hls
 from functools import cache

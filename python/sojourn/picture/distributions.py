@@ -10,7 +10,7 @@ from sojourn.picture.rows import NEUTRAL
 from sojourn.record.formatting import rate_unit
 from sojourn.record.legend import Legend
 from sojourn.record.record_types import RunSummary
-from sojourn.record.run_summary import Item, worst_spike
+from sojourn.record.summary import Item, worst_spike
 
 if TYPE_CHECKING:
     from sojourn.record.record import Record

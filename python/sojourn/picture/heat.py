@@ -1,4 +1,4 @@
-"""Heat maps: cells with their values, whose colours span those of all maps of a figure."""
+"""Heat maps: cells with their values, whose colours span those of all maps of a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

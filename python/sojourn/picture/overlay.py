@@ -1,11 +1,11 @@
-"""The figure of a comparison: both runs on one time axis, for each controller."""
+"""The picture of a comparison: both runs on one time axis, for each controller."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn.picture import rows, run_figure, series
+from sojourn.picture import rows, run_picture, series
 from sojourn.picture.chart import Document
 from sojourn.picture.rows import Rows
 from sojourn.record.comparison import measure
@@ -13,7 +13,7 @@ from sojourn.record.comparison.text_tables import step_text, time_text
 from sojourn.record.formatting import rate_unit
 from sojourn.record.legend import SIDES, Legend
 from sojourn.record.run_directory import What
-from sojourn.record.run_summary import focus_link
+from sojourn.record.summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.record.comparison.compared import ComparedRuns
@@ -87,11 +87,11 @@ class _Blocks:
             self.end_s,
             windows,
             shown,
-            changes[: run_figure.MOST_WINDOWS],
+            changes[: run_picture.MOST_WINDOWS],
         )
 
     def notes(self) -> list[str]:
-        """List data that the figure leaves out or does not draw as lines."""
+        """List data that the picture leaves out or does not draw as lines."""
         drawn = len(self.controls)
         left_out = f"the first {drawn} controllers are drawn, {self.left_out} more are not"
         return [
@@ -131,10 +131,10 @@ class _Blocks:
             colour: series.steps(one_side, width_s)
             for colour, one_side in self._capacities(control, link).items()
         }
-        largest = max(map(run_figure.largest, (goodput, *capacity.values())), default=0.0)
+        largest = max(map(run_picture.largest, (goodput, *capacity.values())), default=0.0)
         scale, unit = rate_unit(largest)
         behind = [
-            rows.capacity(run_figure.scaled(steps, scale), colour)
+            rows.capacity(run_picture.scaled(steps, scale), colour)
             for colour, steps in capacity.items()
         ]
         said = f"{own}Goodput, mean of the last {step_text(width_s)}"
@@ -205,7 +205,7 @@ class _Blocks:
 
         It reaches the end of the slowest recovery of both runs.
         """
-        before, after = run_figure.BEFORE_S, run_figure.AFTER_S
+        before, after = run_picture.BEFORE_S, run_picture.AFTER_S
         wide = max(before + after, _FEWEST_CELLS * self.step_s)
         # The start-up is no answer to a change.
         moment = self._furthest(changes[0] if changes else self.begin_s)
@@ -245,7 +245,7 @@ class _Blocks:
                 both = measure.trajectories(part, column).drop_nulls()
                 both = both.filter(pl.col("t_s") >= from_s)
                 apart = (both["b"] - both["a"]).abs()
-                if both.height and run_figure.largest(apart.alias("v").to_frame()) > 0:
+                if both.height and run_picture.largest(apart.alias("v").to_frame()) > 0:
                     return float(both["t_s"][int(apart.arg_max() or 0)])
         return None
 
@@ -267,8 +267,8 @@ def _changes_of(side: "Side", controls: list[str], links: set[str | None]) -> se
 def _around(changes: list[float], begin_s: float, end_s: float) -> list[tuple[float, float]]:
     """Return the detailed windows in addition to the initial one."""
     spans = (
-        (at - run_figure.BEFORE_S, at + run_figure.AFTER_S)
-        for at in changes[: run_figure.MOST_WINDOWS]
+        (at - run_picture.BEFORE_S, at + run_picture.AFTER_S)
+        for at in changes[: run_picture.MOST_WINDOWS]
     )
     return [(max(begin_s, begin), min(end_s, end)) for begin, end in spans]
 

@@ -1,6 +1,6 @@
-"""A figure as a page: one self-contained HTML file that works offline.
+"""A picture as a page: one self-contained HTML file that works offline.
 
-The page has the data of the figure; the script `report.js` draws them (web/src/report.ts).
+The page has the data of the picture; the script `report.js` draws them (web/src/report.ts).
 """
 
 import re
@@ -34,7 +34,7 @@ def html(
     live: Live | None = None,
     heading: bool = True,
 ) -> str:
-    """Build the page of a figure, below tables."""
+    """Build the page of a picture, below tables."""
     script, style = _part("report.js"), _part("report.css")
     palette = _palette(figure.colours | set(re.findall(r"var\(--([0-9a-f]{6})", tables)))
     return templates.fill(

@@ -92,7 +92,7 @@ class Pictures:
             figure.save(file, self._dark and not is_page)
 
     def draw(self, figure: "Document", base: Path) -> bool:
-        """Draw a figure as the page `base`.html, and as .svg and .png if matplotlib is installed.
+        """Draw a picture as the page `base`.html, and as .svg and .png if matplotlib is installed.
 
         Return whether all exist.
         """

@@ -1,4 +1,4 @@
-"""The rows of a figure over time: lines or bands of every flow or link, from top to bottom."""
+"""The rows of a picture over time: lines or bands of every flow or link, from top to bottom."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Figures as pictures for papers, drawn by matplotlib (`sojourn[pictures]`)."""
+"""Pictures for papers, drawn by matplotlib (`sojourn[pictures]`)."""
 
 import io
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Inches of a CSS pixel.
 _INCH = 1 / 96
 _WIDTHS = {1: 3.5, 2: 7.16}
-"""Inches of a figure in one and two columns of the IEEE's journals."""
+"""Inches of a picture in one and two columns of the IEEE's journals."""
 # Pixels: margins of a panel, and heights of lines of text.
 _TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 20, 10, 18, 15, 6.0
 _LEAST = 40
@@ -57,9 +57,9 @@ def figure(
     width_in: float | None = None,
     is_dark: bool = False,
 ) -> "Figure":
-    """Draw a figure with matplotlib, whose settings (`rcParams`) apply.
+    """Draw a picture with matplotlib, whose settings (`rcParams`) apply.
 
-    `columns` is 1 or 2 for the width of a paper's columns; a figure in one column shows, of a row
+    `columns` is 1 or 2 for the width of a paper's columns; a picture in one column shows, of a row
     over time, the selected part alone. `width_in` is another width in inches.
     """
     with settings(is_dark):
@@ -67,7 +67,7 @@ def figure(
 
 
 def saved(drawn: "Figure", suffix: str) -> bytes:
-    """Return the bytes of a picture: .svg, .png or .pdf; equal figures have equal bytes."""
+    """Return the bytes of a picture: .svg, .png or .pdf; equal pictures have equal bytes."""
     file = io.BytesIO()
     when = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {"Software": None}}
     with settings():
@@ -260,7 +260,7 @@ def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:
 
 
 def _fitted(row: Sequence[_View], width: float) -> list[_View]:
-    """Scale the widths of panels to a width of the figure."""
+    """Scale the widths of panels to a width of the picture."""
     beside = sum(_margin(one) + _RIGHT for one in row)
     factor = min(1.0, (width - beside) / sum(one.width for one in row))
     return [_View(one.panel, one.part, one.is_first, one.width * factor) for one in row]

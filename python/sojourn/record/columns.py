@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from sojourn import _core
-from sojourn.record import run_directory, run_summary
+from sojourn.record import run_directory, summary
 from sojourn.record.comparison import summary as comparison
 
 _UNITS = {"s": "s", "bps": "bit/s", "bytes": "bytes", "packets": "packets"}
@@ -74,9 +74,9 @@ class Table:
 
 
 ROWS: tuple[tuple[str, type], ...] = (
-    ("summary.json", run_summary.Summary),
-    ("summary.json: medians[]", run_summary.Medians),
-    ("summary.json: controllers[]", run_summary.UserController),
+    ("summary.json", summary.Summary),
+    ("summary.json: medians[]", summary.Medians),
+    ("summary.json: controllers[]", summary.UserController),
     ("comparison.json", comparison.ComparisonSummary),
     ("comparison.json: flows[]", comparison.FlowComparison),
     ("comparison.json: flows[].window", comparison.WindowComparison),
@@ -92,7 +92,7 @@ ROWS: tuple[tuple[str, type], ...] = (
 )
 """The tables that Python declares."""
 # Bases whose keys another table lists.
-_INHERITED = (run_summary.Summary, comparison.Compared)
+_INHERITED = (summary.Summary, comparison.Compared)
 
 
 @cache

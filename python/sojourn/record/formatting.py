@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from sojourn.record.run_summary import Item
+from sojourn.record.summary import Item
 
 Unit = Literal["rate", "ms", "percent", "count", "ratio"]
 

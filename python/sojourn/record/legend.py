@@ -9,7 +9,7 @@ from typing import Literal
 
 from sojourn import _core
 from sojourn.record.record_types import RunSummary
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 _PALETTE = json.loads(_core.palette())
 _DASHES = [tuple(dash) for dash in _PALETTE["dashes"]]

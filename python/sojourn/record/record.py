@@ -1,20 +1,33 @@
 """The data of a run: its summary, its series, and selections of one flow or link."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_args
 
-from sojourn import _core
-from sojourn.record import run_directory, tidy
+from sojourn import _core, memory
+from sojourn.record import run_directory
 from sojourn.record.record_types import FlowSummary, LinkSummary, LinkUnavoidable, RunSummary
 from sojourn.record.run_directory import File, What
-from sojourn.record.run_summary import Item, Summary
+from sojourn.record.summary import Item, Summary
 
 if TYPE_CHECKING:
     import polars as pl
 
 S = TypeVar("S")
+
+
+Rows = Literal["flows", "links", "spikes", "sizes", "media"]
+"""The rows of a table: flows, links, changes of capacity, size classes of random arrivals, or flows
+of media."""
+
+_NAMES: Mapping[Rows, str] = {
+    "flows": "flow",
+    "links": "link",
+    "spikes": "link",
+    "sizes": "flow",
+    "media": "flow",
+}
 
 
 class Record:
@@ -64,7 +77,7 @@ class Record:
         """The frames of media: capture, size, delay, least delay and playout of each."""
         return self._read("frames")
 
-    def table(self, rows: tidy.Rows = "flows") -> "pl.DataFrame":
+    def table(self, rows: Rows = "flows") -> "pl.DataFrame":
         """Return the figures as one tidy frame: a row for each flow of each run.
 
         `rows` may also be "links", "spikes" (changes of capacity), "sizes" (size classes of
@@ -72,7 +85,7 @@ class Record:
         `seed` name the run; the others have the keys of `sojourn run --json`
         (`sojourn columns summary`).
         """
-        return tidy.table(self.runs, rows)
+        return _table(self.runs, rows)
 
     def flow(
         self, name: str, control: str | None = None, seed: int | None = None
@@ -163,3 +176,51 @@ def _only(runs: Sequence[RunSummary], control: str | None, seed: int | None) -> 
     if found:
         raise LookupError(f"several runs match; say which: {have}")
     raise LookupError(f"no run matches; there are: {have}")
+
+
+def _table(runs: Sequence[RunSummary], rows: Rows = "flows") -> "pl.DataFrame":
+    """Return a row for each entry of each run, with the run's `control` and `seed` first."""
+    if rows not in get_args(Rows):
+        known = ", ".join(get_args(Rows))
+        raise ValueError(f"there is no table of {rows!r}; there are: {known}")
+    memory.require_polars()
+    import polars as pl
+
+    found = [
+        {"control": run["control"], "seed": run["seed"], **_named(entry, rows)}
+        for run in runs
+        for entry in _entries(run, rows)
+    ]
+    if not found:
+        return pl.DataFrame(schema={"control": pl.String, "seed": pl.Int64})
+    # Polars infers the type of a column from all its values: the first may be null.
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
+def _entries(run: RunSummary, rows: Rows) -> Iterator[Item]:
+    if rows == "media":
+        for flow in run["flows"]:
+            if "media" in flow:
+                yield {"name": flow["name"], "control": flow["control"], **flow["media"]}
+        return
+    if rows != "sizes":
+        yield from cast(Sequence[Item], run[rows])
+        return
+    for flow in run["flows"]:
+        for size in flow.get("transfers_by_size") or []:
+            yield {"name": flow["name"], "control": flow["control"], **size}
+
+
+def _named(entry: Item, rows: Rows) -> dict[str, Any]:
+    """Name an entry after its kind; the run has another `control` than the flow may have."""
+    kind = _NAMES[rows]
+    name = entry["link"] if rows == "spikes" else entry["name"]
+    head = {kind: name}
+    if "control" in entry:
+        head[f"{kind}_control"] = entry["control"]
+    plain = {
+        key: value
+        for key, value in entry.items()
+        if key not in ("name", "control", "link") and not isinstance(value, (list, dict))
+    }
+    return {**head, **plain}

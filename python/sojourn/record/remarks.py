@@ -2,7 +2,7 @@
 
 from sojourn.record.formatting import counted
 from sojourn.record.record_types import FlowSummary, LiveSummary, RunSummary
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 # Maximum number of remarks below a table.
 _MOST_REMARKS = 8

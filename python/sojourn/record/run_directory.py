@@ -22,7 +22,7 @@ from sojourn.record.record_types import (
     SizeClass,
     SpikeSummary,
 )
-from sojourn.record.run_summary import FORMAT, Summary, UserController
+from sojourn.record.summary import FORMAT, Summary, UserController
 
 if TYPE_CHECKING:
     import polars as pl

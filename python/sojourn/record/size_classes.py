@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sojourn.record.formatting import size_text
-from sojourn.record.run_summary import Item, Summary, entries
+from sojourn.record.summary import Item, Summary, entries
 
 
 def of(summary: Summary) -> Iterator[tuple[Item, Item, Item]]:

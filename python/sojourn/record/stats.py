@@ -6,7 +6,7 @@ from typing import cast
 
 from sojourn import _core
 from sojourn.record.record_types import RunSummary, Spread
-from sojourn.record.run_summary import Medians
+from sojourn.record.summary import Medians
 
 
 def interval_ranks(n: int) -> tuple[int, int] | None:

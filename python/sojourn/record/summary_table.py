@@ -16,8 +16,8 @@ from sojourn.record.remarks import (
     timing,
     unequal_runs,
 )
-from sojourn.record.run_summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.record.stats import interval_ranks, spread
+from sojourn.record.summary import Item, Summary, entries, focus_link, value_of, worst_spike
 from sojourn.record.summary_metrics import (
     AFTER,
     AT_REST,

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from sojourn.record import summary_table, templates, verdicts
 from sojourn.record.comparison import text_tables
 from sojourn.record.comparison.summary import ComparisonSummary
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 
 def to_html(summary: Summary, about: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ from typing import cast
 
 from sojourn import _core
 from sojourn.record.record_types import LinkUnavoidable, Verdict
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 
 def of(summary: Summary) -> list[Verdict]:

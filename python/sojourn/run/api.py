@@ -7,17 +7,16 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sojourn import _core, memory
 from sojourn.arguments import checked
 from sojourn.errors import ArgumentError, UsageError
-from sojourn.record import run_directory, selection, stats, verdicts
+from sojourn.record import parts, run_directory, stats, verdicts
+from sojourn.record.parts import Chosen
 from sojourn.record.record_types import RunSummary
 from sojourn.record.run_directory import File
-from sojourn.record.run_summary import FORMAT, Summary
-from sojourn.record.selection import Chosen
+from sojourn.record.summary import FORMAT, Summary
 from sojourn.run import experiment, results
 from sojourn.run.exports import Captures, Files
 from sojourn.run.results import Run
@@ -104,12 +103,6 @@ def run(
 
 
 @checked
-def load(directory: str | PathLike[str]) -> Run:
-    """Read a run directory."""
-    return results.read(Path(directory))
-
-
-@checked
 def compare(
     a: str | PathLike[str] | Run,
     b: str | PathLike[str] | Run,
@@ -133,8 +126,8 @@ def compare(
     (name_a, run_a), (name_b, run_b) = _labelled(a), _labelled(b)
     run_a, run_b = renaming.everywhere([run_a, run_b], rename or {})
     return compare_selected(
-        (name_a, selection.select(run_a, chosen, name_a)),
-        (name_b, selection.select(run_b, chosen, name_b)),
+        (name_a, parts.select(run_a, chosen, name_a)),
+        (name_b, parts.select(run_b, chosen, name_b)),
         shift_b,
     )
 
@@ -181,7 +174,7 @@ def schema() -> dict[str, Any]:
 
 
 def _labelled(run: str | PathLike[str] | Run) -> tuple[str, Run]:
-    return (run.title, run) if isinstance(run, Run) else (os.fspath(run), load(run))
+    return (run.title, run) if isinstance(run, Run) else (os.fspath(run), results.load(run))
 
 
 def as_scenario(source: Source) -> Scenario:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn import _core, inputs, output
+from sojourn.arguments import checked
 from sojourn.errors import RunDirectoryError, UsageError
 from sojourn.picture import pictures
-from sojourn.record import run_directory, selection
+from sojourn.record import parts, run_directory
 from sojourn.record.comparison.summary import ComparisonSummary
 from sojourn.record.record import Record
 from sojourn.record.run_directory import File
-from sojourn.record.run_summary import Summary, UserController
+from sojourn.record.summary import Summary, UserController
 from sojourn.user.controllers import source_file_name
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Run(Record):
 
         Raise `UsageError` for a name that the run does not have.
         """
-        return selection.select(self, selection.Chosen.of(flow, link, control), self.title)
+        return parts.select(self, parts.Chosen.of(flow, link, control), self.title)
 
     def save(
         self,
@@ -103,6 +104,12 @@ class Run(Record):
         )
 
 
+@checked
+def load(directory: str | PathLike[str]) -> Run:
+    """Read a run directory."""
+    return read(Path(directory))
+
+
 def write(run: Run, target: Path, drawn: pictures.Pictures, csv: bool = False) -> Path:
     """Write the run directory to `target`, which must not exist or be empty.
 
@@ -130,9 +137,9 @@ def fill(
     drawn.report(figure or run.plot(), place)
 
 
-def draw(directory: Path, drawn: pictures.Pictures, chosen: selection.Chosen) -> None:
+def draw(directory: Path, drawn: pictures.Pictures, chosen: parts.Chosen) -> None:
     """Draw the report of the selected parts of a run directory from its data."""
-    shown = selection.select(read(directory), chosen, str(directory))
+    shown = parts.select(read(directory), chosen, str(directory))
     drawn.report(shown.plot(chosen.first_link), directory)
     drawn.finish(directory, REDRAW)
 

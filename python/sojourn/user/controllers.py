@@ -8,7 +8,7 @@ from sojourn import _core
 from sojourn._core import Feedback, Limits, Setup
 from sojourn.errors import UsageError, nearest
 from sojourn.record.record_types import RunSummary
-from sojourn.record.run_summary import Summary, UserController
+from sojourn.record.summary import Summary, UserController
 from sojourn.user.loading import Source, running
 
 T = TypeVar("T")

@@ -1,6 +1,7 @@
 """A user's Python files: their loading, and reports of their faults."""
 
 import inspect
+import itertools
 import linecache
 import signal
 import sys
@@ -15,8 +16,9 @@ from typing import Any
 
 from sojourn import inputs
 from sojourn.errors import UsageError, UserCodeError
-from sojourn.user.modules import Home
+from sojourn.user import modules
 
+_numbers = itertools.count(1)
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -70,7 +72,7 @@ class Loader:
 
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[ModuleType, str, Mapping[str, str]]] = {}
-        self._homes: dict[Path, Home] = {}
+        modules.forget()
 
     def load(self, file: str, name: str, text: str | None = None) -> tuple[Any, Source]:
         """Run a file unless it has run; return its `name`, with the source text that ran.
@@ -83,22 +85,14 @@ class Loader:
         with running(f"{file} cannot be loaded; no simulation ran"):
             if place not in self._loaded:
                 assert text is not None
-                self._loaded[place] = self._run(file, place.parent, text)
-            module, text, modules = self._loaded[place]
+                self._loaded[place] = _run(file, place.parent, text)
+            module, text, beside = self._loaded[place]
             found = getattr(module, name, None)
         if found is None:
             raise UsageError(f"{file}: it has no `{name}`; it has: {', '.join(_offers(module))}")
         # The name of a pipe, such as /dev/fd/63, is invalid afterwards.
         named = Path(file).name if place.is_file() else None
-        return found, Source(name, named, text, file, modules)
-
-    def _run(self, file: str, folder: Path, text: str) -> tuple[ModuleType, str, Mapping[str, str]]:
-        home = self._homes.get(folder) or Home(folder)
-        modules = home.beside(text)
-        module = _executed(file, text, home)
-        # After a failure, the files are read anew.
-        self._homes[folder] = home
-        return module, text, modules
+        return found, Source(name, named, text, file, beside)
 
 
 @contextmanager
@@ -116,22 +110,31 @@ def running(fault: str) -> Iterator[None]:
             raise UserCodeError(fault) from error
 
 
-def _executed(file: str, text: str, home: Home) -> ModuleType:
-    module = ModuleType(f"{home.package}.{Path(file).stem}")
+def _run(file: str, folder: Path, text: str) -> tuple[ModuleType, str, Mapping[str, str]]:
+    beside = modules.beside(folder, text)
+    # The folder is a package of its own for relative imports, as papers have.
+    package = ModuleType(f"sojourn_own_{next(_numbers)}")
+    package.__path__ = [str(folder)]
+    module = ModuleType(f"{package.__name__}.{Path(file).stem}")
     module.__file__ = file
-    module.__package__ = home.package
-    home.give_imports(module)
-    # Dataclasses and annotations look up their module here; modules beside the file import it.
-    sys.modules[module.__name__] = module
+    module.__package__ = package.__name__
+    # Dataclasses and annotations look up their module here.
+    sys.modules |= {package.__name__: package, module.__name__: module}
+    # A module beside the file imports it by its plain name.
+    if f"{Path(file).stem}.py" in beside:
+        sys.modules[Path(file).stem] = module
     # Tracebacks must show the text that ran; the file may be a pipe and cannot be read again.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         exec(compile(text, file, "exec"), module.__dict__)
     except BaseException:
-        # A module beside the file must not import the part that ran.
-        sys.modules.pop(module.__name__, None)
+        # The files are read anew, and none imports the part that ran.
+        modules.forget()
         raise
-    return module
+    finally:
+        sys.dont_write_bytecode = before
+    return module, text, beside
 
 
 def _offers(module: ModuleType) -> list[str]:

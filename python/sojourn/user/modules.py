@@ -1,156 +1,85 @@
-"""The modules beside a user's Python file.
+"""The modules beside a user's Python file, whose folder is on Python's path as that of a script.
 
-The folder of such a file is a package under a name of its own. `import helper` in its files finds
-the module in that folder; all other code never looks there, so a `pandas.py` does not become the
-library that polars imports. A module runs the text that is recorded, and never cached bytecode.
+It is the last place of the path, and `import pandas` in a file beside a `pandas.py` is refused if
+there is a library of this name: the libraries of Sojourn would import the file in its place.
 """
 
 import ast
-import builtins
-import itertools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from collections.abc import Iterator
+from importlib import invalidate_caches
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
 
 from sojourn import inputs
 from sojourn.errors import UsageError
 
-_PREFIX = "sojourn_own_"
-_numbers = itertools.count(1)
+_on_path: list[str] = []
 
 
-class Home:
-    """The folder of a user's files, with the texts of its modules when they were first needed."""
+def beside(folder: Path, text: str) -> dict[str, str]:
+    """Put a folder on the path; return its files that a module in it imports, and those they do.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.texts: dict[Path, str] = {}
-        self.package = f"{_PREFIX}{next(_numbers)}"
-        self._owned: dict[str, bool] = {}
-        module = ModuleType(self.package)
-        module.__path__ = [str(folder)]
-        sys.modules[self.package] = module
-        _homes[self.package] = self
-        if not any(isinstance(one, _Finder) for one in sys.meta_path):
-            sys.meta_path.insert(0, _Finder())
-
-    def beside(self, text: str) -> dict[str, str]:
-        """Return the files of the folder that a module in it imports, and those that they import.
-
-        The result maps relative paths to the texts that an import runs, and needs no run of the
-        module. A package counts with all its modules. Raise `UsageError` for a file that has the
-        name of a library.
-        """
-        found: dict[str, str] = {}
-        waiting = [(self.folder, text)]
-        while waiting:
-            place, code = waiting.pop()
-            for level, name in _imports(code):
-                if level == 0 and not self.owns(name):
-                    continue
-                root = self.folder if level == 0 else _parent(place, level - 1)
-                for file in _files(root, name):
-                    is_below = file.is_relative_to(self.folder)
-                    key = file.relative_to(self.folder).as_posix() if is_below else ""
-                    if key and key not in found:
-                        found[key] = self._text(file)
-                        waiting.append((file.parent, found[key]))
-        return dict(sorted(found.items()))
-
-    def owns(self, name: str) -> bool:
-        """Return whether `import NAME` means a module of the folder.
-
-        Raise `UsageError` for one that has the name of a library. Python's own modules are never
-        meant, nor is a folder without `__init__.py` (PEP 420) if a library has its name.
-        """
-        if name not in self._owned:
-            self._owned[name] = self._finds(name)
-        return self._owned[name]
-
-    def _finds(self, name: str) -> bool:
-        if name in sys.stdlib_module_names:
-            return False
-        own = PathFinder.find_spec(f"{self.package}.{name}", [str(self.folder)])
-        if own is None:
-            return False
-        other = PathFinder.find_spec(name, installed_paths())
-        is_taken = other is not None and not _places(other) <= _places(own)
-        if is_taken and own.origin:
-            what = "folder" if own.submodule_search_locations else "file"
-            raise UsageError(
-                f"{own.origin}: `import {name}` finds a library of this name; rename the {what}"
-            )
-        return not is_taken
-
-    def _text(self, file: Path) -> str:
-        if file not in self.texts:
-            self.texts[file] = inputs.text(file)
-        return self.texts[file]
-
-    def give_imports(self, module: ModuleType) -> None:
-        """Let a module import modules of the folder by their plain names."""
-
-        def imported(
-            name: str,
-            globals: Mapping[str, object] | None = None,
-            locals: Mapping[str, object] | None = None,
-            fromlist: Sequence[str] | None = (),
-            level: int = 0,
-        ) -> Any:
-            top = name.partition(".")[0]
-            if level or not self.owns(top):
-                return builtins.__import__(name, globals, locals, fromlist or (), level)
-            own = f"{self.package}.{name}"
-            found = builtins.__import__(own, globals, locals, fromlist or (), 0)
-            # `import a.b` binds `a`.
-            return found if fromlist else sys.modules[f"{self.package}.{top}"]
-
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": imported}
+    The result maps relative paths to texts, and needs no run of the module. A package counts with
+    all its modules. Raise `UsageError` for a file that has the name of a library, or of a module in
+    another user's folder.
+    """
+    found: dict[str, str] = {}
+    waiting = [(folder, text)]
+    while waiting:
+        place, code = waiting.pop()
+        for level, name in _imports(code):
+            if level == 0 and not _owns(folder, name):
+                continue
+            root = [place, *place.parents][level - 1] if level else folder
+            for file in _files(root, name):
+                key = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else ""
+                if key and key not in found:
+                    found[key] = inputs.text(file)
+                    waiting.append((file.parent, found[key]))
+    if str(folder) not in _on_path:
+        _on_path.append(str(folder))
+        sys.path.append(_on_path[-1])
+    return dict(sorted(found.items()))
 
 
-_homes: dict[str, Home] = {}
+def forget() -> None:
+    """Take the folders off the path, so that their modules are read anew."""
+    # An equal entry may be the user's own.
+    own = set(map(id, _on_path))
+    sys.path[:] = [one for one in sys.path if id(one) not in own]
+    for folder in _on_path:
+        for name in [one for one in sys.modules if _is_in(folder, one)]:
+            del sys.modules[name]
+    _on_path.clear()
+    # Python keeps the names of a folder's files.
+    invalidate_caches()
 
 
-class _Finder(MetaPathFinder):
-    """Finds modules of users' folders as Python does, and gives them the same imports."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        home = _homes.get(fullname.partition(".")[0])
-        if home is None:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and type(spec.loader) is SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path, home)
-        return spec
+def _is_in(folder: str, name: str) -> bool:
+    """Return whether a module, or the package that contains it, is one of the folder."""
+    top = sys.modules.get(name.partition(".")[0])
+    places = list(getattr(top, "__path__", ())) or [getattr(top, "__file__", None) or ""]
+    return any(str(Path(one).parent) == folder for one in places)
 
 
-class _Loader(SourceFileLoader):
-    """Compiles the recorded text of a module."""
+def _owns(folder: Path, name: str) -> bool:
+    """Return whether `import NAME` means a module of the folder.
 
-    def __init__(self, fullname: str, path: str, home: Home) -> None:
-        super().__init__(fullname, path)
-        self._home = home
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Compile the text: cached bytecode of the same second and size may be of another one."""
-        text = self._home.texts.get(Path(self.path))
-        if text is None:
-            raise UsageError(
-                f"{self.path}: it is imported by a name that the code computes, so its text is "
-                "not recorded; write an import statement"
-            )
-        return self.source_to_code(text, self.path)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module with the imports of its folder."""
-        self._home.give_imports(module)
-        super().exec_module(module)
+    Python's own modules are never meant, nor is a folder without `__init__.py` (PEP 420) if a
+    library has its name.
+    """
+    own = PathFinder.find_spec(name, [str(folder)])
+    if own is None or name in sys.stdlib_module_names:
+        return False
+    other = PathFinder.find_spec(name, [*installed_paths(), *_on_path])
+    is_taken = other is not None and not _places(other) <= _places(own)
+    if is_taken and own.origin:
+        what = "folder" if own.submodule_search_locations else "file"
+        raise UsageError(
+            f"{own.origin}: `import {name}` finds another module of this name; rename the {what}"
+        )
+    return not is_taken
 
 
 def _places(spec: ModuleSpec) -> set[Path]:
@@ -164,7 +93,7 @@ def installed_paths() -> list[str]:
 
     Sojourn's own processes do not import from the user's folders.
     """
-    refused = {Path.cwd().resolve()}
+    refused = {Path.cwd().resolve(), *map(Path, _on_path)}
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     # A module (`python -m`) may lie among the libraries, and puts no folder of its own first.
@@ -189,10 +118,6 @@ def _imports(code: str) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             named = [node.module] if node.module else [alias.name for alias in node.names]
             yield from ((node.level, name.partition(".")[0]) for name in named)
-
-
-def _parent(place: Path, levels: int) -> Path:
-    return place if levels == 0 else place.parents[levels - 1]
 
 
 def _files(root: Path, name: str) -> list[Path]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.errors import UsageError
-from sojourn.record import side_by_side
+from sojourn.record import combined
 from sojourn.record.comparison import align, measure, renaming, scenarios
 from sojourn.record.comparison.matching import (
     LATEST_S,
@@ -87,8 +87,8 @@ class ComparedRuns:
         differ = scenarios.differences([a.run.scenario, b.run.scenario])
         labels = scenarios.run_names([a.run, b.run], differ, [a.label, b.label])
         runs = dict(zip(labels, (a.run, b.run), strict=True))
-        own_names = side_by_side.labels_of(runs)
-        both = side_by_side.summarise(runs, own_names)
+        own_names = combined.labels_of(runs)
+        both = combined.summarise(runs, own_names)
         summary: ComparisonSummary = {
             **both,
             "version": _core.__version__,

@@ -17,7 +17,7 @@ from sojourn.record.comparison.summary import (
     WindowComparison,
 )
 from sojourn.record.record import Record
-from sojourn.record.run_summary import Item
+from sojourn.record.summary import Item
 
 T = TypeVar("T", FlowComparison, LinkComparison)
 WholeRuns = Callable[[str], Compared]

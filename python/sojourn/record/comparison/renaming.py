@@ -10,7 +10,7 @@ from sojourn.record import stats
 from sojourn.record.record import Record
 from sojourn.record.record_types import RunSummary
 from sojourn.record.run_directory import File
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 R = TypeVar("R", bound=Record)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn import _core
-from sojourn.record import key_names, side_by_side
+from sojourn.record import combined, key_names
 from sojourn.record.record import Record
 
 # Texts about a run, and keys that differ between the runs of every study.
@@ -40,13 +40,13 @@ def run_names(
     """
     means = [_means(run) for run in runs]
     if len(set(means)) == 1:
-        return names(found) or side_by_side.names_of(directories)
+        return names(found) or combined.names_of(directories)
     known = [one for one in means if one is not None]
     # The host follows from the means.
     others = [key for key in found if not key.endswith(_LIKE)]
     if not others and len(set(known)) == len(runs):
         return known
-    return side_by_side.names_of(directories)
+    return combined.names_of(directories)
 
 
 def names(found: Mapping[str, Sequence[str]]) -> list[str] | None:

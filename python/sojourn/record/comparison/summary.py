@@ -6,7 +6,7 @@ Changes may add keys but never rename one. The text after a key is its meaning i
 
 from typing import TypedDict
 
-from sojourn.record.run_summary import Summary
+from sojourn.record.summary import Summary
 
 
 class Compared(TypedDict):

@@ -14,7 +14,7 @@ from sojourn.record.comparison.summary import (
     OnlyIn,
 )
 from sojourn.record.formatting import MISSING, Unit, digits_of, scale_of, unit_of
-from sojourn.record.run_summary import Item
+from sojourn.record.summary import Item
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sojourn import output
 from sojourn.picture import pictures
 from sojourn.record import stats
 from sojourn.record.formatting import MISSING
-from sojourn.sweep.matrix import figure, plan
+from sojourn.sweep.matrix import picture, plan
 from sojourn.sweep.matrix.measure import Cell, MatrixSummary
 
 
@@ -187,8 +187,8 @@ def json_text(found: MatrixSummary) -> str:
 
 def _write_files(found: MatrixSummary, place: Path, drawn: pictures.Pictures) -> None:
     output.write_file(place / "matrix.json", json_text(found))
-    drawn.draw(figure.alone(found), place / "alone")
+    drawn.draw(picture.alone(found), place / "alone")
     if found["quic"]:
-        drawn.draw(figure.over_quic(found), place / "quic")
+        drawn.draw(picture.over_quic(found), place / "quic")
     for queue in found["queues"]:
-        drawn.draw(figure.together(found, queue), place / f"together-{queue}")
+        drawn.draw(picture.together(found, queue), place / f"together-{queue}")

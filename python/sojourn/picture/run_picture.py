@@ -1,4 +1,4 @@
-"""The figure of a run: rows over one time axis, then distributions."""
+"""The picture of a run: rows over one time axis, then distributions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from sojourn.picture.rows import Rows
 from sojourn.record import legend
 from sojourn.record.formatting import change_text, rate_unit
 from sojourn.record.record_types import LinkUnavoidable, SpikeSummary
-from sojourn.record.run_summary import focus_link
+from sojourn.record.summary import focus_link
 
 if TYPE_CHECKING:
     from sojourn.record.record import Record
@@ -38,7 +38,7 @@ _OF_FLOWS = (
 
 
 def figure(run: "Record", links: Sequence[str]) -> Document:
-    """Describe the figure of a run; a reader can select one of the links, the first at first."""
+    """Describe the picture of a run; a reader can select one of the links, the first at first."""
     made = _Figure(run, links)
     made.rate()
     made.delay()
@@ -65,7 +65,7 @@ def links_of(run: "Record") -> list[str]:
 
 
 class _Figure:
-    """The rows of a figure; a record without samples of links has no links."""
+    """The rows of a picture; a record without samples of links has no links."""
 
     def __init__(self, run: "Record", links: Sequence[str]) -> None:
         self.run = run
@@ -115,7 +115,7 @@ class _Figure:
             self.rows.row("Queueing delay of {link}", "ms", 210, layers, key=key)
 
     def of_flows(self, title: str, column: str, unit: str, scale: float, from_zero: bool) -> None:
-        """Draw a figure of the flows, unless they recorded none, as windows of `ideal`."""
+        """Draw a picture of the flows, unless they recorded none, as windows of `ideal`."""
         data = series.flow_series(self.run, self.rows.legend, column)
         if not data["v"].count():
             return
@@ -131,7 +131,7 @@ class _Figure:
         self.rows.add(named, unit, 120, data, scale, beside, from_zero)
 
     def left_out(self) -> list[str]:
-        """List data that the figure leaves out or does not draw as lines."""
+        """List data that the picture leaves out or does not draw as lines."""
         drawn = len(self.rows.legend.colours)
         cut = drawn < self.labels
         return [

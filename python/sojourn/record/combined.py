@@ -6,7 +6,7 @@ from pathlib import Path
 from sojourn.record import stats, verdicts
 from sojourn.record.record import Record
 from sojourn.record.record_types import LinkUnavoidable, RunSummary
-from sojourn.record.run_summary import FORMAT, Item, Summary
+from sojourn.record.summary import FORMAT, Item, Summary
 
 
 def names_of(labels: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Figures of commands: a failed figure does not stop the rest of a command."""
+"""Plots of commands: a failed picture does not stop the rest of a command."""
 
 import sys
 from functools import partial
@@ -8,8 +8,8 @@ from sojourn.picture import Drawing
 from sojourn.picture.pictures import reason_of
 
 
-class Figures:
-    """The figures of one command, and messages about the missing ones."""
+class Plots:
+    """The pictures of one command, and messages about the missing ones."""
 
     def __init__(self) -> None:
         self._missing: list[str] = []
@@ -18,17 +18,17 @@ class Figures:
         """Keep a message until the command has shown its results."""
         self._missing.append(text)
 
-    def plot(self, figure: Drawing, file: str, dark: bool = False) -> bool:
-        """Write the figure of --plot; return whether it succeeded."""
+    def plot(self, picture: Drawing, file: str, dark: bool = False) -> bool:
+        """Write the picture of --plot; return whether it succeeded."""
         try:
-            output.write_new_file(file, partial(figure.save, dark=dark))
+            output.write_new_file(file, partial(picture.save, dark=dark))
         except Exception as error:
-            self.report_missing(f"{file}: the figure could not be written: {reason_of(error)}")
+            self.report_missing(f"{file}: the picture could not be written: {reason_of(error)}")
             return False
         return True
 
     def status(self, status: int = 0) -> int:
-        """Report missing figures on standard error; the exit status is then at least 1."""
+        """Report missing pictures on standard error; the exit status is then at least 1."""
         if not self._missing:
             return status
         sys.stdout.flush()
