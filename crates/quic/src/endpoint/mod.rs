@@ -15,6 +15,7 @@ mod payloads;
 #[cfg(feature = "quinn")]
 #[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
 pub mod quinn;
+mod tls;
 
 use std::sync::OnceLock;
 

@@ -13,8 +13,6 @@ mod keys;
 mod plain;
 #[path = "shared/stack.rs"]
 pub(super) mod stack;
-#[path = "shared/tls.rs"]
-mod tls;
 
 pub use crypto::{Crypto, SERVER_NAME, cryptography, key_log};
 

@@ -8,12 +8,11 @@ use bytes::BytesMut;
 use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackSetup, StackState};
 use sojourn_units::{Duration, Ecn, Instant};
 
-use super::crypto;
+use super::crypto::{self, SERVER_NAME};
 use super::dialect::{self, proto};
 use super::end::{End, Leaving};
 use super::keys::{Random, ResetKey};
 use super::kit::Kit;
-use super::tls::SERVER_NAME;
 use crate::endpoint::payloads::Payloads;
 use crate::endpoint::{Exposed, keylog, other};
 use crate::link::Link;
