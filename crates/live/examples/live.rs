@@ -1,5 +1,5 @@
 //! Runs a scenario live and prints its record, and on request that of a simulation:
-//! `live SCENARIO.toml [--simulate]`.
+//! `live SCENARIO.toml [--udp] [--tc] [--simulate]`.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -7,8 +7,9 @@ mod linux {
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
-    use sojourn_live::{Options, Report};
-    use sojourn_scenario::Document;
+    use sojourn_cc::Catalogue;
+    use sojourn_live::{Links, Options, Report, Stack};
+    use sojourn_scenario::{Document, Known};
     use sojourn_sim::{Outcome, Simulation};
     use sojourn_trace::Histogram;
     use sojourn_units::Duration;
@@ -17,17 +18,22 @@ mod linux {
         let file: PathBuf = std::env::args_os().nth(1).ok_or("usage: live SCENARIO.toml")?.into();
         let document =
             Document::from_toml(&file.display().to_string(), &std::fs::read_to_string(&file)?)?;
+        let has = |option: &str| std::env::args().any(|argument| argument == option);
+        let stack = if has("--udp") { Stack::Udp } else { Stack::Kernel };
+        let links = if has("--tc") { Links::Kernel } else { Links::Sojourn };
+        let options = Options { stack, links, ..Options::default() };
         let folder = file.parent().unwrap_or(&file).to_owned();
         let read = |name: &str| std::fs::read_to_string(folder.join(name));
-        let scenario = document.resolve(&read)?;
+        let stacks = sojourn_quic::endpoint::stacks();
+        let known = Known { stacks, ..Known::from(&Catalogue::shipped()) };
+        let scenario = document.resolve_known(&known, &read)?;
         let control = scenario.controls.first();
         let stop = AtomicBool::new(false);
-        let report =
-            sojourn_live::run(&scenario, control, scenario.seed, &Options::default(), &stop)?;
+        let report = sojourn_live::run(&scenario, control, scenario.seed, &options, &stop)?;
         println!("live");
         print_record(&report.outcome);
         print_timing(&report);
-        if std::env::args().nth(2).is_some_and(|option| option == "--simulate") {
+        if has("--simulate") {
             println!("simulated");
             print_record(&Simulation::new(&scenario, control, scenario.seed).finish());
         }
@@ -78,6 +84,9 @@ mod linux {
             report.timing.stolen.as_secs_f64()
         );
         println!("{:?}", report.accounts);
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let peak = status.lines().find(|line| line.starts_with("VmHWM:"));
+        println!("memory: {}", peak.unwrap_or_default());
         if let Some(warning) = report.timing.warning(Duration::from_micros(100)) {
             println!("warning: {warning}");
         }

@@ -13,11 +13,13 @@ mod load;
 mod plan;
 mod priority;
 mod qdisc;
+pub mod rtnetlink;
 mod server;
 mod socket;
 mod spin;
 mod stop;
 mod transfer;
+mod turns;
 mod writer;
 
 pub use clock::{Clock, Realtime};
@@ -32,4 +34,5 @@ pub use socket::{
 };
 pub use spin::SpinAllowance;
 pub use stop::{CHECK, StopHandle};
+pub use turns::{Polled, TakesTurns, Turn, Wait, take_turns};
 pub use writer::Writer;
