@@ -5,6 +5,9 @@
 //! from the operating system: the bytes differ from run to run, their number and times do not.
 //! Without cryptography, the bytes are equal too.
 
+#[cfg(test)]
+mod audit;
+mod handshake;
 mod keylog;
 #[cfg(feature = "noq")]
 pub mod noq;
@@ -12,6 +15,7 @@ mod payloads;
 #[cfg(feature = "quinn")]
 #[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
 pub mod quinn;
+mod tls;
 
 use std::sync::OnceLock;
 

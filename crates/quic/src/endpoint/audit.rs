@@ -1,6 +1,7 @@
 //! The ledger against the stack itself, over a wire that loses and delays packets at random.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
@@ -10,14 +11,20 @@ use sojourn_transport::{Direction, Stack, StackSetup};
 use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Ecn, Instant};
 
-use super::stack::Connection;
-use crate::endpoint::{PARAMS, other};
+use super::{PARAMS, other};
+use crate::ledger::Ledger;
 use crate::lock::lock;
 
 /// Packets of the handshake, of which the stack reports those alone that were acknowledged before
 /// it discarded their keys.
 const HANDSHAKE_PACKETS: u64 = 12;
 const BYTES: u64 = 300_000;
+
+/// A connection that shows the ledgers of its ends.
+pub(super) trait Audited: Stack {
+    /// The ledger of the end that sends in this direction.
+    fn ledger(&self, direction: Direction) -> Option<&Mutex<Ledger>>;
+}
 
 /// Packets on the wire by time of arrival.
 type Wire = BTreeMap<(Instant, u32), (Direction, Ecn)>;
@@ -44,7 +51,7 @@ impl Path {
         Path { random, lost, wire, sent: 0, hash: 0, clears_ecn: false, last }
     }
 
-    fn carry(&mut self, now: Instant, stack: &mut Connection) {
+    fn carry(&mut self, now: Instant, stack: &mut dyn Audited) {
         let mut out = Vec::new();
         stack.take_datagrams(&mut out);
         for datagram in out {
@@ -71,7 +78,7 @@ impl Path {
 
 /// The state of an end in earlier audits.
 #[derive(Default)]
-struct Audited {
+struct Earlier {
     /// The largest window.
     largest: u64,
     /// Packets forgotten before the handshake was certainly confirmed.
@@ -80,7 +87,7 @@ struct Audited {
 
 /// Compares both ends' ledgers with the stack. `is_confirmed`: the stack has discarded the keys of
 /// the handshake.
-fn audit(stack: &Connection, audited: &mut [Audited; 2], is_confirmed: bool) {
+fn audit(stack: &dyn Audited, audited: &mut [Earlier; 2], is_confirmed: bool) {
     for direction in [Direction::Forward, Direction::Backward] {
         let Some(ledger) = stack.ledger(direction) else { continue };
         let ledger = lock(ledger);
@@ -98,22 +105,29 @@ fn audit(stack: &Connection, audited: &mut [Audited; 2], is_confirmed: bool) {
 }
 
 /// Downloads over a path with faults, and returns it.
-fn download(control: &str, crypto: &str, mut path: Path) -> Path {
+fn download(stack: &str, control: &str, crypto: &str, mut path: Path) -> Path {
     let controllers = Catalogue::shipped();
     let control_params = Params::defaults(controllers.find(control).expect("shipped").params);
     let mut params = Params::defaults(PARAMS);
     params.set(PARAMS, "crypto", Value::Choice(crypto.to_owned())).expect("a choice");
-    let mut stack = Connection::new(&StackSetup {
+    let setup = StackSetup {
         params: &params,
         controllers: &controllers,
         control: (control, &control_params),
         opening: Direction::Backward,
         seed: 1,
-    });
-    let (mut now, mut audited) = (Instant(1), [Audited::default(), Audited::default()]);
+    };
+    let mut stack: Box<dyn Audited> = match stack {
+        #[cfg(feature = "quinn")]
+        "quinn" => Box::new(super::quinn::stack::Connection::new(&setup)),
+        #[cfg(feature = "noq")]
+        "noq" => Box::new(super::noq::stack::Connection::new(&setup)),
+        other => panic!("no stack {other}"),
+    };
+    let (mut now, mut audited) = (Instant(1), [Earlier::default(), Earlier::default()]);
     stack.write(now, Direction::Backward, 300);
     stack.write(now, Direction::Forward, BYTES);
-    path.carry(now, &mut stack);
+    path.carry(now, &mut *stack);
     while stack.delivered(Direction::Forward) < BYTES {
         let arrival = path.wire.first_key_value().map_or(Instant::MAX, |((at, _), _)| *at);
         now = arrival.min(stack.next_at());
@@ -127,11 +141,11 @@ fn download(control: &str, crypto: &str, mut path: Path) -> Path {
                 stack.act(now);
             }
         }
-        path.carry(now, &mut stack);
+        path.carry(now, &mut *stack);
         if stack.delivered(other(Direction::Backward)) > 0 {
             // The first packets pass, the client's and the server's confirmation among them.
             let is_confirmed = stack.delivered(Direction::Forward) > BYTES / 2;
-            audit(&stack, &mut audited, is_confirmed);
+            audit(&*stack, &mut audited, is_confirmed);
         }
     }
     path
@@ -140,17 +154,21 @@ fn download(control: &str, crypto: &str, mut path: Path) -> Path {
 /// Without cryptography, connections of one seed send equal bytes at equal times.
 #[test]
 fn packets_without_cryptography_are_equal() {
-    let hash = |path| download("prague", "none", path).hash;
-    assert_eq!(hash(Path::new(20, 5)), hash(Path::new(20, 5)));
-    assert_ne!(hash(Path::new(20, 5)), hash(Path::new(20, 6)));
+    for stack in super::stacks().infos() {
+        let hash = |seed| download(stack.name, "prague", "none", Path::new(20, seed)).hash;
+        assert_eq!(hash(5), hash(5));
+        assert_ne!(hash(5), hash(6));
+    }
 }
 
 /// RFC 9000 section 13.4.2: validation fails if acknowledgements have no counts.
 #[test]
 fn a_path_that_clears_the_ecn_field_turns_ecn_off() {
-    let last = |path| download("prague", "tls", path).last;
-    assert_eq!(last(Path::new(0, 1)), Ecn::Ect1);
-    assert_eq!(last(Path { clears_ecn: true, ..Path::new(0, 1) }), Ecn::NotEct);
+    for stack in super::stacks().infos() {
+        let last = |path| download(stack.name, "prague", "tls", path).last;
+        assert_eq!(last(Path::new(0, 1)), Ecn::Ect1);
+        assert_eq!(last(Path { clears_ecn: true, ..Path::new(0, 1) }), Ecn::NotEct);
+    }
 }
 
 proptest! {
@@ -164,6 +182,8 @@ proptest! {
         seed: u64,
         name in prop_oneof![Just("prague"), Just("cubic"), Just("bbr3"), Just("reno")],
     ) {
-        download(name, "tls", Path::new(lost, seed));
+        for stack in super::stacks().infos() {
+            download(stack.name, name, "tls", Path::new(lost, seed));
+        }
     }
 }

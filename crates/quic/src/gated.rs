@@ -4,13 +4,12 @@ use std::sync::MutexGuard;
 
 use sojourn_cc::Probe;
 use sojourn_transport::{StackEvent, StackState};
-use sojourn_units::{Duration, Ecn, Instant};
+use sojourn_units::{Duration, Instant};
 
-use super::dialect::proto;
-use super::kit::{Kit, Link};
+use crate::kit::{Dialect, Kit};
 use crate::ledger::Ledger;
+use crate::link::Link;
 use crate::lock::lock;
-use proto::EcnCodepoint;
 
 /// The gate and the state of one connection.
 ///
@@ -26,9 +25,9 @@ impl std::fmt::Debug for Gated {
     }
 }
 
-impl Kit {
+impl<S: Dialect> Kit<S> {
     /// A kit for one connection, and its gate. Time begins at `epoch`.
-    pub fn gated(&self, epoch: std::time::Instant) -> (Kit, Gated) {
+    pub fn gated(&self, epoch: std::time::Instant) -> (Kit<S>, Gated) {
         let (kit, link) = self.linked(epoch);
         (kit, Gated(link))
     }
@@ -94,15 +93,5 @@ impl Gated {
     /// Passes on the round-trip times measured since the last call.
     pub fn take_rtts(&self, take: &mut dyn FnMut(Duration)) {
         self.with(|mut ledger| ledger.take_rtts(take));
-    }
-}
-
-/// The ECN field of a received datagram, as the stack takes it.
-pub fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
     }
 }

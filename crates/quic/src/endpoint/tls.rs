@@ -3,73 +3,65 @@
 //! The certificate and its key are public: they authenticate no real server. Its Ed25519
 //! signatures have a fixed length, so the size of the handshake does not vary.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::crypto::Crypto;
-use super::dialect::proto;
-use crate::endpoint::keylog::{self, KeyLogSink};
-use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use proto::crypto::{ClientConfig, ServerConfig};
-use proto::rustls;
+// Both stacks have the same version of rustls.
+#[cfg(feature = "noq")]
+use noq_proto::rustls;
+#[cfg(not(feature = "noq"))]
+use quinn_proto::rustls;
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::time_provider::TimeProvider;
 
-const CERTIFICATE: &[u8] = include_bytes!("../laboratory.crt.der");
-const KEY: &[u8] = include_bytes!("../laboratory.key.der");
+use super::keylog::{self, KeyLogSink};
+
+const CERTIFICATE: &[u8] = include_bytes!("laboratory.crt.der");
+const KEY: &[u8] = include_bytes!("laboratory.key.der");
 /// The server's name in the certificate.
 pub const SERVER_NAME: &str = "sojourn.test";
 const ALPN: &[u8] = b"sojourn";
 
-/// The configuration. Without a sink, all connections share one.
-pub(super) fn tls(secrets: Option<KeyLogSink>) -> Crypto {
-    static TLS: OnceLock<Crypto> = OnceLock::new();
-    match secrets {
-        None => TLS.get_or_init(|| with_key_log(Arc::new(OfThread))).clone(),
-        Some(sink) => with_key_log(key_log(sink)),
-    }
-}
+pub(super) const VALID: &str = "the configuration of TLS is constant";
 
-fn with_key_log(log: Arc<dyn rustls::KeyLog>) -> Crypto {
-    let provider = Arc::new(CryptoProvider {
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(CryptoProvider {
         cipher_suites: vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
         kx_groups: vec![ring::kx_group::X25519],
         ..ring::default_provider()
-    });
-    Crypto { client: client(&provider), server: server(provider, log) }
+    })
 }
-
-const VALID: &str = "the configuration of TLS is constant";
 
 /// A client that trusts the certificate of the laboratory alone, at any date.
-fn client(provider: &Arc<CryptoProvider>) -> Arc<dyn ClientConfig> {
+pub(super) fn client() -> rustls::ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(CERTIFICATE)).expect(VALID);
-    let mut config =
-        rustls::ClientConfig::builder_with_details(Arc::clone(provider), Arc::new(Issued))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .expect(VALID)
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+    let mut config = rustls::ClientConfig::builder_with_details(provider(), Arc::new(Issued))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect(VALID)
+        .with_root_certificates(roots)
+        .with_no_client_auth();
     config.alpn_protocols = vec![ALPN.to_vec()];
-    Arc::new(QuicClientConfig::try_from(config).expect(VALID))
+    config
 }
 
-fn server(provider: Arc<CryptoProvider>, log: Arc<dyn rustls::KeyLog>) -> Arc<dyn ServerConfig> {
+/// A server with that certificate. Without a sink, the thread that drives the connection keeps the
+/// secrets.
+pub(super) fn server(secrets: Option<KeyLogSink>) -> rustls::ServerConfig {
     let (chain, key) = (vec![CertificateDer::from(CERTIFICATE)], PrivatePkcs8KeyDer::from(KEY));
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+    let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect(VALID)
         .with_no_client_auth()
         .with_single_cert(chain, key.into())
         .expect(VALID);
     config.alpn_protocols = vec![ALPN.to_vec()];
-    config.key_log = log;
+    config.key_log = secrets.map_or_else(|| Arc::new(OfThread) as _, key_log);
     // Tickets have a length that depends on the clock's digits, and no connection resumes.
     config.send_tls13_tickets = 0;
-    Arc::new(QuicServerConfig::try_from(config).expect(VALID))
+    config
 }
 
 /// Keeps the secrets of the connection that this thread drives, for captures. The server has all of
