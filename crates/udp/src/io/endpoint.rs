@@ -12,9 +12,9 @@ use super::qdisc;
 use super::socket::{Opener, Socket, least_timer_slack, open_here};
 use super::stop::StopHandle;
 use super::transfer::Transfer;
-use crate::error::Error;
 use crate::client::{Client, Setup};
 use crate::departures::{Departures, Timing};
+use crate::error::Error;
 use crate::record::Outcome;
 
 /// An endpoint that sends data to a server.

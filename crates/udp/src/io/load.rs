@@ -6,8 +6,8 @@ use sojourn_scenario::source::{Action, Source};
 use sojourn_units::{Bytes, Instant};
 
 use super::writer::Writer;
-use crate::error::Error;
 use crate::client::Client;
+use crate::error::Error;
 
 /// More bytes than any transfer can send.
 const ENDLESS: u64 = u64::MAX / 4;

@@ -15,9 +15,9 @@ use super::socket::{Route, Socket};
 use super::spin::SpinAllowance;
 use super::stop::{CHECK, StopHandle};
 use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
-use crate::error::Error;
 use crate::client::{Client, Heard, Output, Status};
 use crate::departures::{Departures, LEAD, Timing};
+use crate::error::Error;
 use crate::record::{Outcome, Punctuality, Recorder, Span, summary};
 use crate::wire::Receipt;
 

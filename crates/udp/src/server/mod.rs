@@ -28,7 +28,7 @@ pub use shares::Shares;
 
 use crate::wire::{Accept, Cookie, DataPacket, Hello, Malformed, Message, Reason, decode, encode};
 
-/// A closed peer is kept for this long, to answer a repeated CLOSE.
+/// A closed peer is kept for this long after its first CLOSE, to answer a repeated one.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Address and connection ID of a datagram.
@@ -44,7 +44,8 @@ pub struct Server {
     places: BTreeMap<Key, u64>,
     due: BTreeSet<(Instant, u64)>,
     not_validated: usize,
-    /// The places of open peers: a closed one remains for a second only.
+    /// Their places, which a closed peer holds until it is removed: as in QUIC, where a connection
+    /// counts until it is drained.
     shares: Shares,
     opened: u64,
     strays: Strays,
@@ -99,15 +100,10 @@ impl Server {
             Ok(Message::Close(close)) => {
                 let (key, mut ended) = ((arrival.from, close.id), None);
                 self.answer(now, key, datagram.len(), out, |peer| {
-                    ended = peer
-                        .close(close.sent)
-                        .then(|| (peer.is_validated, peer.report(Ending::Closed)));
+                    ended = peer.close(now, close.sent).then(|| peer.report(Ending::Closed));
                     Message::Closed { id: peer.client_id, receipt: peer.receipt() }
                 });
-                if let Some((is_validated, report)) = ended {
-                    self.shares.close(arrival.from.ip(), is_validated);
-                    self.note_ended(Some(report));
-                }
+                self.note_ended(ended);
             }
             Ok(_) => self.strays.unknown += 1,
             Err(fault) => self.on_malformed(arrival, datagram, fault, out),
@@ -227,9 +223,7 @@ impl Server {
         let peer = &mut self.peers.get_mut(&place).expect("it has a place").peer;
         if !std::mem::replace(&mut peer.is_validated, true) {
             self.not_validated -= 1;
-            if !peer.is_closed {
-                self.shares.prove(peer.address.ip());
-            }
+            self.shares.prove(peer.address.ip());
         }
     }
 
@@ -257,7 +251,7 @@ impl Server {
     ) {
         let Some(place) = self.peer(now, (arrival.from, data.id), octets) else { return };
         let peer = &mut self.peers.get_mut(&place).expect("it has a place").peer;
-        if !peer.is_closed {
+        if !peer.is_closed() {
             peer.on_data(data, arrival);
             self.acknowledge(now, place, out);
         }
@@ -313,7 +307,7 @@ impl Server {
 
     fn schedule(&mut self, place: u64) {
         let entry = self.peers.get_mut(&place).expect("it has a place");
-        let acks = if entry.peer.is_closed { Instant::MAX } else { entry.peer.ack_timer() };
+        let acks = if entry.peer.is_closed() { Instant::MAX } else { entry.peer.ack_timer() };
         let due = acks.min(self.limits.expiry(&entry.peer));
         if due != entry.due {
             self.due.remove(&(entry.due, place));
@@ -327,10 +321,8 @@ impl Server {
         self.places.remove(&(peer.address, peer.client_id));
         self.places.remove(&(peer.address, peer.server_id));
         self.not_validated -= usize::from(!peer.is_validated);
-        if !peer.is_closed {
-            self.shares.close(peer.address.ip(), peer.is_validated);
-        }
-        self.note_ended((!peer.is_closed).then(|| peer.report(Ending::Vanished)));
+        self.shares.close(peer.address.ip(), peer.is_validated);
+        self.note_ended((!peer.is_closed()).then(|| peer.report(Ending::Vanished)));
     }
 
     fn note_ended(&mut self, report: Option<PeerReport>) {
@@ -352,7 +344,7 @@ impl Server {
     /// The peers at present. A closed one remains for a second.
     pub fn peers(&self) -> impl Iterator<Item = PeerReport> {
         self.peers.values().map(|entry| {
-            let ending = if entry.peer.is_closed { Ending::Closed } else { Ending::Open };
+            let ending = if entry.peer.is_closed() { Ending::Closed } else { Ending::Open };
             entry.peer.report(ending)
         })
     }
@@ -372,8 +364,9 @@ impl Server {
 impl Limits {
     /// When a peer that stays silent is removed.
     fn expiry(&self, peer: &Peer) -> Instant {
-        if peer.is_closed {
-            return peer.heard_at + LINGER;
+        // Later datagrams do not keep a closed peer.
+        if let Some(closed_at) = peer.closed_at {
+            return closed_at + LINGER;
         }
         let span = if peer.is_validated { self.idle_timeout } else { self.validation_timeout };
         peer.heard_at + span

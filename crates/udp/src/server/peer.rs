@@ -25,7 +25,8 @@ pub(super) struct Peer {
     pub(super) heard_at: Instant,
     /// Whether the peer has used the server's connection ID, which only its address receives.
     pub(super) is_validated: bool,
-    pub(super) is_closed: bool,
+    /// When its CLOSE arrived.
+    pub(super) closed_at: Option<Instant>,
     /// Data packets that the client sent, by its CLOSE.
     sent: Option<u64>,
     receiver: Receiver,
@@ -60,7 +61,7 @@ impl Peer {
             opened_at: now,
             heard_at: now,
             is_validated: false,
-            is_closed: false,
+            closed_at: None,
             sent: None,
             receiver: Receiver::new(terms.config(), terms.receive_times),
             seen: detects_copies.then(|| Box::new(Seen::new())),
@@ -151,12 +152,16 @@ impl Peer {
 
     /// Ends the connection, of which the client sent this many data packets; returns whether it
     /// was open.
-    pub(super) fn close(&mut self, sent: u64) -> bool {
-        let was_open = !std::mem::replace(&mut self.is_closed, true);
+    pub(super) fn close(&mut self, now: Instant, sent: u64) -> bool {
+        let was_open = !self.is_closed();
         if was_open {
-            self.sent = Some(sent);
+            (self.closed_at, self.sent) = (Some(now), Some(sent));
         }
         was_open
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed_at.is_some()
     }
 
     pub(super) fn report(&self, ending: Ending) -> PeerReport {

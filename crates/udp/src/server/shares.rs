@@ -81,34 +81,72 @@ mod tests {
         assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
     }
 
+    #[derive(Clone, Debug)]
+    enum Step {
+        Open { is_proved: bool },
+        Ping,
+        Close,
+        Remove,
+    }
+
+    struct Place {
+        is_proved: bool,
+        is_closed: bool,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => any::<bool>().prop_map(|is_proved| Step::Open { is_proved }),
+            2 => Just(Step::Ping),
+            2 => Just(Step::Close),
+            1 => Just(Step::Remove),
+        ]
+    }
+
     proptest! {
-        /// One client opens and proves connections as it likes. Another still finds a place, and
-        /// closed connections leave no trace.
+        /// One client opens connections, proves them by PINGs, and sends CLOSE as it likes, after which
+        /// a connection holds its place until it is removed. Another client still finds a place, and
+        /// removed connections leave no trace.
         #[test]
         fn one_network_never_holds_all_places(
             places in 2_usize..100,
-            steps in proptest::collection::vec((any::<bool>(), any::<bool>()), 0..400),
+            steps in proptest::collection::vec(step(), 0..400),
         ) {
             let (own, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
             let mut shares = Shares::default();
-            let mut open: Vec<bool> = Vec::new();
-            for (opens, is_proved) in steps {
-                if opens {
-                    // One that is not admitted without a proof is asked for it.
-                    let free = places - open.len();
-                    let is_proved = is_proved || !shares.admit(own, false, free);
-                    if shares.admit(own, is_proved, free) {
-                        shares.open(own, is_proved);
-                        open.push(is_proved);
+            let mut held: Vec<Place> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Open { is_proved } => {
+                        // One that is not admitted without a proof is asked for it.
+                        let free = places - held.len();
+                        let is_proved = is_proved || !shares.admit(own, false, free);
+                        if shares.admit(own, is_proved, free) {
+                            shares.open(own, is_proved);
+                            held.push(Place { is_proved, is_closed: false });
+                        }
                     }
-                } else if let Some(first) = open.iter_mut().find(|one| !**one) {
-                    *first = true;
-                    shares.prove(own);
+                    Step::Ping => {
+                        if let Some(first) = held.iter_mut().find(|one| !one.is_proved) {
+                            first.is_proved = true;
+                            shares.prove(own);
+                        }
+                    }
+                    Step::Close => {
+                        if let Some(first) = held.iter_mut().find(|one| !one.is_closed) {
+                            first.is_closed = true;
+                        }
+                    }
+                    Step::Remove => {
+                        if let Some(index) = held.iter().position(|one| one.is_closed) {
+                            shares.close(own, held.remove(index).is_proved);
+                        }
+                    }
                 }
-                prop_assert!(shares.admit(other, false, places - open.len()));
-                prop_assert!(open.len() <= places * 3 / 4 + 1);
+                prop_assert!(shares.admit(other, false, places - held.len()));
+                prop_assert!(held.len() <= places * 3 / 4 + 1);
             }
-            open.iter().for_each(|is_proved| shares.close(own, *is_proved));
+            held.iter().for_each(|place| shares.close(own, place.is_proved));
             prop_assert!(shares.0.is_empty());
         }
     }

@@ -82,6 +82,32 @@ impl Desk {
         }
     }
 
+    fn message(&mut self, from: SocketAddr, message: &Message<'_>) {
+        let mut octets = Vec::new();
+        encode(message, 64, &mut octets);
+        self.hear(from, &octets);
+    }
+
+    /// The server's ID of a connection whose address is proved; `None` if the server is full.
+    fn proved(&mut self, from: SocketAddr, id: u64) -> Option<u64> {
+        let mut cookie = Cookie::default();
+        loop {
+            self.hello(from, id, cookie, Profile::Tcp);
+            let (_, answer) = self.take().pop().expect("it answers");
+            match decode(&answer) {
+                Ok(Message::Accept(accept)) => {
+                    self.data(from, accept.server_id, 0, 0);
+                    return Some(accept.server_id);
+                }
+                Ok(Message::Retry { cookie: given, .. }) if cookie == Cookie::default() => {
+                    cookie = given;
+                }
+                Ok(Message::Refuse { reason: Reason::Full, .. }) => return None,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     fn data(&mut self, from: SocketAddr, id: u64, number: u32, len: u16) {
         let mut octets = Vec::new();
         let data = DataPacket { id, number, segment: number, sent_us: 0, len, cwr: false };
@@ -212,24 +238,31 @@ fn a_full_server_refuses_a_proven_address() {
 #[test]
 fn one_address_does_not_hold_all_places() {
     let mut desk = Desk::new(Limits { peers: 8, ..limits() });
-    let mut last = None;
-    for id in 0..20 {
-        let mut cookie = Cookie::default();
-        for _ in 0..2 {
-            desk.hello(address(1), id, cookie, Profile::Tcp);
-            let (_, answer) = desk.take().pop().unwrap();
-            match decode(&answer) {
-                Ok(Message::Accept(accept)) => desk.data(address(1), accept.server_id, 0, 0),
-                Ok(Message::Retry { cookie: given, .. }) => cookie = given,
-                Ok(Message::Refuse { reason, .. }) => last = Some(reason),
-                other => panic!("{other:?}"),
-            }
-            desk.take();
-        }
-    }
-    assert_eq!((desk.server.len(), last), (4, Some(Reason::Full)));
+    let accepted = (0..20).filter(|id| desk.proved(address(1), *id).is_some()).count();
+    assert_eq!((desk.server.len(), accepted), (4, 4));
     desk.hello(address(2), 1, Cookie::default(), Profile::Tcp);
     assert!(desk.server_id().is_some(), "another address has a place");
+}
+
+/// A client opens connections, closes each at once, and then sends PINGs on all.
+#[test]
+fn closed_connections_do_not_hold_all_places() {
+    let mut desk = Desk::new(Limits { peers: 8, ..limits() });
+    let mut ids = Vec::new();
+    for round in 0..5 {
+        for id in 20 * round..20 * (round + 1) {
+            let Some(server_id) = desk.proved(address(1), id) else { continue };
+            desk.message(address(1), &Message::Close(ClosePacket { id: server_id, sent: 1 }));
+            ids.push(server_id);
+        }
+        assert!(desk.server.len() <= 4, "{round}: {}", desk.server.len());
+        desk.wait(Duration::from_millis(900));
+        ids.iter().for_each(|id| desk.message(address(1), &Message::Ping { id: *id, number: 1 }));
+    }
+    assert!(ids.len() > 8, "closed connections make room: {}", ids.len());
+    assert!(desk.proved(address(2), 1).is_some(), "another address has a place");
+    desk.wait(Duration::from_millis(101));
+    assert_eq!(desk.server.len(), 1, "PINGs do not keep closed connections");
 }
 
 /// A repeated CLOSE, whose answer was lost, does not change the report.
