@@ -3,12 +3,14 @@
 //! A message is a fixed header, which its kind decides, and attributes. An attribute is a length, a
 //! kind and a value; attributes may be a value.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSliceMut};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recvmsg, send, socket,
 };
 
 /// Room for one datagram of answers; the kernel sends at most 32 KiB at a time.
@@ -17,6 +19,11 @@ const ANSWERS: usize = 1 << 16;
 /// Octets of the header of a message (`nlmsghdr`), and of `tcmsg`.
 const HEADER: usize = 16;
 const TC_HEADER: usize = 20;
+
+/// The flag of a list that changed while the kernel wrote it (`linux/netlink.h`), and the most
+/// requests for one list.
+const INTERRUPTED: u16 = 0x10;
+const ATTEMPTS: u32 = 10;
 
 /// Attributes of a request.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +83,9 @@ pub struct Qdisc {
     pub index: u32,
     /// Major number of its handle.
     pub major: u16,
+    /// Handle of its parent: another discipline's, or a place of the interface, such as that of `clsact`
+    /// and `ingress` (`TC_H_INGRESS`).
+    pub parent: u32,
     /// Its name, such as `fq_codel`.
     pub kind: String,
     /// Its attributes.
@@ -90,6 +100,7 @@ impl Qdisc {
         Some(Qdisc {
             index: word(4)?,
             major: (word(8)? >> 16) as u16,
+            parent: word(12)?,
             kind: String::from_utf8_lossy(name).trim_end_matches('\0').to_owned(),
             attributes: own.to_vec(),
         })
@@ -100,6 +111,8 @@ impl Qdisc {
 #[derive(Debug)]
 pub struct Socket {
     descriptor: OwnedFd,
+    /// Number of the last request.
+    number: AtomicU32,
 }
 
 impl Socket {
@@ -111,14 +124,17 @@ impl Socket {
         let protocol = Some(SockProtocol::NetlinkRoute);
         let descriptor =
             socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
-        Ok(Socket { descriptor })
+        Ok(Socket { descriptor, number: AtomicU32::new(0) })
     }
 
     /// Requests, and returns the messages of the answer without their `nlmsghdr`: none for a change
     /// that the kernel has made, one for a question, any number for a list (`NLM_F_DUMP` in `flags`).
     ///
+    /// Use a socket for one request at a time.
+    ///
     /// # Errors
-    /// The kernel's, as an error of the operating system, or that the answer is damaged.
+    /// The kernel's, as an error of the operating system; `InvalidData` if the answer is damaged;
+    /// `ResourceBusy` if a list changed during each of ten attempts.
     pub fn ask(
         &self,
         kind: u16,
@@ -126,25 +142,71 @@ impl Socket {
         header: &[u8],
         attributes: &Attributes,
     ) -> io::Result<Vec<Vec<u8>>> {
+        for _ in 0..ATTEMPTS {
+            let number = self.number.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+            self.request(number, kind, flags, header, attributes)?;
+            let answer = self.answer(number).inspect_err(|_| self.discard())?;
+            if !answer.is_interrupted {
+                return Ok(answer.messages);
+            }
+        }
+        Err(ErrorKind::ResourceBusy.into())
+    }
+
+    fn request(
+        &self,
+        number: u32,
+        kind: u16,
+        flags: libc::c_int,
+        header: &[u8],
+        attributes: &Attributes,
+    ) -> io::Result<()> {
         let length = (HEADER + header.len() + attributes.0.len()) as u32;
         // An acknowledgement ends the answer of all requests but those for a list.
         let flags = (flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
         let mut octets = length.to_ne_bytes().to_vec();
         octets.extend(kind.to_ne_bytes());
         octets.extend(flags.to_ne_bytes());
-        // No sequence number, since the socket has one request at a time; the kernel is port 0.
-        octets.extend([0; 8]);
+        octets.extend(number.to_ne_bytes());
+        // The kernel fills in the port.
+        octets.extend([0; 4]);
         octets.extend(header);
         octets.extend(&attributes.0);
-        send(self.descriptor.as_raw_fd(), &octets, MsgFlags::empty())?;
-        let mut messages = Vec::new();
+        again(|| send(self.descriptor.as_raw_fd(), &octets, MsgFlags::empty()))?;
+        Ok(())
+    }
+
+    fn answer(&self, number: u32) -> io::Result<Answer> {
+        let mut answer = Answer::default();
         let mut room = vec![0; ANSWERS];
         loop {
-            let read = recv(self.descriptor.as_raw_fd(), &mut room, MsgFlags::empty())?;
-            if take(&room[..read], &mut messages)? {
-                return Ok(messages);
+            let (read, sender) = self.receive(&mut room, MsgFlags::empty())?;
+            // The kernel is port 0. Any process may send to this socket.
+            if sender.is_some_and(|sender| sender.pid() != 0) {
+                continue;
+            }
+            if answer.take(number, &room[..read])? {
+                return Ok(answer);
             }
         }
+    }
+
+    /// Reads the rest of a list that was given up, since the kernel refuses another one until then.
+    fn discard(&self) {
+        let mut room = vec![0; ANSWERS];
+        while self.receive(&mut room, MsgFlags::MSG_DONTWAIT).is_ok() {}
+    }
+
+    fn receive(
+        &self,
+        room: &mut [u8],
+        flags: MsgFlags,
+    ) -> nix::Result<(usize, Option<NetlinkAddr>)> {
+        again(|| {
+            let mut parts = [IoSliceMut::new(room)];
+            let read = recvmsg(self.descriptor.as_raw_fd(), &mut parts, None, flags)?;
+            Ok((read.bytes, read.address))
+        })
     }
 
     /// The queue disciplines of all interfaces, with their counters.
@@ -158,20 +220,55 @@ impl Socket {
     }
 }
 
-/// Adds the messages of a datagram; returns whether they are the last ones.
-fn take(mut octets: &[u8], messages: &mut Vec<Vec<u8>>) -> io::Result<bool> {
-    while let Some(length) = octets.first_chunk() {
-        let length = u32::from_ne_bytes(*length) as usize;
-        let message = octets.get(HEADER..length).ok_or(ErrorKind::InvalidData)?;
-        let kind = u16::from_ne_bytes([octets[4], octets[5]]);
-        if matches!(i32::from(kind), libc::NLMSG_DONE | libc::NLMSG_ERROR) {
-            let code = message.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-            return if code < 0 { Err(io::Error::from_raw_os_error(-code)) } else { Ok(true) };
+/// Repeats a call that a signal interrupts.
+fn again<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::EINTR) => {}
+            other => return other,
         }
-        messages.push(message.to_vec());
-        octets = octets.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(false)
+}
+
+/// The answer to a request.
+#[derive(Debug, Default)]
+struct Answer {
+    messages: Vec<Vec<u8>>,
+    /// The list changed while the kernel wrote it.
+    is_interrupted: bool,
+}
+
+impl Answer {
+    /// Adds the messages of a datagram that answer request `number`; returns whether they are the last
+    /// ones.
+    fn take(&mut self, number: u32, mut octets: &[u8]) -> io::Result<bool> {
+        while !octets.is_empty() {
+            let (head, _) = octets.split_first_chunk::<HEADER>().ok_or(ErrorKind::InvalidData)?;
+            let half = |at: usize| u16::from_ne_bytes([head[at], head[at + 1]]);
+            let word = |at: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|octet| head[at + octet]));
+            let length = word(0) as usize;
+            let message = octets.get(HEADER..length).ok_or(ErrorKind::InvalidData)?;
+            octets = octets.get(length.next_multiple_of(4)..).unwrap_or_default();
+            if word(8) != number {
+                continue;
+            }
+            self.is_interrupted |= half(6) & INTERRUPTED != 0;
+            if matches!(i32::from(half(4)), libc::NLMSG_DONE | libc::NLMSG_ERROR) {
+                return ended(message);
+            }
+            self.messages.push(message.to_vec());
+        }
+        Ok(false)
+    }
+}
+
+/// The end of an answer: an error code, of which zero is success.
+fn ended(message: &[u8]) -> io::Result<bool> {
+    let code = message.first_chunk().ok_or(ErrorKind::InvalidData)?;
+    match i32::from_ne_bytes(*code) {
+        code if code < 0 => Err(io::Error::from_raw_os_error(-code)),
+        _ => Ok(true),
+    }
 }
 
 #[cfg(test)]
@@ -196,6 +293,64 @@ mod tests {
             assert_eq!(found, length / 8, "{length}");
         }
         assert_eq!(attributes(&[0, 0, 1, 0]).count(), 0, "a length below that of its header");
+    }
+
+    /// A message of `kind` with `flags`, as the kernel writes it.
+    fn message(kind: i32, flags: u16, number: u32, content: &[u8]) -> Vec<u8> {
+        let length = (HEADER + content.len()) as u32;
+        let mut octets = length.to_ne_bytes().to_vec();
+        octets.extend((kind as u16).to_ne_bytes());
+        octets.extend(flags.to_ne_bytes());
+        octets.extend(number.to_ne_bytes());
+        octets.extend([0; 4]);
+        octets.extend(content);
+        octets
+    }
+
+    #[test]
+    fn an_answer_has_the_messages_of_its_number_only() {
+        let part = |number, content| message(libc::RTM_NEWQDISC.into(), 0, number, content);
+        let done = |number, code: i32| message(libc::NLMSG_DONE, 0, number, &code.to_ne_bytes());
+        let stale = [part(6, &[1; 4]), done(6, 0), message(libc::NLMSG_ERROR, 0, 5, &[0xff; 4])];
+        let mut answer = Answer::default();
+        assert!(!answer.take(7, &stale.concat()).expect("it is sound"));
+        let own = [part(7, &[2; 4]), part(6, &[3; 4]), part(7, &[4; 4])];
+        assert!(!answer.take(7, &own.concat()).expect("it is sound"));
+        assert!(answer.take(7, &done(7, 0)).expect("it is sound"));
+        assert_eq!(answer.messages, [[2; 4], [4; 4]]);
+        assert!(!answer.is_interrupted);
+        let refused = answer.take(7, &done(7, -libc::EPERM)).expect_err("an error code");
+        assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+    }
+
+    #[test]
+    fn an_interrupted_list_is_known() {
+        let mut answer = Answer::default();
+        let done = message(libc::NLMSG_DONE, INTERRUPTED, 7, &[0; 4]);
+        assert!(answer.take(7, &done).expect("it is sound") && answer.is_interrupted);
+    }
+
+    #[test]
+    fn a_damaged_answer_is_an_error() {
+        let whole = message(libc::NLMSG_DONE, 0, 7, &[0; 4]);
+        for length in 1..whole.len() {
+            let fault = Answer::default().take(7, &whole[..length]).expect_err("it is cut");
+            assert_eq!(fault.kind(), ErrorKind::InvalidData, "{length}");
+        }
+        let fault = Answer::default().take(7, &message(libc::NLMSG_DONE, 0, 7, &[]));
+        assert_eq!(fault.expect_err("it lacks its code").kind(), ErrorKind::InvalidData);
+    }
+
+    /// The answer to a request that was given up stays in the socket.
+    #[test]
+    fn an_answer_that_was_left_is_not_taken_for_the_next_one() {
+        let socket = Socket::open().expect("any user may ask");
+        let name = |name| Attributes::default().with_text(libc::IFLA_IFNAME, name);
+        let lo = socket.ask(libc::RTM_GETLINK, 0, &[0; 16], &name("lo")).expect("it is there");
+        let left = name("no-such-device");
+        socket.request(0, libc::RTM_GETLINK, 0, &[0; 16], &left).expect("it is sent");
+        let again = socket.ask(libc::RTM_GETLINK, 0, &[0; 16], &name("lo")).expect("it is there");
+        assert_eq!((again.len(), &again[0][..8]), (1, &lo[0][..8]));
     }
 
     #[test]
