@@ -7,8 +7,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Places of connections by the client's network: an IPv4 address, or 64 bits of an IPv6 address,
-/// since one host has all addresses of such a prefix (RFC 6177 section 2).
+/// Places of connections by the client's network: an IPv4 address, or 56 bits of an IPv6 address. One
+/// site has all addresses of such a prefix: RFC 6177 section 2 recommends more than a /64 for a home,
+/// and names /56.
+///
+/// A client with several networks gets a share for each: of `n`, all but one part in `n + 1`. A site with
+/// a /48 has 256, so that it can leave fewer than one place. Only a limit outside the server stops it,
+/// such as a firewall's.
 #[derive(Debug, Default)]
 pub struct Shares(BTreeMap<IpAddr, Held>);
 
@@ -20,13 +25,13 @@ struct Held {
     proved: usize,
 }
 
+/// The 56 bits of a site's prefix.
+const SITE: u128 = u128::MAX << (128 - 56);
+
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
-        IpAddr::V6(address) => {
-            let prefix = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from_bits(prefix))
-        }
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & SITE)),
     }
 }
 
@@ -73,10 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ipv6_network_has_64_bits() {
+    fn an_ipv6_network_has_56_bits() {
         let network = |text: &str| network(text.parse().unwrap());
-        assert_eq!(network("2001:db8:1:2:3::1"), network("2001:db8:1:2:ffff::"));
-        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
+        assert_eq!(network("2001:db8:1:200::1"), network("2001:db8:1:2ff:ffff::"));
+        assert_ne!(network("2001:db8:1:200::1"), network("2001:db8:1:300::1"));
         assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
         assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
     }
