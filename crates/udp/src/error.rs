@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use sojourn_units::{Bytes, Duration};
 
 use crate::client::{Fault, Refusal};
+use crate::wire::bounds::LEAST_IDLE;
 use crate::wire::{Reason, VERSION};
 
 /// Why a transfer or a server could not run.
@@ -59,6 +60,26 @@ pub enum Error {
         /// Its reason.
         reason: Reason,
     },
+    /// The server removes peers too soon.
+    #[error(
+        "{address} removes peers that are silent for {idle}, and a client's pings need at least \
+         {LEAST_IDLE}; raise the server's idle timeout"
+    )]
+    IdleTimeout {
+        /// The server's address.
+        address: SocketAddr,
+        /// Its idle timeout.
+        idle: Duration,
+    },
+    /// A server would remove peers too soon.
+    #[error(
+        "a server cannot have the idle timeout {idle}, since clients' pings need at least \
+         {LEAST_IDLE}; raise it"
+    )]
+    ShortIdle {
+        /// The idle timeout.
+        idle: Duration,
+    },
     /// The name of the controller is unknown.
     #[error("no controller is named `{name}`; there are: {known}")]
     UnknownController {
@@ -109,6 +130,7 @@ impl Error {
             Fault::NoAnswer(after) => Error::NoAnswer { address, after },
             Fault::Vanished(after) => Error::Vanished { address, after, delivered },
             Fault::Refused(reason) => Error::Refused { address, reason },
+            Fault::IdleTimeout(idle) => Error::IdleTimeout { address, idle },
         }
     }
 

@@ -16,6 +16,7 @@ use sojourn_units::{Bytes, Duration, Ecn, Instant};
 pub use setup::{Refusal, Setup};
 pub use state::{Fault, Heard, Output, Patience, Status};
 
+use crate::wire::bounds::LEAST_IDLE;
 use crate::wire::{
     Accept, AckPacket, ClosePacket, Cookie, DataPacket, Expected, HEADER, Hello, INITIAL,
     MAX_CONTROL, Message, Reason, Receipt, Terms, decode, encode, encode_data_header,
@@ -223,6 +224,10 @@ impl Client {
             || accept.parts != self.terms.answer_packets()
         {
             self.ignored += 1;
+            return Heard::Other;
+        }
+        if accept.idle() < LEAST_IDLE && self.status == Status::Opening {
+            self.status = Status::Failed(Fault::IdleTimeout(accept.idle()));
             return Heard::Other;
         }
         self.heard_at = now;

@@ -61,6 +61,8 @@ pub enum Fault {
     Vanished(Duration),
     /// The server refused the connection.
     Refused(Reason),
+    /// The server removes peers after this time of silence, which is too short for pings.
+    IdleTimeout(Duration),
 }
 
 /// An event on arrival of a datagram.

@@ -14,6 +14,7 @@ use super::stop::{CHECK, StopHandle};
 use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
 use crate::error::Error;
 use crate::server::{Arrival, Ending, Limits, PeerReport, Secret, Server as Table, Strays};
+use crate::wire::bounds;
 
 /// Datagrams received between two looks at the timers.
 const BATCH: usize = 64;
@@ -59,7 +60,7 @@ impl Server {
     /// Opens a server at `address`; port 0 selects a free port.
     ///
     /// # Errors
-    /// If the socket cannot be opened.
+    /// If the socket cannot be opened, or the idle timeout is below 100 ms ([`bounds::IDLE_MS`]).
     pub fn bind(address: SocketAddr, limits: Limits) -> Result<Server, Error> {
         Server::bind_with(address, limits, Clock::start(), &open_here)
     }
@@ -68,7 +69,7 @@ impl Server {
     /// machine has no IPv6.
     ///
     /// # Errors
-    /// If the socket cannot be opened.
+    /// If the socket cannot be opened, or the idle timeout is below 100 ms ([`bounds::IDLE_MS`]).
     pub fn bind_any(port: u16, limits: Limits) -> Result<Server, Error> {
         let bind =
             |ip: IpAddr| Server::bind_with((ip, port).into(), limits, Clock::start(), &open_dual);
@@ -83,13 +84,16 @@ impl Server {
     /// Opens a server on a socket that `opener` opens.
     ///
     /// # Errors
-    /// If the socket cannot be opened.
+    /// If the socket cannot be opened, or the idle timeout is below 100 ms ([`bounds::IDLE_MS`]).
     pub fn bind_with(
         address: SocketAddr,
         limits: Limits,
         clock: Clock,
         opener: &Opener,
     ) -> Result<Server, Error> {
+        if limits.idle_timeout < bounds::LEAST_IDLE {
+            return Err(Error::ShortIdle { idle: limits.idle_timeout });
+        }
         let socket = Socket::bind(address, opener)?;
         let mut secret = [0; 16];
         getrandom::fill(&mut secret)

@@ -17,12 +17,13 @@ const BATCH: u64 = 65_536;
 /// The resources that a server gives to its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most peers at a time. One address (of IPv6: a prefix of 64 bits) may hold as many as are free
+    /// Most peers at a time. One address (of IPv6: a prefix of 56 bits) may hold as many as are free
     /// ([`super::Shares`]): alone, it gets half of them.
     pub peers: usize,
     /// Most memory of one peer.
     pub peer_memory: Bytes,
-    /// A peer that sends no datagram for this long is removed.
+    /// A peer that sends no datagram for this long is removed: at least 100 ms, since clients refuse less
+    /// ([`bounds::IDLE_MS`]).
     pub idle_timeout: Duration,
     /// A peer that has not proved its address for this long is removed.
     pub validation_timeout: Duration,

@@ -1,7 +1,7 @@
 //! Least and greatest values of the numbers that a peer names.
 //!
 //! A datagram with a number that no honest peer sends is malformed, or its settings are refused. A time
-//! that is only unwise becomes the nearest bound. The counts and numbers of an acknowledgement are
+//! that is only too long becomes its bound. The counts and numbers of an acknowledgement are
 //! compared with the packets that were sent (`Client::on_ack`), and its delay is at most the receiver's
 //! own `ack_delay` (`sojourn_transport::Sender`).
 
@@ -12,8 +12,11 @@ use sojourn_units::Duration;
 /// ACCEPT: segments of the window. A window of 2^31 would make lower halves of numbers ambiguous.
 pub const WINDOW: RangeInclusive<u32> = 1..=1 << 30;
 /// ACCEPT: time without a datagram after which the server removes the peer, in milliseconds. A client
-/// pings three times in it, so that the floor allows 30 pings a second.
+/// pings three times in it, so that the floor allows 30 pings a second. A client refuses a shorter time,
+/// since fewer pings would not keep the connection.
 pub const IDLE_MS: RangeInclusive<u32> = 100..=3_600_000;
+/// The least of these times.
+pub(crate) const LEAST_IDLE: Duration = Duration::from_millis(*IDLE_MS.start() as u64);
 /// ACCEPT: packets of an answer.
 pub const PARTS: RangeInclusive<u8> = 1..=32;
 /// HELLO: payload of a full packet.

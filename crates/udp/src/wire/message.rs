@@ -76,10 +76,9 @@ pub struct Accept {
 }
 
 impl Accept {
-    /// The idle timeout, within its bounds.
+    /// The idle timeout, at most [`bounds::IDLE_MS`]'s greatest.
     pub fn idle(&self) -> Duration {
-        let [least, most] = [*bounds::IDLE_MS.start(), *bounds::IDLE_MS.end()];
-        Duration::from_millis(u64::from(self.idle_ms.clamp(least, most)))
+        Duration::from_millis(u64::from(self.idle_ms.min(*bounds::IDLE_MS.end())))
     }
 }
 

@@ -112,6 +112,14 @@ fn a_retry_admits_a_client() {
 }
 
 #[test]
+fn a_server_refuses_an_idle_timeout_that_its_clients_would_refuse() {
+    let limits = Limits { idle_timeout: Duration::from_millis(99), ..Limits::default() };
+    let address = "127.0.0.1:0".parse().unwrap();
+    let error = sojourn_udp::io::Server::bind(address, limits).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("idle timeout 99ms") && error.contains("100ms; raise it"), "{error}");
+}
+
+#[test]
 fn a_peer_that_vanishes_is_removed() {
     let limits = Limits {
         idle_timeout: Duration::from_millis(100),

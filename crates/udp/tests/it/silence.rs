@@ -53,6 +53,18 @@ impl Ends {
         sent
     }
 
+    /// The client has data, and hears a server that names these numbers.
+    fn accept(&mut self, idle_ms: u32, window: u32) {
+        self.client.write(10_000);
+        self.run(Duration::from_millis(1), false);
+        for part in 0..3 {
+            let accept = Accept { id: 7, server_id: 8, window, idle_ms, part, parts: 3 };
+            let mut octets = Vec::new();
+            encode(&Message::Accept(accept), 1200, &mut octets);
+            self.client.on_datagram(self.now, &octets);
+        }
+    }
+
     fn deliver(&mut self, datagram: &[u8], ecn: Ecn) {
         let from = SocketAddr::from(([192, 0, 2, 1], 4433));
         let arrival = Arrival { from, at: self.now, ecn };
@@ -97,17 +109,22 @@ fn a_lost_receipt_is_no_fault() {
 /// for each PTO, and the floor of the idle timeout 30 pings a second.
 #[test]
 fn the_numbers_of_a_server_do_not_set_the_rate_of_datagrams() {
-    for (idle_ms, window) in [(0, 1), (1, 1 << 30), (u32::MAX, 1 << 30)] {
+    for (idle_ms, window) in [(100, 1), (100, 1 << 30), (u32::MAX, 1 << 30)] {
         let mut ends = Ends::new();
-        ends.client.write(10_000);
-        ends.run(Duration::from_millis(1), false);
-        for part in 0..3 {
-            let accept = Accept { id: 7, server_id: 8, window, idle_ms, part, parts: 3 };
-            let mut octets = Vec::new();
-            encode(&Message::Accept(accept), 1200, &mut octets);
-            ends.client.on_datagram(ends.now, &octets);
-        }
+        ends.accept(idle_ms, window);
         let sent = ends.run(Duration::from_secs(6), false);
         assert!(sent < 6 * 40, "{sent} datagrams in 6 s: {idle_ms} ms, {window} segments");
+    }
+}
+
+/// Such a server would remove the client between two pings.
+#[test]
+fn a_server_with_a_short_idle_timeout_is_refused() {
+    for (idle_ms, is_refused) in [(0, true), (10, true), (99, true), (100, false)] {
+        let mut ends = Ends::new();
+        ends.accept(idle_ms, 1_000);
+        let fault = Fault::IdleTimeout(Duration::from_millis(u64::from(idle_ms)));
+        let expected = if is_refused { Status::Failed(fault) } else { Status::Open };
+        assert_eq!(ends.client.status(), expected, "{idle_ms} ms");
     }
 }
