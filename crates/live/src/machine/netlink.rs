@@ -142,18 +142,12 @@ impl Netlink {
 
     /// Index of an interface.
     pub(crate) fn index(&self, name: &str) -> Result<u32, Error> {
-        let link = self.link(name)?;
-        let index = link.get(4..).and_then(|rest| rest.first_chunk());
-        Ok(index.map_or(0, |index| u32::from_ne_bytes(*index)))
+        index_of(&self.link(name)?).map_err(failed(&format!("find the interface {name}")))
     }
 
     /// Packets that an interface dropped instead of sending them.
     pub(crate) fn dropped(&self, name: &str) -> Result<u64, Error> {
-        let link = self.link(name)?;
-        let own = link.get(INTERFACE_HEADER..).unwrap_or_default();
-        let counters = attributes(own).find(|(kind, _)| *kind == libc::IFLA_STATS64);
-        let dropped = counters.and_then(|(_, all)| all.get(TX_DROPPED..)?.first_chunk());
-        Ok(dropped.map_or(0, |dropped| u64::from_ne_bytes(*dropped)))
+        dropped_of(&self.link(name)?).map_err(failed(&format!("read the drops of {name}")))
     }
 
     /// The qdiscs of all interfaces, with their counters.
@@ -173,6 +167,20 @@ impl Netlink {
     fn change(&self, kind: u16, flags: c_int, header: &[u8], given: &Attributes) -> io::Result<()> {
         self.socket.ask(kind, flags, header, given).map(|_| ())
     }
+}
+
+/// The index in a message about an interface.
+fn index_of(link: &[u8]) -> io::Result<u32> {
+    let index = link.get(4..).and_then(|rest| rest.first_chunk());
+    Ok(u32::from_ne_bytes(*index.ok_or(io::ErrorKind::InvalidData)?))
+}
+
+/// The packets that an interface did not send, in a message about it.
+fn dropped_of(link: &[u8]) -> io::Result<u64> {
+    let own = link.get(INTERFACE_HEADER..).unwrap_or_default();
+    let counters = attributes(own).find(|(kind, _)| *kind == libc::IFLA_STATS64);
+    let dropped = counters.and_then(|(_, all)| all.get(TX_DROPPED..)?.first_chunk());
+    Ok(u64::from_ne_bytes(*dropped.ok_or(io::ErrorKind::InvalidData)?))
 }
 
 /// The header of a message about an interface (`ifinfomsg`): its index, and flags to set.
@@ -203,4 +211,24 @@ fn family(address: IpAddr) -> u8 {
 /// Bits of an address of this family.
 fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_answer_is_an_error() {
+        let mut counters = [0; 25 * 8];
+        counters[TX_DROPPED] = 3;
+        let counters = Attributes::default().with(libc::IFLA_STATS64, counters);
+        let link = [&interface(5, 0), counters.as_ref()].concat();
+        assert_eq!(index_of(&link).expect("it is whole"), 5);
+        assert_eq!(dropped_of(&link).expect("it is whole"), 3);
+        let fault = |fault: io::Error| assert_eq!(fault.kind(), io::ErrorKind::InvalidData);
+        fault(index_of(&link[..7]).expect_err("it is cut"));
+        for length in 0..link.len() {
+            fault(dropped_of(&link[..length]).expect_err("it is cut"));
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The counters of the router's qdiscs, over rtnetlink.
 
+use std::io;
+
 use sojourn_queue::Backlog;
 use sojourn_sim::LinkObservation;
 use sojourn_udp::io::rtnetlink::{Qdisc, attributes};
@@ -57,17 +59,25 @@ impl Reader {
         })?
     }
 
-    /// The state of each link.
+    /// The state of each link. It is an error if one of their qdiscs is not there.
     pub(super) fn read(&self) -> Result<Vec<LinkObservation>, Error> {
-        let qdiscs = self.netlink.qdiscs()?;
-        let counters = |at: Option<(u32, u16)>| {
-            let (index, major) = at?;
-            let is_it = |qdisc: &&Qdisc| (qdisc.index, qdisc.major) == (index, major);
-            qdiscs.iter().find(is_it).map(counters)
-        };
-        let observe = |link: &Qdiscs| observation(counters(link.queue), counters(link.wire));
-        Ok(self.links.iter().map(observe).collect())
+        let all = self.netlink.qdiscs()?;
+        let observe =
+            |link: &Qdiscs| Ok(observation(find(&all, link.queue)?, find(&all, link.wire)?));
+        self.links.iter().map(observe).collect()
     }
+}
+
+/// The counters of the qdisc at a place, if a link has one there.
+fn find(all: &[Qdisc], place: Option<(u32, u16)>) -> Result<Option<Counters>, Error> {
+    let Some((index, major)) = place else { return Ok(None) };
+    let found = all.iter().find(|qdisc| (qdisc.index, qdisc.major) == (index, major));
+    let is_lost = || {
+        let text = format!("interface {index} has lost its qdisc {major:x}:");
+        let error = io::Error::new(io::ErrorKind::NotFound, text);
+        Error::Network { step: "read the queues' counters".to_owned(), error }
+    };
+    found.map(|qdisc| Some(counters(qdisc))).ok_or_else(is_lost)
 }
 
 /// The state of a link. Without a queue, packets are delivered as soon as they arrive; without a
@@ -150,4 +160,21 @@ fn cake_marks(stats: &[u8]) -> u64 {
     let of = |octets, wanted| attributes(octets).filter(move |(kind, _)| *kind == wanted);
     let tins = of(stats, TINS).flat_map(|(_, tins)| attributes(tins));
     tins.flat_map(|(_, tin)| of(tin, MARKED)).map(|(_, marked)| word(marked, 0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_qdisc_is_an_error() {
+        let (kind, attributes) = ("codel".to_owned(), Vec::new());
+        let all = [Qdisc { index: 3, major: QUEUE, parent: 0, kind, attributes }];
+        assert_eq!(find(&all, None).expect("it needs none"), None);
+        assert!(find(&all, Some((3, QUEUE))).expect("it is there").is_some());
+        for place in [(2, QUEUE), (3, WIRE)] {
+            let fault = find(&all, Some(place)).expect_err("it is not there").to_string();
+            assert!(fault.contains("has lost its qdisc"), "{fault}");
+        }
+    }
 }
