@@ -63,7 +63,8 @@ fn refuse(order: &Order<'_>, left: Left) -> Result<(), Error> {
     }
     if all.threads > left.threads {
         let limit = format!("the kernel leaves {}", left.threads);
-        let remedy = "raise the sysctl kernel.pid_max or kernel.threads-max";
+        let remedy = "raise the sysctl kernel.pid_max or kernel.threads-max, the cgroup's pids.max \
+                      or the user's limit (ulimit -u)";
         return no_room(format!("{} threads", all.threads), limit, remedy);
     }
     Ok(())
