@@ -18,6 +18,8 @@ pub(crate) struct Left {
     pub(crate) files: u64,
     /// Threads: of the machine, the user and the cgroups.
     pub(crate) threads: u64,
+    /// Whether the process may lock its memory.
+    pub(crate) may_lock: bool,
 }
 
 /// The room that is left now (proc(5)).
@@ -48,7 +50,19 @@ pub(crate) fn left() -> Left {
         memory: memory.into_iter().flatten().min().map_or(Bytes::MAX, Bytes),
         files: below("Max open files", open).unwrap_or(u64::MAX),
         threads: threads.into_iter().flatten().min().unwrap_or(u64::MAX),
+        may_lock: may_lock(&limits, &status),
     }
+}
+
+/// Whether a process may lock all its memory, by its `/proc/PID/limits` and `/proc/PID/status`: with
+/// `CAP_IPC_LOCK`, or if its memory is below the limit (mlock(2)).
+fn may_lock(limits: &str, status: &str) -> bool {
+    const CAP_IPC_LOCK: u64 = 1 << 14;
+    let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let capabilities = capabilities.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    let most = number(limits, "Max locked memory").unwrap_or(u64::MAX);
+    let used = number(status, "VmSize:").unwrap_or(0).saturating_mul(1024);
+    capabilities.unwrap_or(0) & CAP_IPC_LOCK != 0 || used <= most
 }
 
 /// The cgroups of a process, each within the next, by its `/proc/PID/cgroup`.
@@ -115,6 +129,17 @@ mod tests {
         assert_eq!(number(text, "Max open files"), Some(1024));
         assert_eq!(number(text, "Max address space"), None);
         assert_eq!(number(text, "Max processes"), None);
+    }
+
+    #[test]
+    fn memory_is_locked_by_privilege_or_within_the_limit() {
+        let status = |capabilities| format!("VmSize:\t  9000 kB\nCapEff:\t{capabilities}\n");
+        let limits = |most| format!("Max locked memory         {most}     {most}     bytes\n");
+        let (all, none) = (status("000001ffffffffff"), status("0000000000000000"));
+        assert!(may_lock(&limits("8388608"), &all));
+        assert!(!may_lock(&limits("8388608"), &none));
+        assert!(may_lock(&limits("9216000"), &none));
+        assert!(may_lock(&limits("unlimited"), &none));
     }
 
     #[test]

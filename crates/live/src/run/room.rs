@@ -44,8 +44,8 @@ fn refuse(order: &Order<'_>, left: Left) -> Result<(), Error> {
     let each = order.flows().enumerate();
     let each = each.map(|(index, (flow, control))| of(order, index, flow, control.is_some()));
     let all = each.fold(RUN, Need::with);
-    let stacks =
-        if order.options.links == Links::Sojourn { STACK * all.threads } else { Bytes::ZERO };
+    let is_locked = order.options.links == Links::Sojourn && left.may_lock;
+    let stacks = if is_locked { STACK * all.threads } else { Bytes::ZERO };
     let memory = all.memory + stacks + sojourn_sim::kept(order.scenario, true);
     let no_room =
         |need: String, limit: String, remedy| Err(Error::NoRoom { flows, need, limit, remedy });
@@ -109,7 +109,8 @@ mod tests {
     use super::*;
     use crate::order::options::Options;
 
-    const PLENTY: Left = Left { memory: Bytes::MAX, files: u64::MAX, threads: u64::MAX };
+    const PLENTY: Left =
+        Left { memory: Bytes::MAX, files: u64::MAX, threads: u64::MAX, may_lock: true };
 
     fn refusal(flows: u32, left: Left, options: &Options) -> Option<String> {
         let text = format!(
@@ -141,10 +142,12 @@ mod tests {
         assert!(text.contains("70000 addresses"), "{text}");
     }
 
-    /// Only the links of this process lock the stacks of threads.
+    /// Only the links of this process lock the stacks of threads, if it may.
     #[test]
-    fn the_kernels_links_need_less_memory() {
+    fn stacks_that_are_not_locked_need_less_memory() {
         let left = Left { memory: Bytes(500_000_000), ..PLENTY };
+        let unlocked = Left { may_lock: false, ..left };
+        assert_eq!(refusal(500, unlocked, &Options::default()), None);
         let kernel = Options { links: Links::Kernel, ..Options::default() };
         assert!(refusal(500, left, &Options::default()).is_some());
         assert_eq!(refusal(500, left, &kernel), None);
