@@ -5,17 +5,17 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 from hypothesis import HealthCheck, settings
 from sojourn.cli import main
-from support import ROOT, SMALL, Sojourn, command, environment
+from support import ROOT, SMALL, Sojourn, environment
 
 # A slow machine is not a failure; benchmarks measure speed. The examples are the same in every run.
 settings.register_profile(
@@ -44,19 +44,12 @@ def small(tmp_path: Path) -> Path:
 def sojourn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sojourn:
     """Run the command in an empty folder, without a terminal or colours, and within this process.
 
-    To start a process takes longer than most commands do: `in_process` is for claims about one.
+    A process takes longer to start than most commands run. A test that has a claim about the
+    process starts one (`support.command`).
     """
     for name in set(os.environ) - set(environment()):
         monkeypatch.delenv(name)
     return lambda *args, cwd=tmp_path: _run_here([str(one) for one in args], cwd)
-
-
-@pytest.fixture
-def in_process(tmp_path: Path) -> Sojourn:
-    """Run the command as users do, in a process of its own."""
-    return lambda *args, cwd=tmp_path: subprocess.run(
-        command(*args), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
-    )
 
 
 @pytest.fixture
@@ -73,7 +66,7 @@ def bounded(sojourn: Sojourn) -> Sojourn:
         before = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, before[1]))
         # No handler of signals runs while the core waits for a device or a pipe.
-        faulthandler.dump_traceback_later(120, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(120, exit=True, file=2)
         try:
             return sojourn(*args, **place)
         finally:
@@ -85,7 +78,8 @@ def bounded(sojourn: Sojourn) -> Sojourn:
 
 def _run_here(args: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     before = Path.cwd()
-    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+    opened = partial(tempfile.TemporaryFile, "w+", encoding="utf-8")
+    with opened() as stdout, opened() as stderr:
         os.chdir(cwd)
         try:
             with (
@@ -97,8 +91,9 @@ def _run_here(args: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
                 status = main(args)
         finally:
             os.chdir(before)
-        printed = [(file.flush(), file.seek(0), file.read())[2] for file in (stdout, stderr)]
-    return subprocess.CompletedProcess(args, status, *printed)
+        for file in (stdout, stderr):
+            file.seek(0)
+        return subprocess.CompletedProcess(args, status, stdout.read(), stderr.read())
 
 
 @contextmanager
