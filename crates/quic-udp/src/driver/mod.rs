@@ -18,6 +18,7 @@ use sojourn_quic::noq::{Gated, Kit};
 use sojourn_udp::io::{
     CHECK, CappedPriority, Clock, Route, Scheduling, Socket, SpinAllowance, StopHandle,
 };
+use sojourn_udp::server::Shares;
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::Error;
@@ -38,6 +39,7 @@ struct Serving {
     crypto: Arc<dyn ServerCrypto>,
     base: ServerConfig,
     limits: Limits,
+    shares: Shares,
 }
 
 /// An endpoint and its connections.
@@ -104,7 +106,8 @@ impl<S: Service> Driver<S> {
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         base.validation_token_config(tokens);
-        Driver::new(socket, clock, settings, service, Some(Serving { crypto, base, limits }))
+        let serving = Serving { crypto, base, limits, shares: Shares::default() };
+        Driver::new(socket, clock, settings, service, Some(serving))
     }
 
     fn new(

@@ -30,6 +30,11 @@ pub trait Application {
     /// Whether it has no data to write.
     fn is_app_limited(&self) -> bool;
 
+    /// Bytes that it has read ahead of missing ones, for which the peer gets no credit yet.
+    fn held(&self) -> u64 {
+        0
+    }
+
     /// The time of its next action.
     fn next_at(&self) -> Instant {
         Instant::MAX
