@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use noq_proto::{Connection, Event};
 use sojourn_units::{Duration, Instant};
 
-use super::COLLECT;
+use super::run::COLLECT;
 use crate::figures::Figures;
 
 /// The reason for which an application closes its connection.

@@ -283,7 +283,7 @@ impl Socket {
 
     /// Its descriptor, which is ready once a datagram arrives, or there is room for one to leave if
     /// `for_room`; and `wake`, once it is readable.
-    pub(super) fn polled<'a>(&'a self, for_room: bool, wake: Option<BorrowedFd<'a>>) -> Polled<'a> {
+    pub fn polled<'a>(&'a self, for_room: bool, wake: Option<BorrowedFd<'a>>) -> Polled<'a> {
         let room = if for_room { PollFlags::POLLOUT } else { PollFlags::empty() };
         let own = PollFd::new(self.socket.as_fd(), PollFlags::POLLIN | room);
         (own, wake.map(|wake| PollFd::new(wake, PollFlags::POLLIN)))
