@@ -15,8 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sojourn import captures as captures
-    from sojourn import qlog as qlog
     from sojourn import theory as theory
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from sojourn._core import Sent as Sent
     from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
+    from sojourn.capture import captures as captures
+    from sojourn.capture import qlog as qlog
     from sojourn.errors import ArgumentError as ArgumentError
     from sojourn.errors import DatasetError as DatasetError
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
