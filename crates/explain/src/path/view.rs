@@ -1,0 +1,162 @@
+//! A flow as the estimators need it: deliveries, queueing delays, losses and marks, wherever the
+//! capture was made.
+
+use crate::observation::{Count, Flow, Gap, RttSample, Series, Vantage};
+
+/// One round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trip {
+    /// Time of its end, in s.
+    pub at: f64,
+    /// Round-trip time, in s, with the least time of the part that has no queue.
+    pub rtt: f64,
+    /// Bytes delivered during it, as on the link: the window that was in use.
+    pub window: f64,
+}
+
+/// A loss as it became visible.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// Time, in s.
+    pub at: f64,
+    /// Packets lost at once.
+    pub packets: f64,
+}
+
+/// A flow, seen from behind the bottleneck.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Cumulative bytes on the link, with times in s.
+    pub delivered: Vec<(f64, f64)>,
+    /// Round trips in the order of their ends.
+    pub trips: Vec<Trip>,
+    /// The least round trip of packets of full size, in s.
+    pub least_rtt: Option<f64>,
+    /// Losses.
+    pub losses: Vec<Loss>,
+    /// Times of marks, in s.
+    pub marks: Vec<f64>,
+    /// Bytes of a full packet on the link.
+    pub packet: f64,
+    /// Packets sent.
+    pub packets: f64,
+    /// Whether the deliveries are reports, which reach the capture after their way back.
+    pub is_reported: bool,
+    /// Whether the packets were ECN-capable.
+    pub is_ect: bool,
+}
+
+const NS: f64 = 1e-9;
+
+impl View {
+    /// The view of a flow; `None` without a round trip or a delivery.
+    pub fn of(flow: &Flow) -> Option<View> {
+        let half = &flow.half;
+        let is_reported = match flow.vantage? {
+            Vantage::Sender => true,
+            Vantage::Receiver => false,
+            Vantage::Between => spread(&half.ahead) >= spread(&half.behind),
+        };
+        let (samples, other) = match is_reported {
+            true => (&half.ahead, &half.behind),
+            false => (&half.behind, &half.ahead),
+        };
+        let fixed = match flow.vantage? {
+            Vantage::Sender => 0,
+            _ => least(other).unwrap_or(0),
+        };
+        let counts = if is_reported { &half.reported } else { &half.passed };
+        let ratio = half.wire_ratio();
+        let delivered = delivered(counts, ratio);
+        let trips = trips(samples, fixed, &delivered);
+        let packet = half.packet_bytes();
+        let holes = if is_reported { &half.reported_holes } else { &half.holes };
+        let holes = if holes.pushed() > 0 { holes } else { &half.repeats };
+        Some(View {
+            least_rtt: least(samples).map(|ns| (ns + fixed) as f64 * NS),
+            losses: losses(holes, ratio, packet),
+            marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
+            packet,
+            packets: half.packets as f64,
+            is_reported,
+            is_ect: half.ect > 0,
+            delivered,
+            trips,
+        })
+        .filter(|view| !view.trips.is_empty() && !view.delivered.is_empty())
+    }
+
+    /// Bytes delivered until `at`, between two deliveries in proportion to the time.
+    pub fn delivered_at(&self, at: f64) -> f64 {
+        interpolated(&self.delivered, at)
+    }
+
+    /// Trips that end within a span of time.
+    pub fn trips_in(&self, from: f64, to: f64) -> &[Trip] {
+        let begin = self.trips.partition_point(|trip| trip.at < from);
+        let end = self.trips.partition_point(|trip| trip.at <= to);
+        &self.trips[begin..end.max(begin)]
+    }
+
+    /// Times of its first delivery and its last, in s.
+    pub fn span(&self) -> (f64, f64) {
+        let at = |one: Option<&(f64, f64)>| one.map_or(0.0, |one| one.0);
+        (at(self.delivered.first()), at(self.delivered.last()))
+    }
+}
+
+fn least(samples: &Series<RttSample>) -> Option<i64> {
+    samples.items().iter().map(|sample| sample.rtt).min()
+}
+
+/// How far the samples of a part rise above its least one: a queue is there. The tenth percentile of
+/// each tenth of a second counts, because a sender without data delays single echoes.
+fn spread(samples: &Series<RttSample>) -> i64 {
+    let Some(least) = least(samples) else { return 0 };
+    let mut low: Vec<i64> = samples
+        .items()
+        .chunk_by(|a, b| a.at / 100_000_000 == b.at / 100_000_000)
+        .map(|chunk| chunk.iter().map(|sample| sample.rtt).min().unwrap_or(least))
+        .collect();
+    low.sort_unstable();
+    low.get(low.len() * 3 / 4).map_or(0, |high| high - least)
+}
+
+fn delivered(counts: &Series<Count>, ratio: f64) -> Vec<(f64, f64)> {
+    let mut all: Vec<(f64, f64)> = Vec::with_capacity(counts.items().len());
+    for count in counts.items() {
+        let (at, bytes) = (count.at as f64 * NS, count.bytes as f64 * ratio);
+        match all.last_mut() {
+            Some(last) if last.0 >= at => last.1 = bytes,
+            _ => all.push((at, bytes)),
+        }
+    }
+    all
+}
+
+fn trips(samples: &Series<RttSample>, fixed: i64, delivered: &[(f64, f64)]) -> Vec<Trip> {
+    let trip = |sample: &RttSample| {
+        let (at, rtt) = (sample.at as f64 * NS, (sample.rtt + fixed) as f64 * NS);
+        let window = interpolated(delivered, at) - interpolated(delivered, at - rtt);
+        Trip { at, rtt, window }
+    };
+    samples.items().iter().map(trip).collect()
+}
+
+fn losses(holes: &Series<Gap>, ratio: f64, packet: f64) -> Vec<Loss> {
+    let loss = |gap: &Gap| Loss {
+        at: gap.at as f64 * NS,
+        packets: (gap.bytes as f64 * ratio / packet.max(1.0)).round().max(1.0),
+    };
+    holes.items().iter().map(loss).collect()
+}
+
+/// A cumulative count at a time; flat before its first point and after its last.
+pub(crate) fn interpolated(points: &[(f64, f64)], at: f64) -> f64 {
+    let after = points.partition_point(|point| point.0 <= at);
+    let (Some(before), next) = (after.checked_sub(1).map(|k| points[k]), points.get(after)) else {
+        return 0.0;
+    };
+    let Some(next) = next else { return before.1 };
+    before.1 + (next.1 - before.1) * (at - before.0) / (next.0 - before.0)
+}
