@@ -101,6 +101,16 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
             "\n[flow.f{k}]\npath = [\"access\", \"bottleneck\"]\nback = [\"back\"]\nsource = \"bulk\"\n\
              control = \"{control}\"\nstart = \"{start:.3}s\"\n"
         );
+        if *control == "ledbat" {
+            toml += "host = { like = \"linux-6.18\", receive_times = true }\n";
+        }
     }
     Random { toml, access, behind, base_rtt: base, rates, buffer, queue, loss, controls, duration }
+}
+
+impl Random {
+    /// The capacity at a time, in bit/s.
+    pub(crate) fn rate_at(&self, at: f64) -> f64 {
+        self.rates.iter().rev().find(|(from, _)| *from <= at).map_or(self.rates[0].1, |one| one.1)
+    }
 }

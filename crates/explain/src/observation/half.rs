@@ -30,8 +30,8 @@ pub struct RttSample {
     /// From the packet to its answer, in ns.
     pub rtt: i64,
     /// Payload bytes that were on the way when the answer came: that is, delivered after the
-    /// packet had left. Zero if unknown.
-    pub window: u64,
+    /// Payload bytes that the answer reported for the first time; zero if unknown.
+    pub bytes: u32,
 }
 
 /// Data that did not arrive where later data did.
@@ -177,7 +177,7 @@ impl Half {
         if let Some(stamps) = segment.stamps
             && let Some(sent) = self.echoes.echoed(stamps)
         {
-            self.behind.push(RttSample { at: now, rtt: now - sent, window: 0 });
+            self.behind.push(RttSample { at: now, rtt: now - sent, bytes: 0 });
         }
     }
 
@@ -224,13 +224,14 @@ impl Half {
         }
         let by_sack = self.pairs.sacked(segment);
         let sent = self.pairs.answered(segment).or(by_sack);
-        self.report(now, ack, segment);
+        let bytes = self.report(now, ack, segment).unwrap_or(0).min(u64::from(u32::MAX)) as u32;
         if let Some(sent) = sent.filter(|sent| *sent <= now) {
-            self.ahead.push(RttSample { at: now, rtt: now - sent, window: 0 });
+            self.ahead.push(RttSample { at: now, rtt: now - sent, bytes });
         }
     }
 
-    fn report(&mut self, now: i64, ack: u32, segment: &Segment) {
+    /// Processes what an acknowledgement reports; returns the bytes that are new.
+    fn report(&mut self, now: i64, ack: u32, segment: &Segment) -> Option<u64> {
         let mut blocks = [(0, 0); 4];
         let mut count = 0;
         for (begin, end) in segment.sack.blocks() {
@@ -238,9 +239,9 @@ impl Half {
             blocks[count] = (begin, end);
             count += 1;
         }
-        let Some(cumulative) = self.known(ack) else { return };
+        let cumulative = self.known(ack)?;
         let next = self.next;
-        let Some(board) = &mut self.board else { return };
+        let board = self.board.as_mut()?;
         let news = board.acknowledge(cumulative, &blocks[..count]);
         if news.gap > 0 {
             self.reported_holes.push(Gap { at: now, bytes: news.gap });
@@ -251,6 +252,7 @@ impl Half {
         let bytes = next.saturating_sub(board.una() + board.beyond());
         let window = u32::from(segment.window.unwrap_or(0));
         self.flights.push(Flight { at: now, bytes, window });
+        Some(news.delivered)
     }
 
     /// The offset of an acknowledged sequence number; `None` beyond the data that passed.

@@ -20,8 +20,10 @@ pub struct Backlog {
 pub struct Losses {
     /// The backlog around each loss, with its packets.
     pub at: Vec<(Backlog, f64)>,
-    /// The greatest backlog that occurred several times, in bytes.
-    pub greatest: f64,
+    /// The backlogs that all packets met, in bytes, ascending.
+    pub met: Vec<f64>,
+    /// Bytes of a full packet.
+    pub packet: f64,
 }
 
 impl Backlog {
@@ -30,6 +32,15 @@ impl Backlog {
         Backlog { at: trip.at, delay, bytes: delay * rate / 8.0 }
     }
 }
+
+/// Losses at a full buffer are within this share of its size and as many packets.
+const NEAR: f64 = 0.08;
+const NEAR_PACKETS: f64 = 1.0;
+/// Fewest losses behind a buffer, their share of all losses, and the share of packets that may exceed
+/// it, as those that an end delayed.
+const FEWEST: usize = 2;
+const MOST: f64 = 0.4;
+const ABOVE: f64 = 0.03;
 
 /// The backlogs that a view's packets met, where the capacity is known.
 pub fn backlogs(view: &View, base: &Base, capacity: &Capacity) -> Vec<Backlog> {
@@ -40,25 +51,20 @@ pub fn backlogs(view: &View, base: &Base, capacity: &Capacity) -> Vec<Backlog> {
     known.collect()
 }
 
-/// Packets that a queue holds beyond its greatest backlog, as the largest burst.
-const RARE: f64 = 0.002;
-
 /// The backlogs around the losses of all views.
 pub fn losses(views: &[View], bases: &[Base], capacity: &Capacity) -> Losses {
     let mut found = Losses::default();
     for (view, base) in views.iter().zip(bases) {
         let backlogs = backlogs(view, base, capacity);
-        let mut sizes: Vec<f64> = backlogs.iter().map(|backlog| backlog.bytes).collect();
-        sizes.sort_by(f64::total_cmp);
-        let rare = ((1.0 - RARE) * sizes.len() as f64) as usize;
-        let greatest = sizes.get(rare).or(sizes.last()).copied().unwrap_or(0.0);
-        found.greatest = found.greatest.max(greatest);
+        found.packet = found.packet.max(view.packet);
         for loss in &view.losses {
             if let Some(backlog) = around(&backlogs, loss.at, base.rtt) {
                 found.at.push((backlog, loss.packets));
             }
         }
+        found.met.extend(backlogs.iter().map(|backlog| backlog.bytes));
     }
+    found.met.sort_by(f64::total_cmp);
     found.at.sort_by(|a, b| a.0.at.total_cmp(&b.0.at));
     found
 }
@@ -80,9 +86,24 @@ impl Losses {
         sizes.get(((sizes.len() as f64 * q) as usize).min(sizes.len().saturating_sub(1))).copied()
     }
 
-    /// The share of losses with a backlog of at least `share` of the greatest.
-    pub fn full_share(&self, share: f64) -> f64 {
-        let full = self.at.iter().filter(|one| one.0.bytes >= share * self.greatest).count();
-        full as f64 / self.at.len().max(1) as f64
+    /// The size of a buffer that drops only when it is full, in bytes: the backlog around most losses,
+    /// which hardly any packet exceeds. `None` without such a level.
+    pub fn buffer(&self) -> Option<f64> {
+        let mut sizes: Vec<f64> = self.at.iter().map(|one| one.0.bytes).collect();
+        sizes.sort_by(f64::total_cmp);
+        let near = |level: f64| {
+            let room = NEAR * level + NEAR_PACKETS * self.packet;
+            let from = sizes.partition_point(|size| *size < level - room);
+            let to = sizes.partition_point(|size| *size <= level + room);
+            &sizes[from..to]
+        };
+        // Of two levels with as many losses, the higher one.
+        let densest = sizes.iter().max_by_key(|level| near(**level).len())?;
+        let own = near(*densest);
+        let level = own[own.len() / 2];
+        let limit = (1.0 + NEAR) * level + NEAR_PACKETS * self.packet;
+        let above = self.met.len() - self.met.partition_point(|size| *size <= limit);
+        let is_most = own.len() >= FEWEST && own.len() as f64 >= MOST * sizes.len() as f64;
+        (is_most && above as f64 <= ABOVE * self.met.len() as f64).then_some(level)
     }
 }

@@ -14,8 +14,11 @@ pub struct Base {
 
 /// Below this share of the capacity, the bottleneck is idle at times.
 const FULL: f64 = 0.9;
-/// The samples of a new flow meet the queue of others only.
-const FIRST: usize = 10;
+/// A transmission of which only the upper bound is known is of no account below this time, in s.
+const NEGLIGIBLE_S: f64 = 1e-3;
+/// The first samples of a new flow meet the queue of others only. At the receiver the first ones
+/// belong to the second window.
+const FIRST: usize = 4;
 
 /// The base of each view. The least sample includes the transmission of a full packet at the
 /// bottleneck, which the capacity gives.
@@ -24,17 +27,17 @@ pub fn bases(views: &[View], capacity: &Capacity) -> Vec<Base> {
 }
 
 fn base(views: &[View], view: &View, capacity: &Capacity) -> Base {
-    let own = |trip: &Trip| {
-        let transmission = capacity.at(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
-        (trip.rtt - transmission).max(0.0)
-    };
+    let transmission =
+        |trip: &Trip| capacity.at_least(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
+    let own = |trip: &Trip| (trip.rtt - transmission(trip)).max(0.0);
     let least = view.trips.iter().enumerate().map(|(k, trip)| (own(trip), k));
     let Some((rtt, place)) = least.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Base { rtt: 0.0, is_sure: false };
     };
     let trip = view.trips[place];
-    let begins_alone = place < FIRST && views.iter().all(|one| one.span().0 >= view.span().0);
-    let is_sure = begins_alone || !is_full(views, capacity, &trip);
+    let begins_alone = view.is_reported && place < FIRST && views.iter().all(|one| one.span().0 >= view.span().0);
+    let is_known = capacity.at(trip.at).is_some() || transmission(&trip) < NEGLIGIBLE_S;
+    let is_sure = is_known && (begins_alone || !is_full(views, capacity, &trip));
     Base { rtt, is_sure }
 }
 

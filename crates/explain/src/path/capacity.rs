@@ -7,9 +7,11 @@
 //! Traces of Application Traffic in a Network Monitoring System), with the queue proved by the
 //! round-trip times. Traffic that the capture lacks makes the rate a lower bound.
 
+use std::ops::Range;
+
 use super::segments::{segments, sigma};
-use super::view::{View, interpolated};
-use super::windows::{Window, windows};
+use super::view::View;
+use super::windows::{self, Window};
 
 /// Capacity in a span of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +36,7 @@ pub struct Piece {
 pub struct Capacity {
     /// Spans of time, without gaps.
     pub pieces: Vec<Piece>,
-    /// Share of the windows in which the queue was surely not empty.
+    /// Share of the time in which the queue was surely not empty.
     pub busy: f64,
     /// Relative deviation of the windows from their level.
     pub scatter: f64,
@@ -47,6 +49,12 @@ impl Capacity {
         piece.rate
     }
 
+    /// Capacity at a time, in bit/s, or its lower bound.
+    pub fn at_least(&self, at: f64) -> Option<f64> {
+        let piece = self.pieces.iter().find(|piece| at < piece.to).or(self.pieces.last())?;
+        Some(piece.rate.unwrap_or(piece.low)).filter(|rate| *rate > 0.0)
+    }
+
     /// Mean of the known capacity over time, in bit/s.
     pub fn mean(&self) -> Option<f64> {
         let known = self.pieces.iter().filter_map(|p| Some((p.rate?, p.to - p.from)));
@@ -57,27 +65,41 @@ impl Capacity {
 
 /// Fewest windows behind a capacity.
 const FEWEST: usize = 4;
+/// A level of so few windows, whose rates differ by this share, is a transition.
+const SHORT: usize = 3;
+const TRANSITION: f64 = 0.1;
+/// The quartiles of a plateau's rates differ by this share, of windows with as many packets of each
+/// flow.
+const PLATEAU: f64 = 0.02;
+const PLATEAU_PACKETS: f64 = 80.0;
+/// Losses or marks that a plateau has.
+const SIGNS: usize = 2;
+/// The capacity is unknown in a span without a busy window of this length, in s, and of this share of
+/// its piece, unless the deliveries come as close to it.
+const BLANK_S: f64 = 1.5;
+const BLANK: f64 = 0.15;
+const CLOSE: f64 = 0.93;
+/// A window is beyond a level with a rate above it by this factor.
+const BEYOND: f64 = 1.03;
 /// Error of an edge: the interval of confidence is never narrower, as a share.
 const EDGE: f64 = 2e-3;
 
 /// Estimates the capacity. `bases`: round-trip time of each view without a queue, in s.
 pub fn capacity(views: &[View], bases: &[f64]) -> Capacity {
-    let all = windows(views, bases);
-    let busy: Vec<Window> = all.iter().copied().filter(|window| window.queued.is_some()).collect();
+    let all = windows::windows(views, windows::PACKETS);
+    let busy = windows::busy(views, bases);
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return Capacity::default() };
     let (begin, end) = (first.from, last.to);
-    let share = busy.len() as f64 / all.len() as f64;
+    let share = busy.iter().map(|one| one.to - one.from).sum::<f64>() / (end - begin);
+    let busy = with_plateaus(views, bases, busy);
     if busy.len() < FEWEST {
-        let low = all.iter().map(Window::rate).fold(0.0, f64::max);
-        let piece = Piece { from: begin, to: end, rate: None, low, high: None, windows: busy.len() };
-        return Capacity { pieces: vec![piece], busy: share, scatter: 0.0 };
+        return Capacity { pieces: vec![unknown(&all, begin, end)], busy: share, scatter: 0.0 };
     }
     let rates: Vec<f64> = busy.iter().map(Window::rate).collect();
-    let levels = segments(&rates);
-    let own: Vec<&[Window]> = levels.iter().map(|range| &busy[range.clone()]).collect();
+    let own = levels(&busy, &rates);
     let mut pieces: Vec<Piece> = own.iter().map(|windows| piece(windows)).collect();
     let changes: Vec<f64> =
-        (1..pieces.len()).map(|k| change(views, [own[k - 1], own[k]], [&pieces[k - 1], &pieces[k]])).collect();
+        (1..pieces.len()).map(|k| change(views, &all, [own[k - 1], own[k]], [&pieces[k - 1], &pieces[k]])).collect();
     for (k, at) in changes.iter().enumerate() {
         pieces[k].to = *at;
         pieces[k + 1].from = *at;
@@ -85,8 +107,117 @@ pub fn capacity(views: &[View], bases: &[f64]) -> Capacity {
     pieces[0].from = begin;
     let count = pieces.len();
     pieces[count - 1].to = end;
+    let pieces = without_blanks(pieces, &own, &all);
     let logs: Vec<f64> = rates.iter().map(|rate| rate.max(1.0).ln()).collect();
     Capacity { pieces, busy: share, scatter: sigma(&logs) }
+}
+
+/// A span of which only a lower bound is known.
+fn unknown(all: &[Window], from: f64, to: f64) -> Piece {
+    let own = all.iter().filter(|one| one.from >= from && one.to <= to);
+    let low = own.map(Window::rate).fold(0.0, f64::max);
+    Piece { from, to, rate: None, low, high: None, windows: 0 }
+}
+
+fn median_rate(all: &[Window], from: f64, to: f64) -> f64 {
+    let own = all.iter().filter(|one| one.from >= from && one.to <= to);
+    let mut rates: Vec<f64> = own.map(Window::rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Adds the windows of plateaus in the time without busy windows.
+fn with_plateaus(views: &[View], bases: &[f64], mut busy: Vec<Window>) -> Vec<Window> {
+    let is_free = |one: &Window, busy: &[Window]| {
+        let place = busy.partition_point(|other| other.to <= one.from);
+        busy.get(place).is_none_or(|other| other.from >= one.to)
+    };
+    let more: Vec<Window> =
+        plateau(views, bases).into_iter().filter(|one| is_free(one, &busy)).collect();
+    busy.extend(more);
+    busy.sort_by(|a, b| a.from.total_cmp(&b.from));
+    busy
+}
+
+/// The pieces, cut where for long no window shows the capacity: there it is unknown, unless the
+/// deliveries come close to that of the piece and do not exceed it.
+fn without_blanks(pieces: Vec<Piece>, own: &[&[Window]], all: &[Window]) -> Vec<Piece> {
+    let mut found = Vec::new();
+    for (piece, windows) in pieces.into_iter().zip(own) {
+        let ends = windows.iter().map(|one| one.to);
+        let begins = windows.iter().map(|one| one.from).chain([piece.to]);
+        let mut from = piece.from;
+        for (last, next) in [piece.from].into_iter().chain(ends).zip(begins) {
+            if next - last < BLANK_S || next - last < BLANK * (piece.to - piece.from) {
+                continue;
+            }
+            let blank = unknown(all, last, next);
+            let is_same = |rate: f64| {
+                blank.low < BEYOND * rate && median_rate(all, last, next) > CLOSE * rate
+            };
+            if piece.rate.is_some_and(is_same) {
+                continue;
+            }
+            if last > from {
+                found.push(Piece { from, to: last, ..piece });
+            }
+            found.push(blank);
+            from = next;
+        }
+        if piece.to > from {
+            found.push(Piece { from, ..piece });
+        }
+    }
+    found
+}
+
+/// The windows of each level, without the short ones between two levels.
+fn levels<'a>(busy: &'a [Window], rates: &[f64]) -> Vec<&'a [Window]> {
+    let own = segments(rates).into_iter().map(|range| &busy[range]);
+    let is_level = |windows: &&[Window]| {
+        let rates = windows.iter().map(Window::rate);
+        let (low, high) = rates.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), r| (l.min(r), h.max(r)));
+        windows.len() > SHORT || high <= (1.0 + TRANSITION) * low
+    };
+    let kept: Vec<&[Window]> = own.clone().filter(is_level).collect();
+    if kept.is_empty() { own.collect() } else { kept }
+}
+
+/// Windows on levels that the rate holds for long, although the flows have losses, marks or a queue: a limit
+/// without a queue that would show it, as below a sender that keeps its queue short, above a tiny
+/// buffer, or with many flows.
+fn plateau(views: &[View], bases: &[f64]) -> Vec<Window> {
+    let all = windows::windows(views, PLATEAU_PACKETS * views.len() as f64);
+    let rates: Vec<f64> = all.iter().map(Window::rate).collect();
+    let is_level = |range: &Range<usize>| {
+        let mut own = rates[range.clone()].to_vec();
+        own.sort_by(f64::total_cmp);
+        let spread = own[own.len() * 3 / 4] / own[own.len() / 4].max(1.0);
+        let (from, to) = (all[range.start].from, all[range.end - 1].to);
+        let is_limited = || signs(views, from, to) >= SIGNS || is_queued(views, bases, from, to);
+        own.len() >= FEWEST && spread <= 1.0 + PLATEAU && is_limited()
+    };
+    segments(&rates).into_iter().filter(is_level).flat_map(|range| all[range].to_vec()).collect()
+}
+
+/// Losses and marks in a span of time.
+fn signs(views: &[View], from: f64, to: f64) -> usize {
+    let is_in = |at: f64| at >= from && at <= to;
+    let of = |view: &View| {
+        let losses = view.losses.iter().filter(|loss| is_in(loss.at)).count();
+        losses + view.marks.iter().filter(|at| is_in(**at)).count()
+    };
+    views.iter().map(of).sum()
+}
+
+/// Whether the median round trip of a flow has a queue in it.
+fn is_queued(views: &[View], bases: &[f64], from: f64, to: f64) -> bool {
+    views.iter().zip(bases).any(|(view, base)| {
+        let trips = view.trips_in(from, to).iter();
+        let mut delays: Vec<f64> = trips.map(|trip| trip.rtt - base).collect();
+        delays.sort_by(f64::total_cmp);
+        delays.get(delays.len() / 2).is_some_and(|delay| *delay > windows::QUEUED_S)
+    })
 }
 
 fn piece(windows: &[Window]) -> Piece {
@@ -105,22 +236,20 @@ fn piece(windows: &[Window]) -> Piece {
     }
 }
 
-/// The time of a change between the windows of two levels: the sum of the deliveries around it
-/// fixes the time, if both levels were busy.
-fn change(views: &[View], own: [&[Window]; 2], pieces: [&Piece; 2]) -> f64 {
-    let edge = |windows: &[Window], last: bool| {
-        if last { windows[windows.len() - 1] } else { windows[0] }
-    };
-    let (before, after) = (edge(own[0], true), edge(own[1], false));
-    let (from, to) = (before.from, after.to);
-    let bytes: f64 = views
-        .iter()
-        .map(|view| interpolated(&view.delivered, to) - interpolated(&view.delivered, from))
-        .sum();
+/// The time of a change between the windows of two levels. A window beyond the lower level is on the
+/// higher one's side, busy or not; the sum of the deliveries around fixes the time within it.
+fn change(views: &[View], all: &[Window], own: [&[Window]; 2], pieces: [&Piece; 2]) -> f64 {
+    let [before, after] = [own[0][own[0].len() - 1], own[1][0]];
     let [r1, r2] = [pieces[0].rate.unwrap_or(0.0), pieces[1].rate.unwrap_or(0.0)];
-    if r1 == r2 {
-        return before.to;
+    let between: Vec<&Window> =
+        all.iter().filter(|w| w.to > before.from && w.from < after.to).collect();
+    let beyond = |w: &&&Window| w.rate() > BEYOND * r1.min(r2);
+    let (from, to) = match r1 > r2 {
+        true => between.iter().rev().find(beyond).map(|w| (w.from, w.to + (w.to - w.from))),
+        false => between.iter().find(beyond).map(|w| (w.from - (w.to - w.from), w.to)),
     }
+    .unwrap_or((before.from, after.to));
+    let bytes: f64 = views.iter().map(|v| v.delivered_at(to) - v.delivered_at(from)).sum();
     let at = from + (8.0 * bytes - r2 * (to - from)) / (r1 - r2);
     at.clamp(from, to)
 }

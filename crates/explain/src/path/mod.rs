@@ -29,12 +29,6 @@ pub struct Path {
     pub loss: Option<f64>,
 }
 
-/// Share of losses near the greatest backlog from which a full buffer explains them.
-const FULL_SHARE: f64 = 0.6;
-const NEAR_FULL: f64 = 0.8;
-/// Fewest losses behind a buffer.
-const FEWEST: usize = 2;
-
 impl Path {
     /// The path behind the views of the flows that share it.
     pub fn of(views: &[View]) -> Path {
@@ -42,14 +36,16 @@ impl Path {
         let capacity = capacity::capacity(views, &least);
         let bases = base::bases(views, &capacity);
         let losses = backlog::losses(views, &bases, &capacity);
+        let buffer = losses.buffer();
         let low: f64 = views
             .iter()
             .zip(&bases)
-            .map(|(view, base)| low_packets(view, base, &capacity, losses.greatest))
+            .map(|(view, base)| low_packets(view, base, &capacity, buffer))
             .sum();
+        let all: f64 = views.iter().map(|view| view.packets).sum();
         Path {
-            buffer: buffer(&losses),
-            loss: loss::random_loss(&losses, low),
+            buffer,
+            loss: loss::random_loss(&losses, buffer, low, all),
             bases,
             capacity,
             losses,
@@ -66,26 +62,16 @@ impl Path {
     }
 }
 
-/// Packets of a view that met a low queue.
-fn low_packets(view: &View, base: &Base, capacity: &Capacity, greatest: f64) -> f64 {
-    let all = backlog::backlogs(view, base, capacity);
-    let low = all.iter().filter(|b| loss::is_low(b.bytes, b.delay, greatest)).count();
-    view.packets * low as f64 / view.trips.len().max(1) as f64
+impl Path {
+    /// Whether the queue was surely empty at the least round trip.
+    pub fn is_base_sure(&self) -> bool {
+        self.bases.iter().any(|base| base.is_sure)
+    }
 }
 
-/// The buffer of a queue that drops only when it is full.
-fn buffer(losses: &Losses) -> Option<f64> {
-    let high: Vec<f64> = losses
-        .at
-        .iter()
-        .map(|one| one.0.bytes)
-        .filter(|bytes| *bytes >= NEAR_FULL * losses.greatest)
-        .collect();
-    let share = high.len() as f64 / losses.at.len().max(1) as f64;
-    if high.len() < FEWEST || share < FULL_SHARE {
-        return None;
-    }
-    let mut sizes = high;
-    sizes.sort_by(f64::total_cmp);
-    Some(sizes[sizes.len() / 2])
+/// Packets of a view that met a low queue.
+fn low_packets(view: &View, base: &Base, capacity: &Capacity, buffer: Option<f64>) -> f64 {
+    let all = backlog::backlogs(view, base, capacity);
+    let low = all.iter().filter(|b| loss::is_low(b, buffer)).count();
+    view.packets * low as f64 / view.trips.len().max(1) as f64
 }

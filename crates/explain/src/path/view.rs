@@ -61,19 +61,17 @@ impl View {
             true => (&half.ahead, &half.behind),
             false => (&half.behind, &half.ahead),
         };
-        let fixed = match flow.vantage? {
-            Vantage::Sender => 0,
-            _ => least(other).unwrap_or(0),
-        };
+        let fixed = least(other).unwrap_or(0);
         let counts = if is_reported { &half.reported } else { &half.passed };
         let ratio = half.wire_ratio();
         let delivered = delivered(counts, ratio);
-        let trips = trips(samples, fixed, &delivered);
+        let samples = prompt(samples.items(), half.mss);
+        let trips = trips(&samples, fixed, &delivered);
         let packet = half.packet_bytes();
         let holes = if is_reported { &half.reported_holes } else { &half.holes };
         let holes = if holes.pushed() > 0 { holes } else { &half.repeats };
         Some(View {
-            least_rtt: least(samples).map(|ns| (ns + fixed) as f64 * NS),
+            least_rtt: samples.iter().map(|sample| sample.rtt).min().map(|ns| (ns + fixed) as f64 * NS),
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,
@@ -89,6 +87,12 @@ impl View {
     /// Bytes delivered until `at`, between two deliveries in proportion to the time.
     pub fn delivered_at(&self, at: f64) -> f64 {
         interpolated(&self.delivered, at)
+    }
+
+    /// Bytes delivered until `at` in whole deliveries.
+    pub fn delivered_until(&self, at: f64) -> f64 {
+        let after = self.delivered.partition_point(|point| point.0 <= at);
+        after.checked_sub(1).map_or(0.0, |place| self.delivered[place].1)
     }
 
     /// Trips that end within a span of time.
@@ -107,6 +111,18 @@ impl View {
 
 fn least(samples: &Series<RttSample>) -> Option<i64> {
     samples.items().iter().map(|sample| sample.rtt).min()
+}
+
+/// Below this share of samples with one packet each, the receiver acknowledges two packets at once
+/// (RFC 9293 section 3.8.6.3), and one packet alone waited for the timer.
+const SINGLES: f64 = 0.35;
+
+/// The samples without those of acknowledgements that the receiver's timer delayed.
+fn prompt(samples: &[RttSample], mss: u32) -> Vec<RttSample> {
+    let is_single = |sample: &RttSample| sample.bytes > 0 && sample.bytes <= mss;
+    let singles = samples.iter().filter(|sample| is_single(sample)).count();
+    let keep = singles as f64 > SINGLES * samples.len() as f64;
+    samples.iter().copied().filter(|sample| keep || !is_single(sample)).collect()
 }
 
 /// How far the samples of a part rise above its least one: a queue is there. The tenth percentile of
@@ -134,13 +150,13 @@ fn delivered(counts: &Series<Count>, ratio: f64) -> Vec<(f64, f64)> {
     all
 }
 
-fn trips(samples: &Series<RttSample>, fixed: i64, delivered: &[(f64, f64)]) -> Vec<Trip> {
+fn trips(samples: &[RttSample], fixed: i64, delivered: &[(f64, f64)]) -> Vec<Trip> {
     let trip = |sample: &RttSample| {
         let (at, rtt) = (sample.at as f64 * NS, (sample.rtt + fixed) as f64 * NS);
         let window = interpolated(delivered, at) - interpolated(delivered, at - rtt);
         Trip { at, rtt, window }
     };
-    samples.items().iter().map(trip).collect()
+    samples.iter().map(trip).collect()
 }
 
 fn losses(holes: &Series<Gap>, ratio: f64, packet: f64) -> Vec<Loss> {
