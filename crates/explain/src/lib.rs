@@ -3,3 +3,4 @@
 //! - [`observation`]: what was seen of each flow, in one form for every source.
 pub mod observation;
 pub mod path;
+pub mod twin;

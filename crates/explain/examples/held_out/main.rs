@@ -4,6 +4,7 @@
 mod captured;
 mod errors;
 mod random;
+mod synthesis;
 
 use errors::Errors;
 use sojourn_explain::observation::Observation;
@@ -11,10 +12,13 @@ use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 
 fn main() {
-    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<f64>().expect("a number"));
+    let mut args = std::env::args().skip(1).take(3).map(|arg| arg.parse::<f64>().expect("a number"));
     let count = args.next().unwrap_or(20.0) as u64;
     let first = args.next().unwrap_or(0.0) as u64;
     let most = args.next().unwrap_or(100.0) * 1e6;
+    let synthesized: Vec<String> = std::env::args().skip(4).collect();
+    let synthesized: Vec<&str> = synthesized.iter().map(String::as_str).collect();
+    let mut confusion = synthesis::Confusion::default();
     let mut errors = Errors::default();
     for number in first..first + count {
         let random = random::scenario(number, most);
@@ -41,9 +45,13 @@ fn main() {
             let views = self::views(observation);
             let path = Path::of(&views);
             errors.add(place, &path, &random, is_clear);
+            if is_clear && synthesized.contains(place) {
+                synthesis::add(&mut confusion, place, observation, &random);
+            }
         }
     }
     errors.print();
+    confusion.print();
 }
 
 fn views(observation: &Observation) -> Vec<View> {

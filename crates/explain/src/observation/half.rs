@@ -13,6 +13,9 @@ const MTU: u32 = 1500;
 /// RFC 7323 section 2.3: a greater step belongs to another connection.
 const GREATEST_STEP: i64 = 1 << 30;
 
+/// The flag ECE (RFC 3168 section 6.1).
+const ECE: u8 = 0x40;
+
 /// A cumulative count of bytes at a time in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -95,6 +98,10 @@ pub struct Half {
     pub repeats: Series<Gap>,
     /// Data on the way.
     pub flights: Series<Flight>,
+    /// Packets with ECT(1).
+    ect1: u64,
+    /// The latest lower bits of AccECN's counter.
+    ace: Option<u8>,
     pairs: AckPairs,
     echoes: Echoes,
     board: Option<Board>,
@@ -127,6 +134,8 @@ impl Half {
             marks: Series::new(limit),
             repeats: Series::new(limit),
             flights: Series::new(limit),
+            ect1: 0,
+            ace: None,
             pairs: AckPairs::default(),
             echoes: Echoes::default(),
             board: None,
@@ -194,11 +203,18 @@ impl Half {
         self.payload += u64::from(segment.payload);
         self.wire += u64::from(segment.payload) + count * u64::from(header);
         self.ect += if segment.ecn == 0 { 0 } else { count };
+        self.ect1 += if segment.ecn == 1 { count } else { 0 };
         if segment.ecn == 3 {
             self.ce += count;
             self.marks.push(now);
         }
         count
+    }
+
+    /// A packet arrives with CE behind the point of capture.
+    pub(crate) fn marked(&mut self, now: i64) {
+        self.ce += 1;
+        self.marks.push(now);
     }
 
     /// A packet of the other end passes.
@@ -216,7 +232,7 @@ impl Half {
         }
         let (Some(ack), true) = (segment.ack, self.board.is_some()) else { return };
         self.acks += 1;
-        if segment.flags & 0x40 != 0 {
+        if self.is_mark(segment) {
             self.ece += 1;
             if self.ce == 0 {
                 self.marks.push(now);
@@ -228,6 +244,17 @@ impl Half {
         if let Some(sent) = sent.filter(|sent| *sent <= now) {
             self.ahead.push(RttSample { at: now, rtt: now - sent, bytes });
         }
+    }
+
+    /// Whether an acknowledgement reports a mark: ECE, or with AccECN, which L4S requires (RFC 9331
+    /// section 4.2), a step of the counter whose lower two bits are CWR and ECE (RFC 9768 section
+    /// 3.2.2). Of four marks in one acknowledgement, these bits show none.
+    fn is_mark(&mut self, segment: &Segment) -> bool {
+        if self.ect1 == 0 {
+            return segment.flags & ECE != 0;
+        }
+        let ace = segment.flags >> 6;
+        self.ace.replace(ace).is_some_and(|last| last != ace)
     }
 
     /// Processes what an acknowledgement reports; returns the bytes that are new.

@@ -1,7 +1,7 @@
 //! A flow as the estimators need it: deliveries, queueing delays, losses and marks, wherever the
 //! capture was made.
 
-use crate::observation::{Count, Flow, Gap, RttSample, Series, Vantage};
+use crate::observation::{Count, Flow, Gap, Half, RttSample, Series, Vantage};
 
 /// One round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,11 +57,14 @@ impl View {
             Vantage::Receiver => false,
             Vantage::Between => spread(&half.ahead) >= spread(&half.behind),
         };
-        let (samples, other) = match is_reported {
-            true => (&half.ahead, &half.behind),
-            false => (&half.behind, &half.ahead),
-        };
-        let fixed = least(other).unwrap_or(0);
+        let other = if is_reported { &half.behind } else { &half.ahead };
+        View::new(half, is_reported, least(other).unwrap_or(0))
+    }
+
+    /// The view from one side of the bottleneck. `fixed`: the least time of the other part of a round
+    /// trip, in ns.
+    pub(crate) fn new(half: &Half, is_reported: bool, fixed: i64) -> Option<View> {
+        let samples = if is_reported { &half.ahead } else { &half.behind };
         let counts = if is_reported { &half.reported } else { &half.passed };
         let ratio = half.wire_ratio();
         let delivered = delivered(counts, ratio);
@@ -70,8 +73,8 @@ impl View {
         let packet = half.packet_bytes();
         let holes = if is_reported { &half.reported_holes } else { &half.holes };
         let holes = if holes.pushed() > 0 { holes } else { &half.repeats };
-        Some(View {
-            least_rtt: samples.iter().map(|sample| sample.rtt).min().map(|ns| (ns + fixed) as f64 * NS),
+        let view = View {
+            least_rtt: samples.iter().map(|one| one.rtt).min().map(|ns| (ns + fixed) as f64 * NS),
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,
@@ -80,8 +83,8 @@ impl View {
             is_ect: half.ect > 0,
             delivered,
             trips,
-        })
-        .filter(|view| !view.trips.is_empty() && !view.delivered.is_empty())
+        };
+        (!view.trips.is_empty() && !view.delivered.is_empty()).then_some(view)
     }
 
     /// Bytes delivered until `at`, between two deliveries in proportion to the time.

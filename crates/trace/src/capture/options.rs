@@ -22,6 +22,9 @@ pub struct Sack {
 }
 
 impl Sack {
+    /// No option.
+    pub const NONE: Sack = Sack { blocks: [(0, 0); BLOCKS], len: 0 };
+
     /// First sequence number of each block, and that after its last.
     pub fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..self.len]

@@ -1,0 +1,194 @@
+//! Finds the controllers and the queue by synthesis: candidates run over the inferred path, and the
+//! one whose behaviour is nearest wins.
+//!
+//! Classification by synthesis after the idea of Ferreira et al. 2024 (Reverse-Engineering Congestion
+//! Control Algorithm Behavior, IMC) and of Mishra et al. 2019 (The Great Internet TCP Congestion
+//! Control Census, SIGMETRICS), which compare the window's course with that of known controllers.
+
+use super::distance::distance;
+use super::features::Features;
+use super::plan::Plan;
+use super::run::{Ran, run};
+use crate::path::Path;
+use crate::path::base::Base;
+use crate::path::view::View;
+
+/// The controllers that a flow may have.
+pub const CONTROLLERS: [&str; 13] = [
+    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++", "swift",
+    "vivace", "lola",
+];
+/// The queues that a bottleneck may have.
+pub const QUEUES: [&str; 8] =
+    ["droptail", "head_drop", "codel", "fq_codel", "pie", "red", "cake", "dualpi2"];
+/// Those that mark only if they are asked to.
+const ASKED: [&str; 3] = ["codel", "pie", "red"];
+
+/// Packets of a candidate's run, so that all candidates take a second or two.
+const MOST_PACKETS: f64 = 120_000.0;
+/// Least time of a run, in s.
+const LEAST_S: f64 = 5.0;
+/// Distances apart by this much have odds of e.
+const TEMPERATURE: f64 = 0.04;
+/// Seed of the candidates.
+const SEED: u64 = 1;
+
+/// Candidates with their distances and odds, the likeliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranked {
+    /// Name, distance, odds.
+    pub all: Vec<(&'static str, f64, f64)>,
+}
+
+impl Ranked {
+    /// Odds from distances.
+    pub fn new(distances: &[(&'static str, f64)]) -> Ranked {
+        let least = distances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
+        let weight = |distance: f64| (-(distance - least) / TEMPERATURE).exp();
+        let total: f64 = distances.iter().map(|one| weight(one.1)).sum();
+        let mut all: Vec<(&'static str, f64, f64)> =
+            distances.iter().map(|(name, d)| (*name, *d, weight(*d) / total)).collect();
+        all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        Ranked { all }
+    }
+
+    /// The likeliest.
+    pub fn best(&self) -> Option<&'static str> {
+        self.all.first().map(|one| one.0)
+    }
+
+    /// Its distance.
+    pub fn distance(&self) -> f64 {
+        self.all.first().map_or(f64::INFINITY, |one| one.1)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The controller of each flow.
+    pub controllers: Vec<Ranked>,
+    /// The queue.
+    pub queue: Ranked,
+    /// The mean distance of the flows of the best twin.
+    pub distance: f64,
+}
+
+impl Found {
+    /// The likeliest controller of each flow.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect()
+    }
+}
+
+/// The search, with the observed behaviour of each flow.
+pub struct Search<'a> {
+    plan: &'a Plan,
+    bases: &'a [Base],
+    observed: Vec<Features>,
+    duration: f64,
+    has_buffer: bool,
+}
+
+impl<'a> Search<'a> {
+    /// A search of the twin of some views.
+    pub fn new(plan: &'a Plan, path: &'a Path, views: &[View]) -> Search<'a> {
+        let all = plan.packets(plan.duration);
+        let share = (MOST_PACKETS / all.max(1.0)).min(1.0);
+        let duration = (share * plan.duration).max(LEAST_S).min(plan.duration);
+        let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
+        let observed = views.iter().zip(&path.bases).map(features).collect();
+        let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
+        Search { plan, bases: &path.bases, observed, duration, has_buffer }
+    }
+
+    /// The nearest controllers and queue.
+    pub fn find(&self) -> Found {
+        let flows = self.plan.flows.len();
+        let first = if self.has_buffer { "droptail" } else { "codel" };
+        let mut controllers = self.controllers(first);
+        let names: Vec<&str> = controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
+        let mut queue = self.queues(&names);
+        if queue.best().is_some_and(|best| best != first) {
+            controllers = self.controllers(queue.best().unwrap_or(first));
+        }
+        if flows > 1 {
+            self.refine(&mut controllers, queue.best().unwrap_or(first));
+        }
+        let names: Vec<&str> = controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
+        queue = self.queues(&names);
+        let distance = queue.distance();
+        Found { controllers, queue, distance }
+    }
+
+    /// Each controller in all flows.
+    fn controllers(&self, queue: &'static str) -> Vec<Ranked> {
+        let flows = self.plan.flows.len();
+        let mut distances: Vec<Vec<(&'static str, f64)>> = vec![Vec::new(); flows];
+        for name in CONTROLLERS {
+            let all = self.distances(queue, &vec![name; flows]);
+            distances.iter_mut().zip(all).for_each(|(own, one)| own.push((name, one)));
+        }
+        distances.iter().map(|own| Ranked::new(own)).collect()
+    }
+
+    /// The best three controllers of each flow beside those of the others.
+    fn refine(&self, controllers: &mut [Ranked], queue: &'static str) {
+        for flow in 0..controllers.len() {
+            let mut names: Vec<&str> =
+                controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
+            let tried = controllers[flow].all.clone();
+            let mut distances: Vec<(&'static str, f64)> = Vec::new();
+            for (place, (name, distance, _)) in tried.iter().enumerate() {
+                if place >= REFINED {
+                    // Behind those that were tried again.
+                    let least = distances.iter().map(|one| one.1).fold(0.0, f64::max);
+                    distances.push((name, distance.max(least)));
+                    continue;
+                }
+                names[flow] = name;
+                let all = self.distances(queue, &names);
+                distances.push((name, all.iter().sum::<f64>() / all.len() as f64));
+            }
+            controllers[flow] = Ranked::new(&distances);
+        }
+    }
+
+    fn queues(&self, controls: &[&str]) -> Ranked {
+        let own = |name: &&'static str| {
+            let all = self.distances(name, controls);
+            (*name, all.iter().sum::<f64>() / all.len().max(1) as f64)
+        };
+        Ranked::new(&QUEUES.iter().map(own).collect::<Vec<_>>())
+    }
+
+    /// The distance of each flow of a candidate.
+    fn distances(&self, queue: &str, controls: &[&str]) -> Vec<f64> {
+        let text = self.plan.toml("", &kind(queue, self.plan.is_marking), controls, self.duration);
+        let Ok(Ran { views, .. }) = run(&text, SEED) else {
+            return vec![FAR; self.observed.len()];
+        };
+        let mut own = views.into_iter();
+        let each = self.observed.iter().zip(&self.plan.flows).zip(self.bases);
+        each.map(|((observed, flow), base)| {
+            // A flow that starts later has no place in a shorter run.
+            let view = if flow.start < self.duration { own.next().flatten() } else { None };
+            let view = view.map(|view| Features::of(&view, base, self.duration));
+            view.map_or(FAR, |candidate| distance(observed, &candidate))
+        })
+        .collect()
+    }
+}
+
+/// Controllers of a flow that are tried beside those of the other flows.
+const REFINED: usize = 3;
+/// The distance of a flow that has no data in the twin.
+const FAR: f64 = 2.0;
+
+/// A queue in a scenario.
+pub fn kind(queue: &str, is_marking: bool) -> String {
+    match is_marking && ASKED.contains(&queue) {
+        true => format!("{{ kind = \"{queue}\", ecn = true }}"),
+        false => format!("\"{queue}\""),
+    }
+}
