@@ -61,7 +61,7 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
     };
     // 0.3 to 4 times the product of delay and rate, but some packets.
     let factor = draw.log(0.3, 4.0);
-    let buffer = (factor * base * rate / 8.0).max(8.0 * 1500.0).round();
+    let buffer = (factor * base * rate / 8.0).max(20.0 * 1500.0).round();
     let count = if draw.chance(0.6) { 1 } else { 2 + (draw.unit() * 3.0) as usize };
     let same = draw.chance(0.5);
     let mut controls = vec![draw.of(&CONTROLLERS)];
@@ -85,11 +85,16 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
         "codel" | "pie" | "red" => format!("{{ kind = \"{queue}\"{ecn} }}"),
         _ => format!("\"{queue}\""),
     };
+    // The others have the default of their discipline.
+    let size = match queue {
+        "droptail" | "head_drop" => format!("buffer = \"{buffer:.0}B\"\n"),
+        _ => String::new(),
+    };
     let mut toml = format!(
         "title = \"random {number}\"\nduration = \"{duration:.3}s\"\n\n[record]\ninterval = \"50ms\"\n\n\
          [link.access]\ndelay = \"{:.0}us\"\n\n[link.bottleneck]\n\
          rate = {{ start = \"{rate:.0}bit\", steps = [{}] }}\ndelay = \"{:.0}us\"\nqueue = {kind}\n\
-         buffer = \"{buffer:.0}B\"\nloss = {loss:.6}\n\n[link.back]\ndelay = \"{:.0}us\"\n",
+         {size}loss = {loss:.6}\n\n[link.back]\ndelay = \"{:.0}us\"\n",
         access * 1e6,
         steps.join(", "),
         behind * 1e6,

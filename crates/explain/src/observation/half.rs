@@ -57,6 +57,18 @@ pub struct Flight {
     pub window: u32,
 }
 
+/// The ECN field of a flow's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnUse {
+    /// Not ECN-capable.
+    #[default]
+    None,
+    /// ECT(0).
+    Classic,
+    /// ECT(1): L4S (RFC 9331 section 4.1).
+    L4s,
+}
+
 /// What is known of one direction. Counts are of packets at the point of capture.
 #[derive(Debug)]
 pub struct Half {
@@ -295,6 +307,16 @@ impl Half {
     /// Payload that the other end reported, in bytes; `None` without an acknowledgement.
     pub fn reported_bytes(&self) -> Option<u64> {
         (self.acks > 0).then(|| self.board.as_ref().map_or(0, Board::delivered))
+    }
+
+    /// The ECN field of most ECN-capable packets.
+    pub fn ecn(&self) -> EcnUse {
+        match self.ect {
+            0 => EcnUse::None,
+            // A few packets before the handshake's end have none.
+            _ if 2 * self.ect1 > self.ect => EcnUse::L4s,
+            _ => EcnUse::Classic,
+        }
     }
 
     /// Bytes on the link for each byte of payload.

@@ -12,7 +12,7 @@ mod half;
 mod series;
 
 pub use capture::Observer;
-pub use half::{Count, Flight, Gap, Half, RttSample};
+pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample};
 pub use series::Series;
 
 /// The place of a capture on a flow's path.

@@ -1,7 +1,7 @@
 //! A flow as the estimators need it: deliveries, queueing delays, losses and marks, wherever the
 //! capture was made.
 
-use crate::observation::{Count, Flow, Gap, Half, RttSample, Series, Vantage};
+use crate::observation::{Count, EcnUse, Flow, Gap, Half, RttSample, Series, Vantage};
 
 /// One round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub struct View {
     /// Whether the deliveries are reports, which reach the capture after their way back.
     pub is_reported: bool,
     /// Whether the packets were ECN-capable.
-    pub is_ect: bool,
+    pub ecn: EcnUse,
 }
 
 const NS: f64 = 1e-9;
@@ -80,7 +80,7 @@ impl View {
             packet,
             packets: half.packets as f64,
             is_reported,
-            is_ect: half.ect > 0,
+            ecn: half.ecn(),
             delivered,
             trips,
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::observation::Flow;
+use crate::observation::{EcnUse, Flow};
 use crate::path::Path;
 use crate::path::limits::Limits;
 use crate::path::view::View;
@@ -39,8 +39,8 @@ pub struct PlanFlow {
     pub data: Data,
     /// Payload of a full packet, in bytes.
     pub mss: u32,
-    /// Whether its packets are ECN-capable.
-    pub is_ect: bool,
+    /// ECN field of its packets.
+    pub ecn: EcnUse,
     /// The receiver's window, in bytes, if it limits the flow.
     pub window: Option<u64>,
 }
@@ -178,7 +178,7 @@ impl PlanFlow {
             start: (first - late).max(0.0),
             data,
             mss: half.mss,
-            is_ect: view.is_ect,
+            ecn: view.ecn,
             window: flights.max().filter(|_| limits.receiver > 0.5),
         }
     }
@@ -207,7 +207,7 @@ impl PlanFlow {
         if self.mss != USUAL_MSS && (MSS.0..=MSS.1).contains(&self.mss) {
             host.push(format!("mss = \"{}B\"", self.mss));
         }
-        if self.is_ect {
+        if self.ecn != EcnUse::None {
             host.push("ecn = true".to_owned());
         }
         if let Some(window) = self.window {

@@ -9,6 +9,7 @@ use super::distance::distance;
 use super::features::Features;
 use super::plan::Plan;
 use super::run::{Ran, run};
+use crate::observation::EcnUse;
 use crate::path::Path;
 use crate::path::base::Base;
 use crate::path::view::View;
@@ -104,61 +105,80 @@ impl<'a> Search<'a> {
 
     /// The nearest controllers and queue.
     pub fn find(&self) -> Found {
-        let flows = self.plan.flows.len();
         let first = if self.has_buffer { "droptail" } else { "codel" };
-        let mut controllers = self.controllers(first);
-        let names: Vec<&str> = controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
+        let mut names = self.alike(first);
         let mut queue = self.queues(&names);
-        if queue.best().is_some_and(|best| best != first) {
-            controllers = self.controllers(queue.best().unwrap_or(first));
+        let likely = queue.best().unwrap_or(first);
+        if likely != first {
+            names = self.alike(likely);
         }
-        if flows > 1 {
-            self.refine(&mut controllers, queue.best().unwrap_or(first));
-        }
-        let names: Vec<&str> = controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
+        let controllers = self.controllers(&mut names, likely);
         queue = self.queues(&names);
         let distance = queue.distance();
         Found { controllers, queue, distance }
     }
 
-    /// Each controller in all flows.
-    fn controllers(&self, queue: &'static str) -> Vec<Ranked> {
-        let flows = self.plan.flows.len();
-        let mut distances: Vec<Vec<(&'static str, f64)>> = vec![Vec::new(); flows];
-        for name in CONTROLLERS {
-            let all = self.distances(queue, &vec![name; flows]);
-            distances.iter_mut().zip(all).for_each(|(own, one)| own.push((name, one)));
-        }
-        distances.iter().map(|own| Ranked::new(own)).collect()
+    /// The controllers that a flow may have: those that need ECN send ECN-capable packets, and only
+    /// Prague sends ECT(1).
+    fn candidates(&self, flow: usize) -> impl Iterator<Item = &'static str> {
+        let ecn = self.plan.flows[flow].ecn;
+        CONTROLLERS.into_iter().filter(move |name| match *name {
+            "prague" => ecn == EcnUse::L4s,
+            "dctcp" => ecn == EcnUse::Classic,
+            _ => ecn != EcnUse::L4s,
+        })
     }
 
-    /// The best three controllers of each flow beside those of the others.
-    fn refine(&self, controllers: &mut [Ranked], queue: &'static str) {
-        for flow in 0..controllers.len() {
-            let mut names: Vec<&str> =
-                controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect();
-            let tried = controllers[flow].all.clone();
-            let mut distances: Vec<(&'static str, f64)> = Vec::new();
-            for (place, (name, distance, _)) in tried.iter().enumerate() {
-                if place >= REFINED {
-                    // Behind those that were tried again.
-                    let least = distances.iter().map(|one| one.1).fold(0.0, f64::max);
-                    distances.push((name, distance.max(least)));
-                    continue;
-                }
-                names[flow] = name;
-                let all = self.distances(queue, &names);
-                distances.push((name, all.iter().sum::<f64>() / all.len() as f64));
+    /// The controllers that are nearest if all flows have the same one, as far as their ECN permits.
+    fn alike(&self, queue: &'static str) -> Vec<&'static str> {
+        let flows = self.plan.flows.len();
+        let mut best = (f64::INFINITY, Vec::new());
+        for name in CONTROLLERS {
+            let own = |flow| match self.candidates(flow).any(|one| one == name) {
+                true => name,
+                false => self.candidates(flow).next().unwrap_or("cubic"),
+            };
+            let names: Vec<&'static str> = (0..flows).map(own).collect();
+            if !names.contains(&name) {
+                continue;
             }
-            controllers[flow] = Ranked::new(&distances);
+            let distance = self.distance(queue, &names);
+            if distance < best.0 {
+                best = (distance, names);
+            }
         }
+        best.1
+    }
+
+    /// The controller of one flow after the other, beside those of the others, until none changes.
+    fn controllers(&self, names: &mut [&'static str], queue: &'static str) -> Vec<Ranked> {
+        let mut ranked = vec![Ranked::default(); names.len()];
+        for _ in 0..ROUNDS {
+            let before = names.to_vec();
+            for flow in 0..names.len() {
+                let mut distances: Vec<(&'static str, f64)> = Vec::new();
+                for name in self.candidates(flow) {
+                    names[flow] = name;
+                    distances.push((name, self.distance(queue, names)));
+                }
+                ranked[flow] = Ranked::new(&distances);
+                names[flow] = ranked[flow].best().unwrap_or("cubic");
+            }
+            if names.len() == 1 || before == names {
+                break;
+            }
+        }
+        ranked
+    }
+
+    /// The mean distance of the flows of a candidate.
+    fn distance(&self, queue: &str, controls: &[&str]) -> f64 {
+        let all = self.distances(queue, controls);
+        all.iter().sum::<f64>() / all.len().max(1) as f64
     }
 
     fn queues(&self, controls: &[&str]) -> Ranked {
-        let own = |name: &&'static str| {
-            let all = self.distances(name, controls);
-            (*name, all.iter().sum::<f64>() / all.len().max(1) as f64)
-        };
+        let own = |name: &&'static str| (*name, self.distance(name, controls));
         Ranked::new(&QUEUES.iter().map(own).collect::<Vec<_>>())
     }
 
@@ -180,8 +200,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Controllers of a flow that are tried beside those of the other flows.
-const REFINED: usize = 3;
+/// Rounds over all flows.
+const ROUNDS: usize = 2;
 /// The distance of a flow that has no data in the twin.
 const FAR: f64 = 2.0;
 

@@ -4,7 +4,7 @@ use sojourn_scenario::Scenario;
 use sojourn_sim::{Carried, Datagram, Passage, Tap, Wiring};
 use sojourn_trace::capture::{Endpoint, Sack, Segment};
 use sojourn_transport::{Data, LossCause, Vitals};
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::Instant;
 
 use crate::observation::Half;
 
@@ -64,7 +64,7 @@ impl Tap for Watch {
                     seq: (data.segment * watched.mss) as u32,
                     payload,
                     size: payload + watched.header,
-                    ecn: if data.ecn == Ecn::NotEct { 0 } else { 2 },
+                    ecn: data.ecn as u8,
                     ..EMPTY
                 };
                 watched.half.sent(now.0 as i64, &segment);
@@ -86,10 +86,11 @@ impl Tap for Watch {
         let blocks = ack.ranges().iter().map(|range| (seq(range.start), seq(range.end)));
         let is_marked = ack.ece || ack.counts.ce > watched.ce;
         watched.ce = watched.ce.max(ack.counts.ce);
+        let flags = if is_marked { ECE } else { 0 };
         let segment = Segment {
             ack: Some(seq(ack.cumulative)),
             sack: Sack::of(blocks.take(3)),
-            flags: if is_marked { ECE } else { 0 },
+            flags,
             ..EMPTY
         };
         watched.half.answered(now.0 as i64, &segment);
