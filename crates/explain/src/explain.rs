@@ -22,6 +22,8 @@ use crate::twin::synthesis::{Found, Ranked, Search, kind};
 
 /// Version of the result's form.
 pub const FORMAT: u32 = 1;
+/// Queues that drop only if their buffer is full.
+const FULL_ONLY: [&str; 2] = ["droptail", "head_drop"];
 /// Odds from which a choice is sure.
 const SURE: f64 = 0.6;
 const NS: f64 = 1e-9;
@@ -195,6 +197,9 @@ fn find_twin(
         flow.controller = choice(ranked);
     }
     result.path.queue = choice(&found.queue);
+    if !found.queue.best().is_some_and(|name| FULL_ONLY.contains(&name)) {
+        result.path.buffer_bytes = None;
+    }
     let (controls, queue) = (found.names(), found.queue.best().unwrap_or("droptail"));
     let toml = plan.toml("Twin of a capture", &kind(queue, is_marking), &controls, plan.duration);
     let Ok(ran) = run(&toml, 1) else {

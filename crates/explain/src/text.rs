@@ -8,6 +8,9 @@ use crate::result::{Choice, Cure, Explanation, FlowResult};
 const MOST_CURES: usize = 5;
 const MOST_FLOWS: usize = 5;
 
+/// A change that costs more of the goodput is no cure.
+const MOST_OF: f64 = 0.9;
+
 /// One line for each thing found.
 pub(crate) fn lines(found: &Explanation) -> Vec<String> {
     let mut all = Vec::new();
@@ -104,7 +107,9 @@ fn cures(cures: &[Cure]) -> Vec<String> {
         brief(plain.delay_p50_s.median),
         rate(plain.goodput_bps.median)
     )];
+    let is_full = |row: &&Cure| row.goodput_bps.median >= MOST_OF * plain.goodput_bps.median;
     let better = rows.iter().filter(|row| row.delay_p50_s.is_below(&plain.delay_p50_s));
+    let better = better.filter(is_full);
     all.extend(better.take(MOST_CURES).map(|row| {
         format!(
             "With {}: {} ({} to {}), {}.",

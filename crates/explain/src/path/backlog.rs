@@ -39,7 +39,7 @@ const NEAR_PACKETS: f64 = 1.0;
 /// Fewest losses behind a buffer, their share of all losses, and the share of packets that may exceed
 /// it, as those that an end delayed.
 const FEWEST: usize = 2;
-const MOST: f64 = 0.4;
+const MOST: f64 = 0.6;
 const ABOVE: f64 = 0.03;
 
 /// The backlogs that a view's packets met, where the capacity is known.
@@ -89,6 +89,15 @@ impl Losses {
     /// The size of a buffer that drops only when it is full, in bytes: the backlog around most losses,
     /// which hardly any packet exceeds. `None` without such a level.
     pub fn buffer(&self) -> Option<f64> {
+        let (level, losses) = self.level()?;
+        let limit = (1.0 + NEAR) * level + NEAR_PACKETS * self.packet;
+        let above = self.met.len() - self.met.partition_point(|size| *size <= limit);
+        let is_most = losses >= FEWEST && losses as f64 >= MOST * self.at.len() as f64;
+        (is_most && above as f64 <= ABOVE * self.met.len() as f64).then_some(level)
+    }
+
+    /// The backlog around which most losses are, in bytes, and their number.
+    pub fn level(&self) -> Option<(f64, usize)> {
         let mut sizes: Vec<f64> = self.at.iter().map(|one| one.0.bytes).collect();
         sizes.sort_by(f64::total_cmp);
         let near = |level: f64| {
@@ -100,10 +109,6 @@ impl Losses {
         // Of two levels with as many losses, the higher one.
         let densest = sizes.iter().max_by_key(|level| near(**level).len())?;
         let own = near(*densest);
-        let level = own[own.len() / 2];
-        let limit = (1.0 + NEAR) * level + NEAR_PACKETS * self.packet;
-        let above = self.met.len() - self.met.partition_point(|size| *size <= limit);
-        let is_most = own.len() >= FEWEST && own.len() as f64 >= MOST * sizes.len() as f64;
-        (is_most && above as f64 <= ABOVE * self.met.len() as f64).then_some(level)
+        Some((own[own.len() / 2], own.len()))
     }
 }

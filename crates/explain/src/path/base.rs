@@ -16,6 +16,9 @@ pub struct Base {
 const FULL: f64 = 0.9;
 /// A transmission of which only the upper bound is known is of no account below this time, in s.
 const NEGLIGIBLE_S: f64 = 1e-3;
+/// Two round trips with one queue differ by this time at most, in s, or by this share.
+const SAME_S: f64 = 1e-3;
+const SAME: f64 = 0.02;
 /// The first samples of a new flow meet the queue of others only. At the receiver the first ones
 /// belong to the second window.
 const FIRST: usize = 4;
@@ -31,11 +34,14 @@ fn base(views: &[View], view: &View, capacity: &Capacity) -> Base {
         |trip: &Trip| capacity.at_least(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
     let own = |trip: &Trip| (trip.rtt - transmission(trip)).max(0.0);
     let least = view.trips.iter().enumerate().map(|(k, trip)| (own(trip), k));
+    let first = view.trips.iter().take(FIRST).map(own).fold(f64::INFINITY, f64::min);
     let Some((rtt, place)) = least.min_by(|a, b| a.0.total_cmp(&b.0)) else {
         return Base { rtt: 0.0, is_sure: false };
     };
     let trip = view.trips[place];
-    let begins_alone = view.is_reported && place < FIRST && views.iter().all(|one| one.span().0 >= view.span().0);
+    let is_first = views.iter().all(|one| one.span().0 >= view.span().0);
+    let is_as_first = first <= rtt + SAME_S.max(SAME * rtt);
+    let begins_alone = view.is_reported && is_first && is_as_first;
     let is_known = capacity.at(trip.at).is_some() || transmission(&trip) < NEGLIGIBLE_S;
     let is_sure = is_known && (begins_alone || !is_full(views, capacity, &trip));
     Base { rtt, is_sure }

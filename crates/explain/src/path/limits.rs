@@ -29,20 +29,31 @@ impl Limits {
 const STEP_S: f64 = 0.2;
 /// A flight from this share of the window on is limited by it.
 const NEAR: f64 = 0.95;
+/// A sender with data sends some within a round trip. One that is silent for longer, in round trips,
+/// and longer than a host's delays, in s, has none, or waits for a timeout.
+const SILENT: f64 = 1.5;
+const SILENT_S: f64 = 0.03;
+/// Packets with this part of the full payload in the mean show an application that sends messages.
+const SMALL: f64 = 0.6;
 
-/// The limits of a flow over its time.
+/// The limits of a flow over its time. A flow that never met a queue, a loss or a mark is not limited
+/// by the network.
 pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     let (begin, end) = view.span();
     let steps = (((end - begin) / STEP_S).ceil() as usize).clamp(1, 100_000);
     let width = ((end - begin) / steps as f64).max(1e-9);
     let windowed = windowed(flow, begin, width, steps);
+    let silent = silent(flow, view, begin, width, steps);
+    let is_free = !is_congested(view, base);
+    let half = &flow.half;
+    let full = f64::from(half.mss) * half.packets as f64;
+    let is_small = (half.payload as f64) < SMALL * full;
     let mut counts = [0_usize; 3];
-    for (k, is_windowed) in windowed.into_iter().enumerate() {
-        let (from, to) = (begin + k as f64 * width, begin + (k + 1) as f64 * width);
+    for (is_windowed, is_silent) in windowed.into_iter().zip(silent) {
         let place = match () {
             () if is_windowed => 1,
-            () if is_congested(view, base, from, to) => 0,
-            () => 2,
+            () if is_silent || is_free || is_small => 2,
+            () => 0,
         };
         counts[place] += 1;
     }
@@ -50,15 +61,29 @@ pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     Limits { network, receiver, sender }
 }
 
-fn is_congested(view: &View, base: &Base, from: f64, to: f64) -> bool {
-    let trips = view.trips_in(from, to);
-    let mut delays: Vec<f64> = trips.iter().map(|trip| trip.rtt - base.rtt).collect();
-    delays.sort_by(f64::total_cmp);
-    let is_queued = delays.get(delays.len() / 2).is_some_and(|delay| *delay > QUEUED_S);
-    // A reduction is felt for some round trips.
-    let back = from - 4.0 * base.rtt.max(0.05);
-    let near = |at: f64| at >= back && at <= to;
-    is_queued || view.losses.iter().any(|l| near(l.at)) || view.marks.iter().any(|at| near(*at))
+/// Whether the network ever showed its limit.
+fn is_congested(view: &View, base: &Base) -> bool {
+    let is_queued = view.trips.iter().any(|trip| trip.rtt - base.rtt > QUEUED_S);
+    is_queued || !view.losses.is_empty() || !view.marks.is_empty()
+}
+
+/// The steps in which the sender sent nothing for long.
+fn silent(flow: &Flow, view: &View, begin: f64, width: f64, steps: usize) -> Vec<bool> {
+    let mut found = vec![false; steps];
+    for pair in flow.half.passed.items().windows(2) {
+        let [from, to] = [pair[0].at as f64 * 1e-9, pair[1].at as f64 * 1e-9];
+        if to - from < SILENT_S {
+            continue;
+        }
+        let last = view.trips.partition_point(|trip| trip.at <= to);
+        let rtt = last.checked_sub(1).map_or(0.0, |place| view.trips[place].rtt);
+        if to - from < SILENT * rtt {
+            continue;
+        }
+        let place = |at: f64| (((at - begin) / width).max(0.0) as usize).min(steps - 1);
+        found[place(from)..=place(to)].fill(true);
+    }
+    found
 }
 
 /// The steps in which the flight reached the receive window. Only the sender's side sees the flight,

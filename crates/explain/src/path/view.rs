@@ -117,15 +117,26 @@ fn least(samples: &Series<RttSample>) -> Option<i64> {
 }
 
 /// Below this share of samples with one packet each, the receiver acknowledges two packets at once
-/// (RFC 9293 section 3.8.6.3), and one packet alone waited for the timer.
+/// (RFC 9293 section 3.8.6.3), and one packet alone may have waited for the timer.
 const SINGLES: f64 = 0.35;
+/// Such a sample waited, if it is longer than the one before by this time, in ns.
+const WAITED_NS: i64 = 2_000_000;
 
 /// The samples without those of acknowledgements that the receiver's timer delayed.
 fn prompt(samples: &[RttSample], mss: u32) -> Vec<RttSample> {
     let is_single = |sample: &RttSample| sample.bytes > 0 && sample.bytes <= mss;
     let singles = samples.iter().filter(|sample| is_single(sample)).count();
-    let keep = singles as f64 > SINGLES * samples.len() as f64;
-    samples.iter().copied().filter(|sample| keep || !is_single(sample)).collect()
+    if singles as f64 > SINGLES * samples.len() as f64 {
+        return samples.to_vec();
+    }
+    let mut kept: Vec<RttSample> = Vec::with_capacity(samples.len());
+    for sample in samples {
+        let is_late = kept.last().is_some_and(|last| sample.rtt > last.rtt + WAITED_NS);
+        if !(is_late && is_single(sample)) {
+            kept.push(*sample);
+        }
+    }
+    kept
 }
 
 /// How far the samples of a part rise above its least one: a queue is there. The tenth percentile of

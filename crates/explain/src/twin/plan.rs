@@ -16,7 +16,7 @@ pub struct Plan {
     pub rates: Vec<(f64, f64)>,
     /// Delay of the bottleneck's link, in s.
     pub delay: f64,
-    /// Size of the buffer, in bytes.
+    /// Size of the buffer of a queue that it alone limits, in bytes.
     pub buffer: f64,
     /// Probability of a random loss.
     pub loss: f64,
@@ -75,12 +75,13 @@ impl Plan {
         let delay = path.base_rtt()? / 2.0;
         let greatest = path.losses.met.get(path.losses.met.len() * 999 / 1000);
         let room = ROOM * greatest.copied().unwrap_or(0.0);
+        let level = path.losses.level().filter(|(_, losses)| *losses > 1).map(|(bytes, _)| bytes);
         let own = flows.iter().enumerate().map(|(k, (flow, view, limits))| {
             PlanFlow::new(k, flow, view, limits, path.bases[k].rtt - delay, duration)
         });
         Some(Plan {
             duration,
-            buffer: path.buffer.unwrap_or(room.max(16.0 * 1500.0)),
+            buffer: path.buffer.or(level).unwrap_or(room.max(16.0 * 1500.0)),
             // A loss in thousands of packets is not told from none.
             loss: path.loss.filter(|loss| *loss >= 2e-5).unwrap_or(0.0).min(0.5),
             is_marking,
@@ -111,7 +112,9 @@ impl Plan {
             ),
         };
         let _ = writeln!(text, "delay = \"{}\"\nqueue = {queue}", span(self.delay));
-        let _ = writeln!(text, "buffer = \"{:.0}B\"", self.buffer.max(3000.0));
+        if queue.contains("droptail") || queue.contains("head_drop") {
+            let _ = writeln!(text, "buffer = \"{:.0}B\"", self.buffer.max(3000.0));
+        }
         if self.loss > 0.0 {
             let _ = writeln!(text, "loss = {:.6}", self.loss);
         }
