@@ -13,9 +13,6 @@ const MTU: u32 = 1500;
 /// RFC 7323 section 2.3: a greater step belongs to another connection.
 const GREATEST_STEP: i64 = 1 << 30;
 
-/// The flag ECE (RFC 3168 section 6.1).
-const ECE: u8 = 0x40;
-
 /// A cumulative count of bytes at a time in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -112,7 +109,8 @@ pub struct Half {
     pub flights: Series<Flight>,
     /// Packets with ECT(1).
     ect1: u64,
-    /// The latest lower bits of AccECN's counter.
+    /// Whether the receiver counts marks (AccECN), and the latest lower bits of its counter.
+    is_accurate: bool,
     ace: Option<u8>,
     pairs: AckPairs,
     echoes: Echoes,
@@ -147,6 +145,7 @@ impl Half {
             repeats: Series::new(limit),
             flights: Series::new(limit),
             ect1: 0,
+            is_accurate: false,
             ace: None,
             pairs: AckPairs::default(),
             echoes: Echoes::default(),
@@ -258,15 +257,19 @@ impl Half {
         }
     }
 
-    /// Whether an acknowledgement reports a mark: ECE, or with AccECN, which L4S requires (RFC 9331
-    /// section 4.2), a step of the counter whose lower two bits are CWR and ECE (RFC 9768 section
-    /// 3.2.2). Of four marks in one acknowledgement, these bits show none.
+    /// Whether an acknowledgement reports a mark: by ECE, or with AccECN by a step of the counter whose
+    /// lower two bits are CWR and ECE (RFC 9768 section 3.2.2). Of four marks in one acknowledgement,
+    /// these bits show none. The counter begins at 5, so that the first acknowledgement has ECE; and
+    /// without AccECN only a sender of data sets CWR (RFC 3168 section 6.1.2).
     fn is_mark(&mut self, segment: &Segment) -> bool {
-        if self.ect1 == 0 {
-            return segment.flags & ECE != 0;
+        let bits = segment.flags >> 6;
+        let has_cwr = segment.payload == 0 && bits & 2 != 0;
+        self.is_accurate |= has_cwr || self.acks == 1 && bits == 1;
+        let last = self.ace.replace(bits);
+        match self.is_accurate {
+            true => last.is_some_and(|last| last != bits),
+            false => bits & 1 != 0,
         }
-        let ace = segment.flags >> 6;
-        self.ace.replace(ace).is_some_and(|last| last != ace)
     }
 
     /// Processes what an acknowledgement reports; returns the bytes that are new.

@@ -77,6 +77,7 @@ const SIGNS: usize = 2;
 /// The capacity is unknown in a span without a busy window of this length, in s, and of this share of
 /// its piece, unless the deliveries come as close to it.
 const BLANK_S: f64 = 1.5;
+const INNER_BLANK_S: f64 = 8.0;
 const BLANK: f64 = 0.15;
 const CLOSE: f64 = 0.93;
 /// A window is beyond a level with a rate above it by this factor.
@@ -148,7 +149,10 @@ fn without_blanks(pieces: Vec<Piece>, own: &[&[Window]], all: &[Window]) -> Vec<
         let begins = windows.iter().map(|one| one.from).chain([piece.to]);
         let mut from = piece.from;
         for (last, next) in [piece.from].into_iter().chain(ends).zip(begins) {
-            if next - last < BLANK_S || next - last < BLANK * (piece.to - piece.from) {
+            // Between two windows of one level, the capacity hardly left it and came back.
+            let is_inner = last > piece.from && next < piece.to;
+            let least = if is_inner { INNER_BLANK_S } else { BLANK_S };
+            if next - last < least || next - last < BLANK * (piece.to - piece.from) {
                 continue;
             }
             let blank = unknown(all, last, next);
