@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
     from sojourn.errors import OutputExistsError as OutputExistsError
     from sojourn.errors import RunDirectoryError as RunDirectoryError
+    from sojourn.explanation import explain as explain
     from sojourn.record import Selection as Selection
     from sojourn.report import Figure as Figure
     from sojourn.results import Run as Run
@@ -82,6 +83,7 @@ _HOME = {
     "combine": "sojourn.combined",
     "compare": "sojourn.api",
     "controllers": "sojourn.api",
+    "explain": "sojourn.explanation",
     "hosts": "sojourn.api",
     "live": "sojourn.api",
     "load": "sojourn.api",
@@ -121,6 +123,7 @@ __all__ = [
     "combine",
     "compare",
     "controllers",
+    "explain",
     "hosts",
     "live",
     "load",

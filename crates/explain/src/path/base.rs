@@ -31,7 +31,7 @@ pub fn bases(views: &[View], capacity: &Capacity) -> Vec<Base> {
 
 fn base(views: &[View], view: &View, capacity: &Capacity) -> Base {
     let transmission =
-        |trip: &Trip| capacity.at_least(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
+        |trip: &Trip| capacity.nearest(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
     let own = |trip: &Trip| (trip.rtt - transmission(trip)).max(0.0);
     let least = view.trips.iter().enumerate().map(|(k, trip)| (own(trip), k));
     let first = view.trips.iter().take(FIRST).map(own).fold(f64::INFINITY, f64::min);

@@ -49,10 +49,13 @@ impl Capacity {
         piece.rate
     }
 
-    /// Capacity at a time, in bit/s, or its lower bound.
-    pub fn at_least(&self, at: f64) -> Option<f64> {
-        let piece = self.pieces.iter().find(|piece| at < piece.to).or(self.pieces.last())?;
-        Some(piece.rate.unwrap_or(piece.low)).filter(|rate| *rate > 0.0)
+    /// Capacity at a time or the nearest known one, in bit/s; its lower bound if none is known.
+    pub fn nearest(&self, at: f64) -> Option<f64> {
+        let known = self.pieces.iter().filter(|piece| piece.rate.is_some());
+        let apart = |piece: &Piece| (piece.from - at).max(at - piece.to).max(0.0);
+        let nearest = known.min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        let low = || self.pieces.iter().map(|piece| piece.low).reduce(f64::max);
+        nearest.and_then(|piece| piece.rate).or_else(low).filter(|rate| *rate > 0.0)
     }
 
     /// Mean of the known capacity over time, in bit/s.
@@ -72,8 +75,6 @@ const TRANSITION: f64 = 0.1;
 /// flow.
 const PLATEAU: f64 = 0.02;
 const PLATEAU_PACKETS: f64 = 80.0;
-/// Losses or marks that a plateau has.
-const SIGNS: usize = 2;
 /// The capacity is unknown in a span without a busy window of this length, in s, and of this share of
 /// its piece, unless the deliveries come as close to it.
 const BLANK_S: f64 = 1.5;
@@ -187,7 +188,7 @@ fn levels<'a>(busy: &'a [Window], rates: &[f64]) -> Vec<&'a [Window]> {
     if kept.is_empty() { own.collect() } else { kept }
 }
 
-/// Windows on levels that the rate holds for long, although the flows have losses, marks or a queue: a limit
+/// Windows on levels that the rate holds for long, although there is a queue: a limit
 /// without a queue that would show it, as below a sender that keeps its queue short, above a tiny
 /// buffer, or with many flows.
 fn plateau(views: &[View], bases: &[f64]) -> Vec<Window> {
@@ -198,29 +199,20 @@ fn plateau(views: &[View], bases: &[f64]) -> Vec<Window> {
         own.sort_by(f64::total_cmp);
         let spread = own[own.len() * 3 / 4] / own[own.len() / 4].max(1.0);
         let (from, to) = (all[range.start].from, all[range.end - 1].to);
-        let is_limited = || signs(views, from, to) >= SIGNS || is_queued(views, bases, from, to);
-        own.len() >= FEWEST && spread <= 1.0 + PLATEAU && is_limited()
+        let rate = own[own.len() / 2];
+        own.len() >= FEWEST && spread <= 1.0 + PLATEAU && is_queued(views, bases, rate, (from, to))
     };
     segments(&rates).into_iter().filter(is_level).flat_map(|range| all[range].to_vec()).collect()
 }
 
-/// Losses and marks in a span of time.
-fn signs(views: &[View], from: f64, to: f64) -> usize {
-    let is_in = |at: f64| at >= from && at <= to;
-    let of = |view: &View| {
-        let losses = view.losses.iter().filter(|loss| is_in(loss.at)).count();
-        losses + view.marks.iter().filter(|at| is_in(**at)).count()
-    };
-    views.iter().map(of).sum()
-}
-
-/// Whether the median round trip of a flow has a queue in it.
-fn is_queued(views: &[View], bases: &[f64], from: f64, to: f64) -> bool {
+/// Whether the median round trip of a flow has a packet or more of a queue in it, at a rate in bit/s.
+fn is_queued(views: &[View], bases: &[f64], rate: f64, (from, to): (f64, f64)) -> bool {
     views.iter().zip(bases).any(|(view, base)| {
         let trips = view.trips_in(from, to).iter();
         let mut delays: Vec<f64> = trips.map(|trip| trip.rtt - base).collect();
         delays.sort_by(f64::total_cmp);
-        delays.get(delays.len() / 2).is_some_and(|delay| *delay > windows::QUEUED_S)
+        let least = (8.0 * view.packet / rate.max(1.0)).max(windows::LEAST_S);
+        delays.get(delays.len() / 2).is_some_and(|delay| *delay >= least)
     })
 }
 

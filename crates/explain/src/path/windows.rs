@@ -6,7 +6,9 @@ use super::view::{Trip, View};
 pub const QUEUED_S: f64 = 3e-3;
 /// Lower limits, for senders that keep a short queue, and buffers that have room for no other. The
 /// least delay of a window counts, which jitter does not raise.
-const LIMITS_S: [f64; 3] = [QUEUED_S, 1e-3, 3e-4];
+const LIMITS_S: [f64; 3] = [QUEUED_S, 1e-3, LEAST_S];
+/// A shorter queueing delay may be noise of a host, in s.
+pub const LEAST_S: f64 = 3e-4;
 /// Share of the time that a limit must leave.
 const ENOUGH: f64 = 0.1;
 /// Two packets may leave together, be answered together, and only the second be timed: its delay
