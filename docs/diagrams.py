@@ -14,7 +14,7 @@ import pictures
 import sojourn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sojourn.report import static
+from sojourn.picture import static
 
 WIDTH = 330
 BLUE, RED, GREEN, GREY, DARK = "#2166ac", "#c2410c", "#15803d", "#9ca3af", "#374151"

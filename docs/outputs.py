@@ -1,4 +1,4 @@
-"""Writes the output below each command that the documents show: `make outputs`.
+"""Writes the output below each command that the documents show: `docs/renew outputs`.
 
 In a block `console`, a line `$ command` is followed by its output. A block `python` with a block
 `text` directly after it is shown with what it prints. The commands of a document run in its order,

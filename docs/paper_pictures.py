@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pictures
-from sojourn.legend import INKS
-from sojourn.report import chart, static
-from sojourn.report.chart import PUBLISHED, Document, Layer, Panel, Point, Row
+from sojourn.picture import chart, static
+from sojourn.picture.chart import PUBLISHED, Document, Layer, Panel, Point, Row
+from sojourn.record.legend import INKS
 from sojourn_papers import Lab, runner
 
 ROOT = Path(__file__).resolve().parents[1]

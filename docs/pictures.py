@@ -11,9 +11,10 @@ from pathlib import Path
 import polars as pl
 import sojourn
 from matplotlib.figure import Figure
-from sojourn import legend, shipped
-from sojourn.report import chart, static
-from sojourn.report.chart import Document, Panel
+from sojourn.picture import chart, static
+from sojourn.picture.chart import Document, Panel
+from sojourn.record import legend
+from sojourn.run import shipped
 
 PLACE = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 420, 170

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, summary_metrics
+from sojourn import _core
+from sojourn.record import summary_metrics
 
 ROOT = Path(__file__).resolve().parents[1]
 Column = Mapping[str, Any]
@@ -62,7 +63,9 @@ def files() -> dict[Path, str]:
     rows = [table for table in tables if table["place"].endswith(".parquet")]
     others = [table for table in tables if table not in rows]
     return {
-        ROOT / "python" / "sojourn" / "record_types.py": _python(rows + _inside_out(others)),
+        ROOT / "python" / "sojourn" / "record" / "record_types.py": _python(
+            rows + _inside_out(others)
+        ),
         ROOT / "web" / "src" / "record.ts": _typescript(others),
         ROOT / "web" / "src" / "palette.ts": _palette(),
     }

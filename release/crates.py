@@ -1,4 +1,6 @@
-"""Packages the public crates, and builds their examples outside the workspace: `make crates`.
+"""Packages the public crates, and builds their examples outside the workspace.
+
+    python3 release/crates.py
 
 The examples are copied to a project in a temporary folder, whose dependencies are the packages. So
 they see only the files that users of the crates have. Prints the size of each package.
@@ -14,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # In the order of their dependencies.
-CRATES = ("units", "params", "ring", "cc", "queue", "transport", "theory", "quic")
+CRATES = ("units", "cc", "queue", "transport", "theory", "quic")
 _TARGET = ROOT / "target" / "crates"
 _MANIFEST = """\
 [package]

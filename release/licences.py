@@ -24,7 +24,6 @@ _VENDORED = {
         ("libelf of elfutils", "GPL-2.0-or-later OR LGPL-3.0-or-later", "elfutils/COPYING-LGPLV3"),
         ("zlib", "Zlib", "zlib/LICENSE"),
     ),
-    "zstd-sys": (("zstd", "BSD-3-Clause OR GPL-2.0-only", "zstd/LICENSE"),),
 }
 # Licences that need no more than their text beside the program, by SPDX identifier.
 _PERMISSIVE = {

@@ -1,4 +1,4 @@
-"""Tries the wheel of `make wheel-aarch64` on a machine with another processor.
+"""Tries the wheel of `release/wheel aarch64` on a machine with another processor.
 
     python release/try_aarch64.py AARCH64.whl THIS_MACHINE.whl
 

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 await build({
   absWorkingDir: `${root}web`,
   entryPoints: ["src/report.ts", "src/report.css"],
-  outdir: process.argv[2] ?? `${root}python/sojourn/report`,
+  outdir: process.argv[2] ?? `${root}python/sojourn/picture`,
   bundle: true,
   format: "iife",
   target: "es2022",

@@ -125,6 +125,10 @@ def _tutorials(pages: Path, execute: bool) -> list[str]:
 
 
 def _rust_page(pages: Path, with_rust: bool) -> None:
+    if with_rust:
+        chosen = [word for crate in CRATES for word in ("--package", f"sojourn-{crate}")]
+        line = ["cargo", "doc", "--quiet", "--no-deps", "--lib", *chosen]
+        subprocess.run(line, cwd=ROOT, check=True)
     rows = []
     for crate in CRATES:
         manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text("utf-8")

@@ -194,7 +194,7 @@ def _members(name: str) -> list[str]:
 
 def _module(name: str) -> str:
     """Describe a module by its source: the import may need an optional part."""
-    spec = find_spec(f"sojourn.{name}")
+    spec = find_spec(sojourn._MODULES.get(name, f"sojourn.{name}"))
     assert spec is not None
     assert spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text("utf-8"))
@@ -218,7 +218,7 @@ def _python() -> str:
     errors = [name for name in sojourn.__all__ if _is_error(name)]
     for group, names in _GROUPS.items():
         parts.append(f"## {group}")
-        parts += [_autodoc(f"sojourn.{name}") for name in names]
+        parts += [_autodoc(name) for name in names]
     parts += [
         "## Values of a controller",
         *(_class(getattr(_core, name)) for name in core if name not in errors),
@@ -226,8 +226,8 @@ def _python() -> str:
     parts += ["## Errors", _table(("error", "meaning"), [_error(name) for name in errors])]
     rest = set(sojourn.__all__) - listed - set(core) - set(errors) - set(_MODULES) - {"__version__"}
     if rest:
-        parts += ["## More", *(_autodoc(f"sojourn.{name}") for name in sorted(rest))]
-    parts += ["## Modules", *(_autodoc(f"sojourn.{name}") for name in _MODULES)]
+        parts += ["## More", *(_autodoc(name) for name in sorted(rest))]
+    parts += ["## Modules", *(_autodoc(name) for name in _MODULES)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -241,7 +241,11 @@ def _error(name: str) -> tuple[str, str]:
 
 
 def _autodoc(name: str) -> str:
-    return f"::: {name}"
+    found = getattr(sojourn, name, None)
+    if not inspect.isfunction(found):
+        return f"::: sojourn.{name}"
+    # A package may have the function's name, and hides it from a reader of the source.
+    return f"::: {found.__module__}.{name}\n    options:\n      heading: sojourn.{name}"
 
 
 def _class(one: type) -> str:

@@ -88,7 +88,7 @@ def _spaced(text: str) -> str:
     for line in text.splitlines():
         if line.lstrip().startswith("```"):
             fenced = not fenced
-            # Options for the tests and for `make outputs`, which the generator does not know.
+            # Options for the tests and for `docs/renew outputs`, which the generator does not know.
             line = _FENCE.sub(r"\1", line)
         before = lines[-1] if lines else ""
         if not fenced and _ITEM.match(line) and before.strip() and not _in_list(lines):

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use sojourn_cc::Catalogue;
-use sojourn_params::{Params, Value};
 use sojourn_quic::endpoint::{Exposed, exposed, stacks};
 use sojourn_transport::{Direction, StackSetup};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Ecn, Instant};
 
 const HEAD: usize = 4;

@@ -148,7 +148,7 @@ fn settle(server: &mut Server, now: Instant, balances: &mut BTreeMap<SocketAddr,
 fn send(datagrams: &[Datagram], control: &str, profile: Profile) {
     let catalogue = sojourn_cc::Catalogue::shipped();
     let info = catalogue.find(control).expect("it is shipped");
-    let params = sojourn_params::Params::defaults(info.params);
+    let params = sojourn_units::params::Params::defaults(info.params);
     let config = Config::new(profile);
     let mss = config.mss.0;
     let setup = Setup::new(&catalogue, (control, &params), config, 1, 7);

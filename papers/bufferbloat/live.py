@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from sojourn.results import Run
+from sojourn.run.results import Run
 from sojourn_papers import Lab
 
 from .echoes import in_links

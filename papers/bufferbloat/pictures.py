@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sojourn.report import chart
+from sojourn.picture import chart
 from sojourn_papers import Lab
 
 from .runs import HOSTS, LAYERS, MEASURED, Recording, samples

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from sojourn import captures
-from sojourn.results import Run
+from sojourn.run.results import Run
 from sojourn_papers import Lab
 
 SCENARIO = "hosts.toml"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from sojourn.record_types import FlowSummary
-from sojourn.results import Run
+from sojourn.record.record_types import FlowSummary
+from sojourn.run.results import Run
 from sojourn_papers import Lab
 
 SCENARIO = "download.toml"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from sojourn import qlog
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
 from sojourn_papers import Claim, Lab
 
 from .downloads import SENDERS, download, flow_of

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
 from sojourn_papers import Claim, Lab
 from sojourn_papers.measured import Table, Value
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sojourn.record_types import RunSummary
-from sojourn.report import chart
+from sojourn.picture import chart
+from sojourn.record.record_types import RunSummary
 from sojourn_papers import Claim, Lab
 
 GREATEST_D_MS, GREATEST_R = 100.0, 10.0

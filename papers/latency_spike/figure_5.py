@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from sojourn.errors import UsageError
-from sojourn.report import chart
+from sojourn.picture import chart
 from sojourn_papers import Ask, Claim, Lab
 
 from .testbed import Cell, Spikes, cell, rows, spikes

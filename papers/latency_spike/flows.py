@@ -1,6 +1,6 @@
 """Section IV: several flows with different delays in one queue."""
 
-from sojourn.report import chart
+from sojourn.picture import chart
 from sojourn_papers import Claim, Lab
 
 from .figure_3 import packet_ms

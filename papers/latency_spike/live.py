@@ -6,11 +6,11 @@ from itertools import product
 from statistics import median
 from typing import Literal
 
-from sojourn import real_time
-from sojourn.real_time import Stack
-from sojourn.record_types import SpikeSummary
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.live import real_time
+from sojourn.live.real_time import Stack
+from sojourn.picture import chart
+from sojourn.record.record_types import SpikeSummary
+from sojourn.run.results import Run
 from sojourn_papers import Ask, Claim, Lab, Table
 from sojourn_papers.live_runs import stolen_ms
 

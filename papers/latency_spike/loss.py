@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 
 import polars as pl
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
 from sojourn_papers import Ask, Claim, Lab
 
 BEFORE_BPS, R, PACKET_BYTES = 60e6, 4.0, 1500

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 from sojourn import theory
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
 from sojourn_papers import Ask, Claim, Lab
 
 BEFORE, AFTER, DELAY = "60Mbit", "20Mbit", "50ms"

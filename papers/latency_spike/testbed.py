@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import sojourn
-from sojourn.record_types import SpikeSummary
+from sojourn.record.record_types import SpikeSummary
 
 SAMPLING_S = 0.23
 # Sampling interval of the simulation: `record.interval`.

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import polars as pl
-from sojourn.matrix.measure import jain
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
+from sojourn.sweep.matrix.measure import jain
 from sojourn_papers import Ask, Claim, Lab
 
 from .measure import MSS, Q_TARGET_MS, WIRE, between, goodput_bps, peak_bound_ms, queue_ms

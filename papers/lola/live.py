@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
-from sojourn.matrix.measure import jain
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
+from sojourn.sweep.matrix.measure import jain
 from sojourn_papers import Claim, Lab, Table
 from sojourn_papers.measured import Value
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import polars as pl
-from sojourn.results import Run
+from sojourn.run.results import Run
 
 BALANCING, HOLD = "fair_flow_balancing", "cwnd_hold"
 MSS = 1448

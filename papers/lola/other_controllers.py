@@ -1,8 +1,8 @@
 """Beyond the paper: other controllers available to its hosts, on the same testbed."""
 
-from sojourn.matrix.measure import jain
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
+from sojourn.sweep.matrix.measure import jain
 from sojourn_papers import Ask, Claim, Lab
 
 from .eighteen_flows import FIRST_STOP_S, FLOWS, RTT_MS, SETTLED_S, ask, median_queue_ms, shares

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from sojourn import legend
-from sojourn.results import Run
+from sojourn.record import legend
+from sojourn.run.results import Run
 from sojourn_papers import Ask, Lab
 
 from .measure import Round, goodput_bps, peak_bound_ms, queue_ms, rounds

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import polars as pl
-from sojourn.matrix.measure import jain
-from sojourn.report import chart
+from sojourn.picture import chart
+from sojourn.sweep.matrix.measure import jain
 from sojourn_papers import Claim, Lab
 
 from .measure import MSS, PHI, Q_TARGET_MS, WIRE, Round, between, rounds, used

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sojourn.report import chart
-from sojourn.report.chart import Panel
+from sojourn.picture import chart
+from sojourn.picture.chart import Panel
 from sojourn_papers import Claim, Lab
 from sojourn_papers.page import value
 

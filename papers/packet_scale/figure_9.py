@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
 
-from sojourn.report.chart import Point
+from sojourn.picture.chart import Point
 from sojourn_papers import Claim, Lab
 
 from .fluid import growth

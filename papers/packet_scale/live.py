@@ -11,8 +11,8 @@ from statistics import fmean, median
 from typing import Any
 
 import polars as pl
-from sojourn.report import chart
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.run.results import Run
 from sojourn_papers import Claim, Lab, Table
 from sojourn_papers.live_runs import stolen_ms
 from sojourn_papers.measured import Value

@@ -8,8 +8,8 @@ exactly if the probing rate exceeds C - R_CT.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from sojourn.report import chart
-from sojourn.report.chart import Panel, Point
+from sojourn.picture import chart
+from sojourn.picture.chart import Panel, Point
 from sojourn_papers import Claim, Lab
 
 from .pairs import BURSTS, PACKET_NS, SCENARIO, Pair, trace

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sojourn.report import chart
-from sojourn.report.chart import Layer, Panel, Point
+from sojourn.picture import chart
+from sojourn.picture.chart import Layer, Panel, Point
 from sojourn_papers import Claim, Lab
 
 from .fluid import steady

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from math import ceil, isfinite, nan
 from statistics import median
 
-from sojourn.report import chart
-from sojourn.report.chart import Panel, Point
+from sojourn.picture import chart
+from sojourn.picture.chart import Panel, Point
 from sojourn_papers import Claim, Lab
 
 from .setting import (

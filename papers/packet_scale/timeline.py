@@ -7,9 +7,9 @@ from math import ceil
 from typing import Any
 
 import polars as pl
-from sojourn.report import chart
-from sojourn.report.chart import Layer, Panel, Point
-from sojourn.results import Run
+from sojourn.picture import chart
+from sojourn.picture.chart import Layer, Panel, Point
+from sojourn.run.results import Run
 from sojourn_papers import Lab
 
 from .fluid import course

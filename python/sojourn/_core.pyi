@@ -4,7 +4,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypedDict, final
 
-from sojourn.user_controllers import Declaration
+from sojourn.user.controllers import Declaration
 
 __version__: str
 

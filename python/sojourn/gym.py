@@ -12,13 +12,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args
 
-from sojourn import _core, api, experiment, extras
+from sojourn import _core, extras
 from sojourn._core import Setup
 from sojourn.errors import UsageError, require_known
-from sojourn.learning import Agent, Interval
-from sojourn.sweeps import quantities
-from sojourn.sweeps.quantities import Quantity
-from sojourn.user_controllers import UserControllers
+from sojourn.run import api, experiment
+from sojourn.sweep import quantities
+from sojourn.sweep.quantities import Quantity
+from sojourn.user.controllers import UserControllers
+from sojourn.user.learning import Agent, Interval
 
 try:
     import gymnasium

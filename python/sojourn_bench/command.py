@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 from sojourn import output
 from sojourn.cli.console import console
-from sojourn.cli.figures import Figures
-from sojourn.progress import Bar
+from sojourn.cli.plots import Plots
+from sojourn.run.progress import Bar
 
 from sojourn_bench import bare, cases, measure
 from sojourn_bench.figures import Bench
@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.out is not None:
         output.require_free(args.out)
     bare.program()
-    figures = Figures()
+    figures = Plots()
     with Bar() as bar:
         found = measure.bench(chosen, args.case, bar.measuring, measure.split_by_component(chosen))
     if args.out is not None:

@@ -1,7 +1,7 @@
 """The chart of a benchmark."""
 
-from sojourn.report import chart
-from sojourn.report.chart import Document, Layer, Panel, Row
+from sojourn.picture import chart
+from sojourn.picture.chart import Document, Layer, Panel, Row
 
 from sojourn_bench.figures import Bench
 

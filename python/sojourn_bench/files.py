@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from sojourn import output, pictures
+from sojourn import output
+from sojourn.picture import pictures
 
 from sojourn_bench.figures import Bench
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from sojourn import api
+from sojourn.run import api
 
 from sojourn_bench import worker
 from sojourn_bench.cases import STARTUP, Plan

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from sojourn import _core
-from sojourn.user_modules import installed_paths
+from sojourn.user.modules import installed_paths
 
 from sojourn_bench import bare
 from sojourn_bench.cases import Case, Plan

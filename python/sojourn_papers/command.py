@@ -9,16 +9,17 @@ from pathlib import Path
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from sojourn import output, shipped
+from sojourn import output
 from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_place, positive
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.pictures import Pictures
-from sojourn.progress import Bar
-from sojourn.real_time import gain_privilege
-from sojourn.sweeps.cells import Place
+from sojourn.live.real_time import gain_privilege
+from sojourn.picture.pictures import Pictures
+from sojourn.run import shipped
+from sojourn.run.progress import Bar
+from sojourn.sweep.cells import Place
 
 from sojourn_papers import page, runner
 from sojourn_papers.form import Form
@@ -173,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     data = _data(args.data, _folder(args))
     done: list[PaperSummary] = []
-    figures = Figures()
+    figures = Plots()
     with Bar() as bar, interrupts.keeping(args.dataset), out.opened() as opened:
         for one in wanted:
             own = opened.place if len(wanted) == 1 else opened.place / one.name
@@ -238,7 +239,7 @@ def _run(
     data: Path | None,
     place: Path,
     bar: Bar,
-    figures: Figures,
+    figures: Plots,
 ) -> PaperSummary:
     place.mkdir(exist_ok=True)
     lab = Lab(

@@ -8,16 +8,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
-from sojourn import _core, api, experiment, inputs, run_directory
-from sojourn.exports import Captures
-from sojourn.pictures import Pictures, warn
-from sojourn.real_time import Stack
-from sojourn.record_types import RunSummary
-from sojourn.report.chart import Document
-from sojourn.results import Run
-from sojourn.run_directory import File
-from sojourn.sweeps.cells import Cells, Place, Result
-from sojourn.sweeps.jobs import simulate
+from sojourn import _core, inputs
+from sojourn.live.real_time import Stack
+from sojourn.picture.chart import Document
+from sojourn.picture.pictures import Pictures, warn
+from sojourn.record import run_directory
+from sojourn.record.record_types import RunSummary
+from sojourn.record.run_directory import File
+from sojourn.run import api, experiment
+from sojourn.run.exports import Captures
+from sojourn.run.results import Run
+from sojourn.sweep.cells import Cells, Place, Result
+from sojourn.sweep.jobs import simulate
 
 from sojourn_papers.form import Form
 from sojourn_papers.live_runs import LiveRuns

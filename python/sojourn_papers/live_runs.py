@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sojourn import _core, api
-from sojourn.experiment import Progress
-from sojourn.exports import Captures
-from sojourn.real_time import Live, Stack
-from sojourn.record_types import LiveSummary
-from sojourn.results import Run
+from sojourn import _core
+from sojourn.live.api import record_live
+from sojourn.live.real_time import Live, Stack
+from sojourn.record.record_types import LiveSummary
+from sojourn.run.experiment import Progress
+from sojourn.run.exports import Captures
+from sojourn.run.results import Run
 
 from sojourn_papers.measured import Timing
 
@@ -45,7 +46,7 @@ class LiveRuns:
         captures = Captures(pcapng, None)
         for attempt in range(1, _ATTEMPTS + 1):
             with captures.opened() as files:
-                run = api.record_live(core, origin, 1, Live(stack, self.ipv6), progress, files)
+                run = record_live(core, origin, 1, Live(stack, self.ipv6), progress, files)
             timing = run.runs[0]["live"]
             self._loads += _load_average()
             if timing["warning"] is None or attempt == _ATTEMPTS:

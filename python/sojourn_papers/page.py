@@ -79,8 +79,9 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def html(summary: PaperSummary) -> str:
     """Format one page with every figure and table; the pictures are separate files."""
     from markupsafe import Markup
-    from sojourn.report import static, templates
-    from sojourn.report.page import source_hash
+    from sojourn.picture import static
+    from sojourn.picture.page import source_hash
+    from sojourn.record import templates
 
     folder = Path(__file__).parent
     style = (folder / "page.css").read_text("utf-8")

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sojourn import _core, output, user_code
+from sojourn import _core, output
 from sojourn.errors import UsageError
+from sojourn.user import loading
 
 from sojourn_papers import live_runs, page
 from sojourn_papers.form import Form
@@ -41,7 +42,7 @@ def find_one(place: Path, name: str) -> Path:
 def load(folder: Path) -> Paper:
     """Load the paper of a folder."""
     file = folder / _PAPER
-    paper, _ = user_code.Loader().load(str(file), "PAPER")
+    paper, _ = loading.Loader().load(str(file), "PAPER")
     if not isinstance(paper, Paper):
         raise UsageError(f"{file}: PAPER is no sojourn_papers.Paper")
     return paper

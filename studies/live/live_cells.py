@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Literal
 
 import sojourn
-from sojourn import real_time
+from sojourn.live import real_time
 
 Row = dict[str, Any]
 Stack = Literal["kernel", "udp"]

@@ -284,10 +284,11 @@ def tcp_probe(small: bool) -> list[Row]:
             run, times = measured(text, "--tcp-probe", place, look=look)
     finally:
         statistics.write_text(before)
+    rows = int(counts.get("run_cnt", 0))
     return [
         {
             "rows_per_s": run["live"]["ack_rows"] / seconds,
-            "row_ns": int(counts["run_time_ns"]) / int(counts["run_cnt"]) if counts else None,
+            "row_ns": int(counts["run_time_ns"]) / rows if rows else None,
             "core_share": times["tracing"] / seconds,
             "missed_rows": run["live"]["missed_ack_rows"],
         }

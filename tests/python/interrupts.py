@@ -1,4 +1,4 @@
-"""`make interrupts`: signals at random times to every long command.
+"""`.venv/bin/python tests/python/interrupts.py`: signals at random times to every long command.
 
 Each command is run once in full, for its duration and its output. Then it is started
 again and again, and gets SIGINT, SIGTERM or SIGKILL at a random time. Afterwards its target must

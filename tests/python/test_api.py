@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sojourn
-from sojourn.api import Source
+from sojourn.run.api import Source
 from support import ROOT, SMALL
 
 

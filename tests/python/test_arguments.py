@@ -11,8 +11,8 @@ import pytest
 import sojourn
 from hypothesis import given
 from hypothesis import strategies as st
-from sojourn import kernel
 from sojourn.errors import ArgumentError, UsageError
+from sojourn.live import kernel
 from support import SMALL
 
 _ANY: Any = 5

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from sojourn.summary_table import build_all
+from sojourn.record.summary_table import build_all
 from support import Sojourn as Command
 
 SCENARIO = """\

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from sojourn.cli import main
 from sojourn.errors import PictureError
-from sojourn.report import Chart, chart, heat, static
-from sojourn.report.chart import Document, Layer, Panel
+from sojourn.picture import Chart, chart, heat, static
+from sojourn.picture.chart import Document, Layer, Panel
 from sojourn_bench import figure as bench_figure
 from sojourn_bench.figures import Bench
 from sojourn_papers import page as paper_page
@@ -164,7 +164,7 @@ def test_a_heat_map_has_white_text_on_dark_cells_alone() -> None:
 
 def test_no_library_of_charts_or_pages_is_loaded_without_a_picture() -> None:
     script = (
-        "import sys; from sojourn.cli import main; from sojourn.report import chart\n"
+        "import sys; from sojourn.cli import main; from sojourn.picture import chart\n"
         f"assert main({[*SPIKE, '--mitigations', '--json']}) == 0\n"
         "assert not {'matplotlib', 'jinja2', 'polars'} & set(sys.modules)\n"
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import sojourn
-from sojourn import summary_table
 from sojourn.cli import main
+from sojourn.record import summary_table
 from support import ROOT
 
 

@@ -10,10 +10,10 @@ import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Columns, change_summary, run_of, write
-from sojourn import key_names, legend
 from sojourn.cli import main
-from sojourn.comparison import align, scenarios
-from sojourn.comparison.matching import Pair
+from sojourn.record import key_names, legend
+from sojourn.record.comparison import align, scenarios
+from sojourn.record.comparison.matching import Pair
 from support import SMALL
 
 # Five samples make four cells: (0, 1], (1, 2], (2, 3], (3, 4].

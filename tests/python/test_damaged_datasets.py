@@ -17,7 +17,7 @@ import sojourn
 from sojourn import output
 from sojourn.cli import main
 from sojourn.errors import DatasetError, UsageError
-from sojourn.sweeps import remote, store
+from sojourn.sweep import executions, remote, store
 from support import SMALL, command, environment
 
 _TABLES = ("runs", "flows", "links", "spikes", "series_flows", "series_links")
@@ -390,7 +390,7 @@ def test_a_store_that_is_down(operation: str, monkeypatch: pytest.MonkeyPatch) -
     swept(url)
     working = fsspec.filesystem("memory")
     # A file of a batch that is old and incomplete, which the next command removes.
-    monkeypatch.setattr("sojourn.sweeps.executions._ABANDONED_S", -1.0)
+    monkeypatch.setattr(executions, "_ABANDONED_S", -1.0)
     working.pipe_file(f"down-{operation}/flows/old-1.parquet", b"")
     original = remote.RemoteFolder.__init__
 

@@ -106,7 +106,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_outputs_have_the_shown_form(name: str, workplace: Path) -> None:
-    """Figures may change, and with them a verdict's words and a table's order: `make outputs`."""
+    """Figures, a verdict's words and a table's order may change: `docs/renew outputs`."""
     for block, new in outputs.outputs(SHOWN[name].read_text("utf-8"), workplace):
         differ = "\n".join(outputs.faults(block, new))
         assert not differ, f"{differ}\n{name} shows\n{block.text}\nbut the command prints\n{new}"
@@ -199,6 +199,20 @@ def test_shown_figures_count(name: str) -> None:
         if block.language == "console" and not block.is_real
     ]
     assert all(faults for digits, faults in nines if digits > 60)
+
+
+def test_named_targets_of_make_exist() -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for file in tracked(".md", ".py", ".rs", ".toml", ".yml"):
+        for line in re.findall(r"(?:`|run: )make ([a-z -]+)`?", file.read_text("utf-8")):
+            assert not set(line.split()) - set(targets), f"{file}: make {line}"
+
+
+def test_the_tests_of_each_security_promise_exist() -> None:
+    named = re.findall(r"`([\w/.-]+\.(?:rs|py|mjs))`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    assert len(named) > 10
+    files = [file.as_posix() for file in tracked(".rs", ".py", ".mjs")]
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
 
 
 def test_a_command_leaves_no_process_behind(workplace: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sojourn import _core, experiment
+from sojourn import _core
+from sojourn.run import experiment
 from support import SMALL
 
 DURATION_S = 6.0
@@ -69,7 +70,7 @@ def test_who_waits_looks_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return wait(pending, timeout, **how)
 
     never: Future[None] = Future()
-    monkeypatch.setattr("sojourn.experiment.wait", watched)
+    monkeypatch.setattr(experiment, "wait", watched)
     experiment._wait([never])
     assert len(seen) == 2
     assert all(timeout is not None and timeout <= 0.2 for timeout in seen)

@@ -233,12 +233,12 @@ def test_a_run_directory_without_its_trace(without_report: Sojourn, tmp_path: Pa
 # Modules that open files which no user names, or that write.
 _OWN_FILES = {
     "inputs.py": "the one that opens the files of users",
-    "live_report.py": "the page of the package",
+    "picture/simulator_page.py": "the page of the package",
     "memory.py": "/proc, whose files have no size",
     "output.py": "folders that are synced and locked",
-    "page_server.py": "the page of the package",
-    "report/page.py": "the script and style of the package",
-    "sweeps/dataset.py": "the lock of a dataset",
+    "cli/page/server.py": "the page of the package",
+    "picture/page.py": "the script and style of the package",
+    "sweep/dataset.py": "the lock of a dataset",
     "terminal.py": "/dev/null",
 }
 
@@ -256,5 +256,11 @@ def test_one_module_opens_files() -> None:
         and any(opens.search(line) for line in file.read_text().splitlines())
     }
     # What the core wrote into memory, and DuckDB's function.
-    in_memory = {"parquet.py", "qlog.py", "sweeps/batch.py", "sweeps/jobs.py", "sweeps/queries.py"}
+    in_memory = {
+        "capture/qlog.py",
+        "record/parquet.py",
+        "sweep/batch.py",
+        "sweep/jobs.py",
+        "sweep/queries.py",
+    }
     assert found - in_memory == set(_OWN_FILES)

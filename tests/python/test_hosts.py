@@ -5,7 +5,7 @@ import re
 
 import pytest
 import sojourn as package
-from sojourn import summary_table
+from sojourn.record import summary_table
 from support import ROOT, Sojourn
 
 ONE = """
@@ -56,7 +56,7 @@ def test_every_key_of_a_host_is_set_somewhere() -> None:
         *(ROOT / "studies").rglob("*.toml"),
         *(ROOT / "studies").rglob("*.py"),
         *(ROOT / "docs" / "tutorials").rglob("*.md"),
-        ROOT / "python" / "sojourn" / "real_time.py",
+        ROOT / "python" / "sojourn" / "live" / "real_time.py",
     ]
     text = "\n".join(place.read_text("utf-8") for place in places)
     keys = {one["name"] for host in package.hosts() for one in host["settings"] if one["is_key"]}

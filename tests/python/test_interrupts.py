@@ -300,13 +300,13 @@ def workers() -> list[threading.Thread]:
 
 
 def test_signals_at_random_times(tmp_path: Path) -> None:
-    """Run a small number of the trials of `make interrupts`."""
+    """Run a small number of the trials of `tests/python/interrupts.py`."""
     (tmp_path / "small.toml").write_text(SMALL)
     # Without a report, which takes most of the time of a small run.
     arguments = ("run", "small.toml", "--json", "--pcapng", "packets", "--qlog", "events")
     trials = interrupts.Trials(tmp_path, "run", arguments, seed=1)
     for number in interrupts.SIGNALS:
         found = trials.signalled(number, 3)
-        # `make interrupts` checks the latency; this machine may be busy.
+        # `tests/python/interrupts.py` checks the latency; this machine may be busy.
         assert [one for one in found.faults if "it ended after" not in one] == []
     assert trials.at_last() == []

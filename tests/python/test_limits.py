@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 import sojourn
-from sojourn import _core, experiment
-from sojourn.user_controllers import UserControllers
+from sojourn import _core
+from sojourn.run import experiment
+from sojourn.user.controllers import UserControllers
 
 ROOT = Path(__file__).parents[2]
 ONE = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import sojourn as package
-from sojourn.matrix import measure
+from sojourn.sweep.matrix import measure
 from support import ROOT, Sojourn
 
 SMALL = ("--controls", "cubic,ideal", "--queues", "droptail,codel", "--rtts", "10ms,40ms")

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sojourn
-from sojourn.summary_table import build_all
+from sojourn.record.summary_table import build_all
 from support import Sojourn as Command
 
 SCENARIO = """\

@@ -100,8 +100,9 @@ SHAPES = {
 
 CHILD = """
 import json, sys
-from sojourn import _core, api
-from sojourn.scenario import Scenario
+from sojourn import _core
+from sojourn.run import api
+from sojourn.run.scenario import Scenario
 
 def memory(name):
     with open("/proc/self/status") as status:

@@ -11,7 +11,7 @@ import sojourn
 from made_runs import change_series
 from sojourn import _core
 from sojourn.cli import main
-from sojourn.run_directory import COLUMNS
+from sojourn.record.run_directory import COLUMNS
 from support import SMALL
 
 PAGES = """

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import sojourn
 from sojourn.errors import PictureError
-from sojourn.summary_metrics import Metric
+from sojourn.picture import page
+from sojourn.record.summary_metrics import Metric
 from support import ROOT
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -70,7 +71,7 @@ def test_run_shows_its_table_without_a_figure(
     def fail(*_: object, **__: object) -> str:
         raise PictureError("no <renderer>")
 
-    monkeypatch.setattr("sojourn.report.page.html", fail)
+    monkeypatch.setattr(page, "html", fail)
     shown = run._repr_html_()
     assert "<table" in shown
     assert "No figure: no &lt;renderer&gt;" in shown
@@ -106,10 +107,11 @@ def test_selection_and_dataset_show_themselves(
 
 
 def test_one_command_opens_the_tutorials(tmp_path: Path) -> None:
-    """`make notebooks`, with stand-ins for its tools: a user's notebook survives a second call."""
+    """`docs/notebooks`, with stand-ins for its tools: a user's notebook survives a second call."""
     place = tmp_path / "clone"
     (place / "docs" / "tutorials").mkdir(parents=True)
-    shutil.copy(ROOT / "Makefile", place)
+    shutil.copy(ROOT / "docs" / "notebooks", place / "docs")
+    (place / "Makefile").write_text("install:\n")
     (place / "docs" / "tutorials" / "one.md").write_text("# One\n")
     bin = place / ".venv" / "bin"
     bin.mkdir(parents=True)
@@ -117,15 +119,14 @@ def test_one_command_opens_the_tutorials(tmp_path: Path) -> None:
         "python": "exit 0",
         "jupytext": 'shift 4; echo "$1" >> written; echo new > "$1"',
         "jupyter": 'echo "$1" in "$(basename "$PWD")"',
+        "jupyter-lab": "",
     }
     for name, line in tools.items():
         (bin / name).write_text(f"#!/bin/sh\n{line}\n")
         (bin / name).chmod(0o755)
-    (bin.parent / ".installed").touch()
-    command = ["make", "--silent", "-o", ".venv/.installed", "notebooks"]
     for _ in range(2):
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True)
+        done = subprocess.run([place / "docs" / "notebooks"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert done.stdout == "lab in notebooks\n"
+        assert done.stdout.endswith("lab in notebooks\n")
         (place / "target" / "notebooks" / "one.ipynb").write_text("mine")
     assert (place / "written").read_text() == "target/notebooks/one.ipynb\n"

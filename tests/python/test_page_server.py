@@ -17,14 +17,15 @@ from urllib.request import url2pathname
 import polars as pl
 import pytest
 import sojourn
-from sojourn import live_report, results
 from sojourn.cli import main, view
+from sojourn.cli.page.items import content, found, listed
+from sojourn.cli.page.server import PageServer
+from sojourn.cli.page.sweep import scenario_of
 from sojourn.errors import UsageError
-from sojourn.live_report import page_folder
-from sojourn.page_items import content, found, listed
-from sojourn.page_record import to_json
-from sojourn.page_server import PageServer
-from sojourn.page_sweep import scenario_of
+from sojourn.picture import simulator_page
+from sojourn.picture.page_record import to_json
+from sojourn.picture.simulator_page import page_folder
+from sojourn.run import results
 from support import SMALL
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -296,7 +297,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "sojourn.wasm").write_bytes(b"\0asm")
     (folder / "live.html.gz").write_bytes(gzip.compress(f"<body>{EMPTY}</body>".encode()))
-    monkeypatch.setattr(live_report, "own_folder", lambda: folder)
+    monkeypatch.setattr(simulator_page, "own_folder", lambda: folder)
     return folder
 
 
@@ -334,7 +335,7 @@ def test_reports_are_live_if_the_package_has_the_page(
     assert 'id="live' not in alone
     assert len(live) < len(alone) + 100_000
     # A package without the page writes the report alone, unless it is asked for the simulator.
-    monkeypatch.setattr(live_report, "own_folder", lambda: None)
+    monkeypatch.setattr(simulator_page, "own_folder", lambda: None)
     assert report() == alone
     monkeypatch.chdir(tmp_path)
     assert main(["report", str(run), "--live"]) == 2
@@ -359,12 +360,12 @@ def test_records_that_the_page_cannot_simulate_have_no_live_reports(
     server: PageServer, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = results.read(server.given[0] / "small")
-    assert live_report.of(record, built) is not None
-    monkeypatch.setattr(live_report, "_MOST_ROWS", 3)
-    assert live_report.of(record, built) is None
+    assert simulator_page.of(record, built) is not None
+    monkeypatch.setattr(simulator_page, "_MOST_ROWS", 3)
+    assert simulator_page.of(record, built) is None
     monkeypatch.undo()
     record.scenario = ""
-    assert live_report.of(record, built) is None
+    assert simulator_page.of(record, built) is None
 
 
 @pytest.mark.usefixtures("built")
@@ -399,7 +400,7 @@ def test_missing_folders_and_pages_are_named(
     with pytest.raises(UsageError, match="does not exist"):
         found([tmp_path / "absent"])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sojourn.live_report.__file__", str(tmp_path / "module.py"))
+    monkeypatch.setattr(simulator_page, "__file__", str(tmp_path / "picture" / "module.py"))
     with pytest.raises(UsageError, match="make page"):
         page_folder()
 

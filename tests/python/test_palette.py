@@ -5,7 +5,8 @@ from itertools import combinations, product
 from math import atan2, cos, degrees, exp, hypot, radians, sin, sqrt
 
 import pytest
-from sojourn import _core, legend
+from sojourn import _core
+from sojourn.record import legend
 from test_report import contrast
 
 INKS = json.loads(_core.palette())["inks"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sojourn as package
 from polars.testing import assert_frame_equal
-from sojourn.report import chart
+from sojourn.picture import chart
 from sojourn_papers import Ask, Lab
 from support import ROOT, SMALL, Sojourn
 from test_bad_input import refused
@@ -18,7 +18,7 @@ from test_bad_input import refused
 SHIPPED = list((ROOT / "papers").glob("*/published.json"))
 PAPER = """
 from sojourn_papers import Claim, Figure, Lab, Paper
-from sojourn.report import chart
+from sojourn.picture import chart
 
 
 def drop(lab: Lab) -> list[Claim]:

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 import sojourn
 from parquet_bombs import Footer, Struct, changed, equal_rows, repeated, written
-from sojourn import parquet
 from sojourn.errors import NotEnoughMemoryError
+from sojourn.record import parquet
 from support import SMALL, command, environment
 
 # A process with polars takes some 1.5 GB of addresses, and 0.1 GB of memory.

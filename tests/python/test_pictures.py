@@ -9,8 +9,8 @@ import pytest
 import sojourn as api
 from sojourn.cli import main
 from sojourn.errors import PictureError, PictureWarning
-from sojourn.report import Chart, page, static
-from sojourn.report.chart import Document
+from sojourn.picture import Chart, page, static
+from sojourn.picture.chart import Document
 from support import SMALL, Sojourn, command, environment
 
 DATA = {"summary.json", "flows.parquet", "links.parquet", "scenario.toml"}
@@ -101,7 +101,7 @@ def test_a_plot_that_fails_leaves_the_figures(
     assert main([*args, "--plot", str(file)]) == 1
     said = capsys.readouterr()
     assert "100" in said.out
-    assert f"{file}: the figure could not be written" in said.err
+    assert f"{file}: the picture could not be written" in said.err
     assert names(tmp_path) == set()
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sojourn import progress
 from sojourn.cli import main
-from sojourn.progress import Bar
+from sojourn.run import progress
+from sojourn.run.progress import Bar
 from support import SMALL, begun, command, environment
 
 SOON_S = 20.0

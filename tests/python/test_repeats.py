@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sojourn
-from sojourn import stats
+from sojourn.record import stats
 from support import Sojourn
 
 # Bulk flows over drop-tail: their losses depend only on their phases.

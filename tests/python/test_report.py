@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from sojourn import legend
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.report import dark, run_figure, series
+from sojourn.picture import dark, run_picture, series
+from sojourn.record import legend
 from support import ROOT
 
 LOT = {
@@ -208,12 +208,12 @@ def test_the_zoom_reaches_the_end_of_the_slowest_recovery() -> None:
     run = sojourn.run("capacity-drop", control=["bbr", "cubic"])
     at = run.runs[0]["spikes"][0]["at_s"]
     slowest = max(one["spikes"][0]["recovery_s"] or 0.0 for one in run.runs)
-    ((begin, end),) = run_figure.windows(run)
+    ((begin, end),) = run_picture.windows(run)
     assert begin == at - 0.5
     assert end >= at + slowest
     for one in run.runs:
         one["spikes"][0]["recovery_s"] = 12.0
-    ((_, end),) = run_figure.windows(run)
+    ((_, end),) = run_picture.windows(run)
     assert end > at + 12
 
 

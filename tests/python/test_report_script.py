@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sojourn.report import templates
+from sojourn.picture.page import FOLDER
 from support import ROOT
 
 PARTS = ("report.js", "report.css")
@@ -18,9 +18,9 @@ def test_they_are_built_from_their_source(tmp_path: Path) -> None:
         pytest.skip("node or its packages are missing; `web/install` installs them")
     subprocess.run([node, "report.mjs", tmp_path], cwd=ROOT / "web", check=True, timeout=120)
     for name in PARTS:
-        tracked = templates.FOLDER / name
-        assert (tmp_path / name).read_bytes() == tracked.read_bytes(), "run `make report`"
+        tracked = FOLDER / name
+        assert (tmp_path / name).read_bytes() == tracked.read_bytes(), "run `npm run report` in web"
 
 
 def test_they_are_small() -> None:
-    assert sum((templates.FOLDER / name).stat().st_size for name in PARTS) <= 300_000
+    assert sum((FOLDER / name).stat().st_size for name in PARTS) <= 300_000

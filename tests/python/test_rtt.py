@@ -219,7 +219,7 @@ def test_figures_are_those_of_the_simulation(tmp_path: Path) -> None:
 
 needs_tshark = pytest.mark.skipif(
     shutil.which("tshark") is None,
-    reason="tshark is missing: `make tshark` as root, or apt-get install tshark",
+    reason="tshark is missing: `tests/install-tools` as root, or apt-get install tshark",
 )
 
 
@@ -274,7 +274,7 @@ def maker() -> Any:
     """Return the capture maker, if this machine has its tools and permissions."""
     missing = [tool for tool in ("ip", "dumpcap", "tshark") if shutil.which(tool) is None]
     if missing:
-        pytest.skip(f"{', '.join(missing)} missing: `make tshark` as root")
+        pytest.skip(f"{', '.join(missing)} missing: `tests/install-tools` as root")
     probe = f"sojourn-{os.getpid()}-probe"
     if subprocess.run(["ip", "netns", "add", probe], capture_output=True).returncode:
         pytest.skip("connections through network namespaces need root")

@@ -119,7 +119,7 @@ def test_interrupting_the_report_leaves_nothing(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sojourn
-    from sojourn.report import Figure
+    from sojourn.picture import Figure
 
     run = sojourn.run(small, control="cubic")
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 import sojourn
 from made_runs import change_summary, write
-from sojourn import columns, run_directory, run_summary
-from sojourn.comparison import summary as comparison
-from sojourn.run_directory import File
+from sojourn.record import columns, run_directory, summary
+from sojourn.record.comparison import summary as comparison
+from sojourn.record.run_directory import File
 from support import SMALL, Sojourn, environment
 from test_compare import FLOW_A, LINK_A
 
@@ -120,7 +120,7 @@ def test_a_comparison_has_the_keys_of_the_reference(directory: Path) -> None:
 
 def test_every_type_of_the_format_is_in_the_reference() -> None:
     listed = {row for _, row in columns.ROWS}
-    for module in (run_summary, comparison):
+    for module in (summary, comparison):
         for name, row in vars(module).items():
             if is_typeddict(row) and not name.startswith("_") and row.__module__ == module.__name__:
                 assert row in listed or name == "PairComparison", name

@@ -17,8 +17,10 @@ import polars as pl
 import pytest
 import sojourn
 from interrupts import _alive
-from sojourn import _core, run_directory, transfers
-from sojourn.transfers import Host, Settings
+from sojourn import _core
+from sojourn.live import transfers
+from sojourn.live.transfers import Host, Settings
+from sojourn.record import run_directory
 from support import Sojourn, begun, command, environment
 
 pytestmark = pytest.mark.skipif(

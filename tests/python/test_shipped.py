@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import sojourn
-from sojourn import shipped
+from sojourn.run import shipped
 from support import ROOT, Sojourn
 
 NAMES = sorted(

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import sojourn
 from sojourn import LiveError, Run, _core
-from sojourn.record_types import FlowSummary
+from sojourn.record.record_types import FlowSummary
 from support import leave_out_live
 
 SCENARIO = """

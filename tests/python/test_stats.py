@@ -6,7 +6,7 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sojourn import stats
+from sojourn.record import stats
 
 
 @pytest.mark.parametrize(

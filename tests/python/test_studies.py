@@ -7,7 +7,7 @@ from pathlib import Path
 import measure as studies
 import pytest
 import sojourn
-from sojourn.sweeps import tables
+from sojourn.sweep import tables
 from support import REFUSALS, ROOT, leave_out_live
 
 NAMES = studies.names()

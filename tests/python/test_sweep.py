@@ -21,18 +21,18 @@ import sojourn
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from sojourn import stats
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.matrix.measure import jain
-from sojourn.sweeps import axes, batch, cluster, expressions, figures, looks, plan
-from sojourn.sweeps.batch import Batch, Done, Part, Worker, from_json, to_json
-from sojourn.sweeps.engine import Queue, Tally
-from sojourn.sweeps.local import Lost
-from sojourn.sweeps.places import Argument
-from sojourn.sweeps.plan import Plan
-from sojourn.sweeps.quantities import Quantity, Value, parse, text_of
-from sojourn.sweeps.store import Folder
+from sojourn.record import stats
+from sojourn.sweep import axes, batch, cluster, expressions, figures, looks, plan
+from sojourn.sweep.batch import Batch, Done, Part, Worker, from_json, to_json
+from sojourn.sweep.engine import Queue, Tally
+from sojourn.sweep.local import Lost
+from sojourn.sweep.matrix.measure import jain
+from sojourn.sweep.places import Argument
+from sojourn.sweep.plan import Plan
+from sojourn.sweep.quantities import Quantity, Value, parse, text_of
+from sojourn.sweep.store import Folder
 from support import SMALL
 
 QUEUE = "link.bottleneck.queue"

@@ -22,8 +22,8 @@ from polars.testing import assert_frame_equal
 from sojourn.cli import main
 from sojourn.cli.scenarios import load_controllers
 from sojourn.errors import UsageError
-from sojourn.sweeps import api as sweeps
-from sojourn.sweeps import plan as plans
+from sojourn.sweep import api as sweeps
+from sojourn.sweep import plan as plans
 from sojourn_papers import Ask, Lab
 
 pytestmark = pytest.mark.long

@@ -13,13 +13,13 @@ import sojourn
 from polars.testing import assert_frame_equal
 from sojourn.cli import main
 from sojourn.errors import UsageError
-from sojourn.sweeps import controllers, stored
-from sojourn.sweeps.batch import Batch, Part, Worker
-from sojourn.sweeps.executions import Executions
-from sojourn.sweeps.store import Folder
-from sojourn.sweeps.tables import Detail, Table
-from sojourn.user_code import Loader
-from sojourn.user_controllers import UserControllers
+from sojourn.sweep import controllers, stored
+from sojourn.sweep.batch import Batch, Part, Worker
+from sojourn.sweep.executions import Executions
+from sojourn.sweep.store import Folder
+from sojourn.sweep.tables import Detail, Table
+from sojourn.user.controllers import UserControllers
+from sojourn.user.loading import Loader
 
 VARY = {"link.bottleneck.queue": ["droptail", "codel"]}
 TABLES: tuple[Table, ...] = get_args(Table)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import sojourn
-from sojourn import legend, remarks, summary_table, verdicts
-from sojourn.formatting import MISSING
-from sojourn.run_summary import Summary
+from sojourn.record import legend, remarks, summary_table, verdicts
+from sojourn.record.formatting import MISSING
+from sojourn.record.summary import Summary
 from support import ROOT, SMALL
 
 STEP = '{ at = "3s", rate = "6Mbit" }'

@@ -7,8 +7,8 @@ import pytest
 import sojourn
 from hypothesis import given
 from hypothesis import strategies as st
-from sojourn import legend
-from sojourn.report import series
+from sojourn.picture import series
+from sojourn.record import legend
 
 DURATION_S = 10.0
 

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import sojourn
-from sojourn import _core, api
+from sojourn import _core
+from sojourn.run import api
 from support import Sojourn
 
 SCENARIO = """\

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 import sojourn
-from sojourn.user_controllers import UserControllers
+from sojourn.user.controllers import UserControllers
 from support import ROOT, SMALL, Sojourn
 
 MINE = """\

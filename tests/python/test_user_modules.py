@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from sojourn import user_code
 from sojourn.errors import UsageError, UserCodeError
+from sojourn.user import loading
 from support import Sojourn, environment
 
 MINE = """\
@@ -123,19 +123,24 @@ def test_a_module_that_a_library_hides_is_refused(
     (tmp_path / "own" / name).write_text("PACKETS = 10\n")
     done = sojourn("run", small, "--controller", "own/mine.py:Mine", "--control", "mine")
     assert done.returncode == 2
-    hidden = f"{name}: `import {module}` finds a library of this name; rename the {named}"
+    hidden = f"{name}: `import {module}` finds another module of this name; rename the {named}"
     assert hidden in done.stderr
 
 
-def test_folders_may_have_modules_of_the_same_names(tmp_path: Path) -> None:
-    loader = user_code.Loader()
-    for number, name in enumerate(("one", "two")):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "helper.py").write_text(f"VALUE = {number}\n")
-        (folder / "mine.py").write_text("from helper import VALUE\n")
-        found, source = loader.load(str(folder / "mine.py"), "VALUE")
-        assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
+def test_a_module_that_another_folder_hides_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "helper.py").write_text(f"VALUE = {name!r}\n")
+        (tmp_path / name / "mine.py").write_text("from helper import VALUE\n")
+        (tmp_path / name / "apart.py").write_text("from .helper import VALUE\n")
+    loader = loading.Loader()
+    assert loader.load(str(tmp_path / "one" / "mine.py"), "VALUE")[0] == "one"
+    with pytest.raises(UsageError, match=r"two/helper\.py: `import helper` finds another"):
+        loader.load(str(tmp_path / "two" / "mine.py"), "VALUE")
+    # Relative imports find the file's own folder alone.
+    for name in ("one", "two"):
+        found, source = loader.load(str(tmp_path / name / "apart.py"), "VALUE")
+        assert (found, source.modules) == (name, {"helper.py": f"VALUE = {name!r}\n"})
 
 
 def test_an_edit_within_the_second_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,66 +149,21 @@ def test_an_edit_within_the_second_runs(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "mine.py").write_text("import helper\nVALUE = helper.VALUE\n")
     for number in range(4):
         (tmp_path / "helper.py").write_text(f"VALUE = {number}\n")
-        found, source = user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+        found, source = loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
         assert (found, source.modules) == (number, {"helper.py": f"VALUE = {number}\n"})
     assert not (tmp_path / "__pycache__").exists()
 
 
-LATE = """\
-class Mine:
-    def late(self):
-        import helper
-        return helper.VALUE
-"""
-
-
-def test_a_late_import_runs_the_recorded_module_of_its_own_folder(tmp_path: Path) -> None:
-    loader, loaded = user_code.Loader(), []
-    for name in ("one", "two"):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "helper.py").write_text(f"VALUE = {name!r}\n")
-        (folder / "mine.py").write_text(LATE)
-        loaded.append(loader.load(str(folder / "mine.py"), "Mine"))
-    for name, (factory, source) in zip(("one", "two"), loaded, strict=True):
-        (tmp_path / name / "helper.py").write_text("VALUE = 0\n")
-        assert source.modules == {"helper.py": f"VALUE = {name!r}\n"}
-        assert factory().late() == name
-
-
-def test_a_module_of_another_folder_is_not_found(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "mine.py").write_text("import only_one\nVALUE = 1\n")
-    (tmp_path / "one" / "only_one.py").write_text("import zlib\n")
-    loader = user_code.Loader()
-    assert loader.load(str(tmp_path / "one" / "mine.py"), "VALUE")[0] == 1
-    with pytest.raises(UserCodeError) as caught:
-        loader.load(str(tmp_path / "two" / "mine.py"), "VALUE")
-    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
-
-
-def test_libraries_do_not_find_modules_of_a_folder(tmp_path: Path) -> None:
+def test_modules_of_a_folder_are_forgotten(tmp_path: Path) -> None:
+    loading.Loader()
     before = list(sys.path)
-    (tmp_path / "pandas_of_a_user.py").write_text("")
-    (tmp_path / "mine.py").write_text("import pandas_of_a_user\nVALUE = 1\n")
-    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
-    assert importlib.util.find_spec("pandas_of_a_user") is None
+    (tmp_path / "helper.py").write_text("")
+    (tmp_path / "mine.py").write_text("import helper\nVALUE = 1\n")
+    loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    assert sys.path == [*before, str(tmp_path)]
+    loading.Loader()
     assert sys.path == before
-
-
-@pytest.mark.parametrize("computed", ["import_module('.helper', __package__)", "reload(helper)"])
-def test_a_module_without_a_recorded_text_does_not_run(tmp_path: Path, computed: str) -> None:
-    (tmp_path / "helper.py").write_text("VALUE = 1\n")
-    is_import = computed.startswith("import")
-    first = "" if is_import else "import helper\n"
-    text = f"{first}import importlib\nVALUE = importlib.{computed}.VALUE\n"
-    (tmp_path / "mine.py").write_text(text)
-    if is_import:
-        with pytest.raises(UsageError, match=r"helper\.py: .* write an import statement"):
-            user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
-    else:
-        assert user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")[0] == 1
+    assert importlib.util.find_spec("helper") is None
 
 
 def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> None:
@@ -214,7 +174,7 @@ def test_libraries_in_an_environment_below_the_folder_stay(tmp_path: Path) -> No
     spec = importlib.util.spec_from_file_location("library_below", library)
     assert spec is not None
     kept = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    user_code.Loader().load(str(tmp_path / "mine.py"), "VALUE")
+    loading.Loader().load(str(tmp_path / "mine.py"), "VALUE")
     assert sys.modules.pop(spec.name) is kept
 
 
@@ -252,7 +212,7 @@ def test_a_module_that_failed_is_loaded_anew(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import other\n")
     (tmp_path / "other.py").write_text("VALUE = 1\nimport mine\nassert mine.VALUE == 2\n")
-    loader = user_code.Loader()
+    loader = loading.Loader()
     for text in ("VALUE = 1\n1 / 0\n", "VALUE = 1\nfail(\n"):
         file.write_text(text)
         with pytest.raises(UserCodeError):

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 import sojourn
-from sojourn import verdicts
 from sojourn.cli import main
-from sojourn.run_summary import Summary
+from sojourn.record import verdicts
+from sojourn.record.summary import Summary
 from support import ROOT
 
 CELLULAR = ROOT / "scenarios" / "cellular.toml"

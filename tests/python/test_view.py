@@ -18,8 +18,8 @@ from urllib.request import urlopen
 
 import pytest
 import sojourn as package
-from sojourn.column_chart import ASCII, BLOCKS, Chart, rounded_up
-from sojourn.link_history import LinkHistory
+from sojourn.live.column_chart import ASCII, BLOCKS, Chart, rounded_up
+from sojourn.live.link_history import LinkHistory
 from support import Sojourn, begun_in, command, environment, leave_out_live
 
 LIVE = """

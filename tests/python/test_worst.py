@@ -11,12 +11,13 @@ import pytest
 import sojourn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sojourn.adversary import worlds
-from sojourn.adversary.api import limits_of
-from sojourn.adversary.search import Found, minimised, search
-from sojourn.adversary.worlds import Limits, World, decoded, is_within, without
 from sojourn.cli import main
 from sojourn.errors import UsageError
+from sojourn.sweep.adversary import search as searches
+from sojourn.sweep.adversary import worlds
+from sojourn.sweep.adversary.api import limits_of
+from sojourn.sweep.adversary.search import Found, minimised, search
+from sojourn.sweep.adversary.worlds import Limits, World, decoded, is_within, without
 
 LIMITS = Limits(
     duration_s=20.0,
@@ -85,7 +86,7 @@ def test_the_counterexample_keeps_only_the_change_that_matters() -> None:
 def test_random_worlds_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     # A sampler that converges at once leaves the rest of the search to random worlds.
     converged = SimpleNamespace(ask=lambda count: [])
-    monkeypatch.setattr("sojourn.adversary.search.CmaEs", lambda *_: converged)
+    monkeypatch.setattr(searches, "CmaEs", lambda *_: converged)
     seen: list[World] = []
 
     class Recorder(_Evaluator):

@@ -1,4 +1,4 @@
-// The look of each line, as python/sojourn/legend.py chooses it.
+// The look of each line, as python/sojourn/record/legend.py chooses it.
 
 import { el } from "./dom.ts";
 import { DASHES, INKS, type Ink, WEIGHTS } from "./palette.ts";

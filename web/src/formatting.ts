@@ -1,4 +1,4 @@
-// Figures as text for readers, as python/sojourn/formatting.py writes them.
+// Figures as text for readers, as python/sojourn/record/formatting.py writes them.
 
 export const MISSING = "–";
 

@@ -4,8 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-from sojourn import _core, verdicts
-from sojourn.run_summary import Summary
+from sojourn import _core
+from sojourn.record import verdicts
+from sojourn.record.summary import Summary
 
 
 def main(path: Path) -> None:

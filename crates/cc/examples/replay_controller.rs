@@ -21,7 +21,7 @@ use sojourn_cc::{
     AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received, Sent, Setup,
     Signal, find,
 };
-use sojourn_params::{Kind, Param, Params};
+use sojourn_units::params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Fields of all events.

@@ -1,7 +1,7 @@
 //! CUBIC in a sender that is not Sojourn's: acknowledgements, a loss, and the window after each.
 
 use sojourn_cc::{Controller, Feedback, Setup, find};
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 const MSS: Bytes = Bytes(1448);

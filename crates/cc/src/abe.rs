@@ -1,7 +1,7 @@
 //! Alternative Backoff with ECN: RFC 8511. Marks come from an AQM that keeps its queue
 //! short, so a mark reduces the window by less than a loss.
 
-use sojourn_params::{Kind, Param};
+use sojourn_units::params::{Kind, Param};
 
 use crate::contract::Setup;
 

@@ -8,7 +8,7 @@
 //! gives the saved parameters, and ensures their lifetime, the endpoint's identity and the use by
 //! one connection at a time.
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyController;

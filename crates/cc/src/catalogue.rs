@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sojourn_params::{Kind, Params};
+use sojourn_units::params::{Kind, Params};
 
 use crate::contract::{Controller, Info, Needs, Setup};
 use crate::{AnyController, all, find};

@@ -1,6 +1,6 @@
 //! The contract of a congestion controller.
 
-use sojourn_params::{Ordered, Param, Params};
+use sojourn_units::params::{Ordered, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257. Reduces the window by the fraction of marked packets.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::Setup;

@@ -1,7 +1,7 @@
 //! Integer arithmetic of controllers that also run in the kernel, which has no floats: the formulas
 //! of `bpf/fixed.h`. Fractions have 20 bits, so that a float holds every result exactly.
 
-use sojourn_params::{Params, q20};
+use sojourn_units::params::{Params, q20};
 
 /// Arithmetic of a controller, by its parameter `arithmetic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Ends of slow start before packets are lost: HyStart as in Linux, HyStart++ (RFC 9406), and
 //! SEARCH ([`crate::search`]).
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Feedback, Setup};

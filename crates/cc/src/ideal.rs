@@ -3,7 +3,7 @@
 //! exactly that rate. The delay of that signal causes any queue that remains. As the paper's, it
 //! never drains that queue: after several changes the queue is not a lower bound, but `bound_s` is.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{

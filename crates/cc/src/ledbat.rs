@@ -10,7 +10,7 @@
 //! last four delays (CURRENT_FILTER) of a round trip. The congestion timeout (CTO) is the
 //! transport's retransmission timeout, which has the same formula (RFC 6298).
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};

@@ -6,7 +6,7 @@
 //! section numbers refer. Version 06 (2026) still has its four mechanisms; other details were not
 //! compared.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{

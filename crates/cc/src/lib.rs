@@ -7,7 +7,7 @@
 //! To add a built-in controller: write its file, and add its line below. A user-defined
 //! controller stays in the user's crate and is added to a [`Catalogue`].
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 mod abe;

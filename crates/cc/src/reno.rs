@@ -1,6 +1,6 @@
 //! Reno: RFC 5681. The transport performs NewReno's recovery (RFC 6582).
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyController;

@@ -11,7 +11,7 @@
 //! window one round trip earlier. Since it needs no bound of delay, jitter does not end slow start
 //! early.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Feedback, Setup};

@@ -11,7 +11,7 @@
 //! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `noise`
 //! counts as delay of the fabric.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};

@@ -9,7 +9,7 @@
 //! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
 //! paper's retransmission rules.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{

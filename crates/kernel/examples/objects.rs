@@ -1,4 +1,4 @@
-//! Compiles the programs in `bpf` to `crates/kernel/objects`: `make bpf`.
+//! Compiles the programs in `bpf` to `crates/kernel/objects`: `bpf/compile`.
 
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};

@@ -10,8 +10,8 @@ pub enum Error {
     /// This build has no libbpf.
     #[error(
         "this build of Sojourn cannot load controllers into the kernel, because libbpf was not \
-         built; install autoconf, automake, autopoint, flex, bison, gawk, make, pkg-config and a C \
-         compiler, and build again (make install)"
+         built; install libelf-dev, make, pkg-config and a C compiler, and build again \
+         (make install)"
     )]
     NotBuilt,
     /// No program has this name.

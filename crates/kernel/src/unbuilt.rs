@@ -1,6 +1,6 @@
 //! The functions of a build without libbpf.
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use crate::{AckRow, Error, Registered};
 

@@ -1,6 +1,6 @@
 //! Parameters as the programs read them: one 64-bit word each, in the order of declaration.
 
-use sojourn_params::{Kind, Param, Params, Value, q20};
+use sojourn_units::params::{Kind, Param, Params, Value, q20};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// Units of a number in a word (`Q20` in `bpf/fixed.h`).

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sojourn_source::{Action, SizedTransfer, Source, Transfers};
+use sojourn_scenario::source::{Action, SizedTransfer, Source, Transfers};
 use sojourn_units::{Duration as Span, Instant};
 
 use crate::clock::Clock;

@@ -1,8 +1,8 @@
 //! The kernel's controllers of a run: its own, or Sojourn's, loaded for the run.
 
 use sojourn_kernel::{Loaded, Registered, kernel_name};
-use sojourn_params::Params;
 use sojourn_scenario::{Flow, Scenario};
+use sojourn_units::params::Params;
 
 use crate::{Error, tcp};
 

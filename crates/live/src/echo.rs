@@ -14,8 +14,8 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect, socket,
 };
 use nix::unistd::getegid;
+use sojourn_scenario::source::{Source, Transfers};
 use sojourn_sim::{Remote, RemoteState};
-use sojourn_source::{Source, Transfers};
 use sojourn_units::{Duration, Instant};
 
 use crate::addresses::{IpVersion, Side};

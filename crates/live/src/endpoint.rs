@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
+use sojourn_scenario::source::{SizedTransfer, Transfers};
 use sojourn_sim::{Remote, RemoteState};
-use sojourn_source::{SizedTransfer, Transfers};
 use sojourn_transport::{Vitals, Why};
 use sojourn_units::{Bytes, Duration, Rate};
 

@@ -12,8 +12,8 @@ use sojourn_quic_udp::{
     SharedObserver,
 };
 use sojourn_scenario::StackChoice;
+use sojourn_scenario::source::{Carrier, Source};
 use sojourn_sim::{Remote as Report, RemoteState};
-use sojourn_source::{Carrier, Source};
 use sojourn_trace::Histogram;
 use sojourn_udp::io::{Clock as UdpClock, Socket, Writer, least_timer_slack};
 use sojourn_units::{Bytes, Duration, Instant};

@@ -7,15 +7,15 @@ use std::thread;
 
 use sojourn_cc::EcnUse;
 use sojourn_kernel::Probe;
-use sojourn_params::Params;
 use sojourn_quic::endpoint::KeyLogSink;
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Capacity, Control, Flow, Handshake, Scenario};
 use sojourn_sim::{Outcome, Simulation, flow_source};
-use sojourn_source::Carrier;
 use sojourn_trace::Histogram;
 use sojourn_trace::export::qlog::Vantage;
 use sojourn_transport::{Config, Profile};
 use sojourn_udp::io::Departures;
+use sojourn_units::params::Params;
 use sojourn_units::{Instant, Rate};
 
 use crate::acks::Acks;

@@ -13,8 +13,8 @@ use nix::sys::socket::{
     listen, recv, setsockopt, shutdown, socket, sockopt,
 };
 
+use sojourn_scenario::source::Source;
 use sojourn_sim::Remote;
-use sojourn_source::Source;
 use sojourn_units::{Bytes, Instant};
 
 use crate::addresses::{IpVersion, Side};

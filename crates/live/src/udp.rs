@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use sojourn_cc::Catalogue;
-use sojourn_params::Params;
+use sojourn_scenario::source::{SizedTransfer, Source};
 use sojourn_sim::{Remote as Report, RemoteState};
-use sojourn_source::{SizedTransfer, Source};
 use sojourn_transport::{Ack, Config, Data, LossCause, Vitals};
 use sojourn_udp::client::Patience;
 use sojourn_udp::io::{
@@ -17,6 +16,7 @@ use sojourn_udp::io::{
 };
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Limits, Server as Table};
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::addresses::{IpVersion, Side};

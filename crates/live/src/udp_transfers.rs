@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use sojourn_scenario::source::{Carrier, Source};
 use sojourn_sim::Remote as Report;
-use sojourn_source::{Carrier, Source};
 use sojourn_udp::io::{Load, Observer, Plan, ServerObserver, Writer};
 use sojourn_udp::server::Server as Table;
 use sojourn_units::{Duration, Instant};

@@ -3,9 +3,9 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
-use sojourn_params::Param;
 use sojourn_transport::{Choice, Host, HostSetting, Parameter, Stacks};
 use sojourn_units::Bytes;
+use sojourn_units::params::Param;
 
 /// The default of a parameter; `off` for the greatest number of bytes, a limit without effect.
 fn default(param: &Param) -> String {
@@ -13,7 +13,7 @@ fn default(param: &Param) -> String {
         return "required".to_owned();
     }
     match param.kind.default_value() {
-        sojourn_params::Value::Data(Bytes::MAX) => "off".to_owned(),
+        sojourn_units::params::Value::Data(Bytes::MAX) => "off".to_owned(),
         value => value.to_string(),
     }
 }

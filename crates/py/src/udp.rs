@@ -9,7 +9,6 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use sojourn_params::Params;
 use sojourn_record::{RunSummary, TransferSummary};
 use sojourn_scenario::{Control, Scenario};
 use sojourn_udp::Error;
@@ -19,6 +18,7 @@ use sojourn_udp::io::{
 };
 use sojourn_udp::record::{Outcome, Sample};
 use sojourn_udp::server::{Ending, Limits, PeerReport, Strays};
+use sojourn_units::params::Params;
 use sojourn_units::{Duration as Span, Instant};
 
 use crate::background::{Background, locked};

@@ -1,7 +1,7 @@
 //! CoDel in a router that receives 12 Mbit/s and sends 10 Mbit/s.
 
-use sojourn_params::Params;
 use sojourn_queue::{AnyQueue, DropReason, Limit, Packet, Queue, Setup, find};
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// The fields that a queue needs; a router has them in its packet's descriptor.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sojourn_params::{Ordered, Param, Params};
+use sojourn_units::params::{Ordered, Param, Params};
 use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 use crate::discipline::Discipline;

@@ -1,7 +1,7 @@
 //! Queue specifications: a name, its parameters, and inner queues.
 
-use sojourn_params::{Ordered, Params, Value};
 use sojourn_units::Duration;
+use sojourn_units::params::{Ordered, Params, Value};
 
 use crate::contract::{Info, Limit, Packet, Setup, Shaping};
 use crate::random::mix;

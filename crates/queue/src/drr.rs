@@ -18,7 +18,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;

@@ -10,12 +10,12 @@
 //!   Linux, which bounds the L queue's priority (section 4.2.2), or a time-shifted FIFO (`scheduler
 //!   = "ts-fifo"`). The C queue's weight of 1/16 is our choice.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Duration, Ecn};
 
 use crate::contract::{Info, Setup};
 use crate::dualq::pi::Real;
-use crate::dualq::{Case, DualQ, Judge, Verdict, params};
+use crate::dualq::{Case, DualQ, Judge, Verdict, declared};
 
 /// Registry entry.
 pub(crate) const INFO: Info = Info {
@@ -23,14 +23,14 @@ pub(crate) const INFO: Info = Info {
     title: "DualPI2: an L4S queue beside a Classic one, coupled, by the RFC's pseudocode",
     source: "RFC 9332 appendix A",
     params: params! {
-        params::TARGET;
-        params::tupdate(
+        declared::TARGET;
+        declared::tupdate(
             Duration::from_millis(15),
             "RFC 9332 appendix A.1: min(target, RTT_max / 3)",
         );
-        params::alpha(0.15, "RFC 9332 appendix A.1: 0.1 Tupdate / RTT_max^2, RTT_max 100 ms");
-        params::beta(3.0, "RFC 9332 appendix A.1: 0.3 / RTT_max");
-        params::K;
+        declared::alpha(0.15, "RFC 9332 appendix A.1: 0.1 Tupdate / RTT_max^2, RTT_max 100 ms");
+        declared::beta(3.0, "RFC 9332 appendix A.1: 0.3 / RTT_max");
+        declared::K;
         /// Sojourn time above which the L queue's own AQM begins to mark
         min_th: Kind::Time(Duration::from_micros(800), Duration::ZERO, Duration::MAX),
             "RFC 9332 appendix A.1, minTh";
@@ -39,10 +39,10 @@ pub(crate) const INFO: Info = Info {
             "RFC 9332 appendix A.1";
         /// Packets in the L queue up to which its own AQM never marks
         th_len: Kind::Integer(1, 0, u32::MAX as u64), "RFC 9332 appendix A.1, Th_len";
-        params::DROP_ON_OVERLOAD;
-        params::SCHEDULER;
-        params::classic_protection(0.0625, "ours; RFC 9332 section 4.2.2 asks for some");
-        params::TSHIFT;
+        declared::DROP_ON_OVERLOAD;
+        declared::SCHEDULER;
+        declared::classic_protection(0.0625, "ours; RFC 9332 section 4.2.2 asks for some");
+        declared::TSHIFT;
     },
     // Deviation (RFC 9332 appendix A.1): the buffer is 10,000 packets by default, as in Linux; the
     // RFC's 250 ms depend on the link's rate.

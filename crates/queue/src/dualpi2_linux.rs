@@ -8,12 +8,12 @@
 //! packets and its `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
 //! and the splitting of segmentation offloads.
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::contract::{Info, Setup};
 use crate::dualq::pi::Law;
-use crate::dualq::{Case, DualQ, Judge, Verdict, params};
+use crate::dualq::{Case, DualQ, Judge, Verdict, declared};
 use crate::random::Random;
 
 const SOURCE: &str = "dualpi2_reset_default in Linux 6.17";
@@ -24,18 +24,18 @@ pub(crate) const INFO: Info = Info {
     title: "DualPI2 as in Linux: its defaults, its step, its random decisions",
     source: "net/sched/sch_dualpi2.c, Linux 6.17; RFC 9332",
     params: params! {
-        params::TARGET;
-        params::tupdate(Duration::from_millis(16), SOURCE);
+        declared::TARGET;
+        declared::tupdate(Duration::from_millis(16), SOURCE);
         // 41/256 and 819/256.
-        params::alpha(0.160_156_25, SOURCE);
-        params::beta(3.199_218_75, SOURCE);
-        params::K;
+        declared::alpha(0.160_156_25, SOURCE);
+        declared::beta(3.199_218_75, SOURCE);
+        declared::K;
         /// Sojourn time above which every packet of the L queue is marked
         step_thresh: Kind::Time(Duration::from_millis(1), Duration::ZERO, Duration::MAX), SOURCE;
-        params::DROP_ON_OVERLOAD;
-        params::SCHEDULER;
-        params::classic_protection(0.1, SOURCE);
-        params::TSHIFT;
+        declared::DROP_ON_OVERLOAD;
+        declared::SCHEDULER;
+        declared::classic_protection(0.1, SOURCE);
+        declared::TSHIFT;
     },
     // tc-dualpi2(8): limit.
     default_packets: 10_000,

@@ -12,7 +12,7 @@ use crate::contract::{Backlog, DropReason, Drops, Limit, Packet, Queue, Setup};
 use crate::fifo::Fifo;
 use crate::slow_path::{SlowPath, drop_full};
 
-pub(crate) mod params;
+pub(crate) mod declared;
 pub(crate) mod pi;
 mod scheduler;
 

@@ -1,6 +1,6 @@
 //! The FIFO with a byte count that most disciplines use, and queues that consist of one FIFO.
 
-use sojourn_ring::RingBuffer;
+use sojourn_units::ring::RingBuffer;
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Limit, Packet, Queue, Setup};

@@ -18,7 +18,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_units::params::{Kind, Param, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{self, Control};

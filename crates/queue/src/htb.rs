@@ -17,7 +17,7 @@
 //! end. An emulator whose bottleneck is HTB is therefore modelled by `htb` in front of a
 //! faster link, and a serial line by a link's `rate`.
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;

@@ -12,7 +12,7 @@
 //! optional, turns it on at a third of the buffer, which would leave the delay of a large buffer
 //! uncontrolled.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};

@@ -14,7 +14,7 @@
 //!   sum: the next arrivals are marked too, until one is dropped.
 //! - Deviation (Linux sch_pie.c): updates begin 0.5 s after the start, and not at a tick.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};

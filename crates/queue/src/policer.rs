@@ -7,7 +7,7 @@
 //!
 //! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;

@@ -10,7 +10,7 @@
 //! Deviation (tc-prio(8)): there are two bands, chosen by packet type or size, which share one
 //! buffer. Linux has up to sixteen, chosen by filters, with a buffer each.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;

@@ -6,7 +6,7 @@
 //! space marks (section 7): uniformly, by the count of packets since the last mark. The
 //! queue is measured in packets, or in bytes over the largest packet (section 4's variant).
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};

@@ -8,7 +8,7 @@
 //! at the limit of the buffer. RED with these settings (`red` with both thresholds at K and `w_q =
 //! 1`) drops them at K.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, Drops, Info, Packet, Setup};

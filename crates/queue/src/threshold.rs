@@ -8,7 +8,7 @@
 //!
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::{Drops, Info, Packet, Setup};

@@ -1,6 +1,6 @@
 //! Validated values, by name and by type.
 
-use sojourn_params::Value as Scalar;
+use sojourn_units::params::Value as Scalar;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::error::At;

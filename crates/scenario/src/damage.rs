@@ -1,7 +1,7 @@
 //! Damage on a link's wire to ECN and to acknowledgements: types, and from checked values to them.
 
-use sojourn_params::Value as Scalar;
 use sojourn_transport::{Choice, choices};
+use sojourn_units::params::Value as Scalar;
 use sojourn_units::{Bytes, Duration};
 
 use crate::check::Checker;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
-use sojourn_params::Kind;
+use sojourn_units::params::Kind;
 
 use crate::host::HOST;
 use crate::known::Known;

@@ -1,7 +1,7 @@
 //! The longest possible run. The order of events is one number of 64 bits, which holds time, kind
 //! and index of an event.
 
-use sojourn_source::Carrier;
+use crate::source::Carrier;
 use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;

@@ -1,8 +1,8 @@
 //! Flows: from checked values to the model.
 
-use sojourn_params::{Params, Value};
-use sojourn_source::{Carrier, Cdf};
+use crate::source::{Carrier, Cdf};
 use sojourn_transport::{Noise, StackInfo};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Instant};
 
 use crate::check::Checker;
@@ -209,7 +209,7 @@ pub(crate) fn takes_control(fields: &Fields) -> bool {
 
 /// Whether the source of this name sends echo requests, which need no controller.
 pub(crate) fn is_echo(source: &str) -> bool {
-    let mut infos = sojourn_source::infos();
+    let mut infos = crate::source::infos();
     infos.any(|info| info.name == source && info.carrier == Carrier::Echo)
 }
 
@@ -237,7 +237,7 @@ fn check_echo(checker: &mut Checker, flow: &Fields, source: Option<&Source>) {
 
 fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Option<Source> {
     let (kind, fields) = value.variant()?;
-    let info = sojourn_source::infos().find(|info| info.name == kind)?;
+    let info = crate::source::infos().find(|info| info.name == kind)?;
     let mut params = Params::empty();
     for param in info.params {
         match fields.scalar(param.name) {

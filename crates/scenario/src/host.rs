@@ -1,8 +1,8 @@
 //! The hosts of flows: a host by name, or a table of its exceptions.
 
-use sojourn_params::{Kind, Value};
 use sojourn_transport::{Choice, Host, Noise, Setting, Side};
 use sojourn_units::Bytes;
+use sojourn_units::params::{Kind, Value};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sojourn_cc::Catalogue;
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use crate::model::{Control, Scenario};
 

@@ -41,6 +41,7 @@ mod shape;
 mod shown;
 mod size;
 mod size_file;
+pub mod source;
 mod steps;
 mod taut;
 mod trace;

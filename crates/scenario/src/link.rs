@@ -2,8 +2,8 @@
 
 use std::io;
 
-use sojourn_params::{Ordered, Param, Params, Value as Scalar};
 use sojourn_transport::Choice;
+use sojourn_units::params::{Ordered, Param, Params, Value as Scalar};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::capacity_file::{self, Content};

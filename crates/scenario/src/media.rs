@@ -1,7 +1,7 @@
 //! Checks of flows of media, and of the controllers that set the rate of an encoder.
 
+use crate::source::{Carrier, UDP_IP_HEADERS};
 use sojourn_cc::{EcnUse, Needs};
-use sojourn_source::{Carrier, UDP_IP_HEADERS};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};

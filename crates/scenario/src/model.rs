@@ -3,16 +3,16 @@
 pub use crate::damage::{AckThinning, EcnFault, EcnFaultKind, Slots};
 use std::borrow::Cow;
 
+use crate::source::Carrier;
+pub use crate::source::Spec as Source;
 use sojourn_cc::{Catalogue, Needs};
-use sojourn_params::{Params, Value};
 pub use sojourn_queue::Discipline;
-use sojourn_source::Carrier;
-pub use sojourn_source::Spec as Source;
 pub use sojourn_transport::{
     Config as Transport, EcnFeedback, EcnRequest, HandshakeMode as Handshake, Host, Profile,
     PrrRule,
 };
 use sojourn_transport::{Noise, Parameter, Stacks, choices};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::taut::taut;

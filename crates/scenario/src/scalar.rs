@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use sojourn_params::{Kind, Value as Scalar};
+use sojourn_units::params::{Kind, Value as Scalar};
 use sojourn_units::{Bytes, Duration, Rate, UnitError};
 
 use crate::model::Buffer;

@@ -3,8 +3,8 @@
 use crate::host::HOST;
 use crate::shape::{COUNT, Field, Form, OneOf, SPAN, Shape, TIME, fields, integer};
 use crate::variants;
-use sojourn_params::Kind;
 use sojourn_transport::{Choice as _, Host, Noise};
+use sojourn_units::params::Kind;
 
 mod link;
 

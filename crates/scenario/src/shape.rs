@@ -3,7 +3,7 @@
 //! Validation ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema ([`crate::export`])
 //! read the same declarations, so they cannot differ.
 
-use sojourn_params::Kind;
+use sojourn_units::params::Kind;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::known::Known;

@@ -1,6 +1,6 @@
 //! Files of transfer sizes: the points of a cumulative distribution function, one a line.
 
-use sojourn_source::{Cdf, CdfError};
+use crate::source::{Cdf, CdfError};
 
 use crate::error::Evidence;
 use crate::trace::Malformed;

@@ -1,7 +1,7 @@
 //! Variants chosen by name: registered controllers, queues and stacks, and sources.
 
-use sojourn_params::Param;
 use sojourn_queue::Inner;
+use sojourn_units::params::Param;
 
 use crate::known::Known;
 use crate::schema::{QUEUE, SHAPER};
@@ -55,10 +55,10 @@ fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
 
 /// Every source.
 pub(crate) fn sources(_: &Known) -> Vec<Variant> {
-    sojourn_source::infos().map(source).collect()
+    crate::source::infos().map(source).collect()
 }
 
-fn source(info: &sojourn_source::Info) -> Variant {
+fn source(info: &crate::source::Info) -> Variant {
     let mut variant = registered(info.name, info.title, info.params);
     for field in variant.fields.iter_mut().filter(|field| info.optional.contains(&field.name)) {
         field.given = Given::Optional;

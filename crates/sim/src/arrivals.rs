@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use sojourn_scenario::source::Action;
 use sojourn_scenario::{Control, Flow, Scenario, Source};
-use sojourn_source::Action;
 use sojourn_units::{Bytes, Instant};
 
 use crate::seed::{Stream, seed};

@@ -1,8 +1,8 @@
 //! Emulation: a simulation that passes the packets of real hosts over its links, in step with a
 //! clock that the caller reads.
 
+use sojourn_scenario::source::Source;
 use sojourn_scenario::{Control, Scenario, longest_run};
-use sojourn_source::Source;
 use sojourn_trace::Histogram;
 use sojourn_transport::Noise;
 use sojourn_units::{Duration, Instant, Rate};

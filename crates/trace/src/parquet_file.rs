@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use parquet::basic::{
-    Compression, ConvertedType, Encoding, Repetition, Type as Physical, ZstdLevel,
-};
+use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -19,10 +17,6 @@ use crate::table::Table;
 /// Rows per row group: the unit in which readers skip or read, and the amount copied while
 /// writing (some 10 MB per column).
 const ROWS_PER_GROUP: usize = 1 << 20;
-
-/// zstd's default: a higher level takes several times as long to save a few per cent on
-/// such series.
-const ZSTD_LEVEL: i32 = 3;
 
 /// Reasons why a table could not be written.
 #[derive(Debug)]
@@ -78,7 +72,7 @@ impl From<ParquetError> for TableError {
 }
 
 impl Table {
-    /// The table as a Parquet file, compressed with zstd. The file's footer stores
+    /// The table as a Parquet file, compressed with LZ4. The file's footer stores
     /// `metadata` in the given order.
     ///
     /// The same table and version of Sojourn give the same bytes: the file contains no time
@@ -146,7 +140,7 @@ impl Table {
         let pairs = metadata.iter().map(|(k, v)| KeyValue::new(k.to_string(), v.to_string()));
         let mut properties = WriterProperties::builder()
             .set_created_by(format!("sojourn {}", env!("CARGO_PKG_VERSION")))
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+            .set_compression(Compression::LZ4_RAW)
             .set_key_value_metadata(Some(pairs.collect()));
         for (name, column) in self.columns() {
             // Text repeats. Counters and times mostly increase: their differences are far

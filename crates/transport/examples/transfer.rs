@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{Setup, find};
-use sojourn_params::Params;
 use sojourn_transport::{Ack, Config, Data, Poll, Profile, Receiver, Sender};
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const DELAY: Duration = Duration::from_millis(20);

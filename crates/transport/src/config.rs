@@ -1,7 +1,7 @@
 //! The settings of a connection, and their values in each profile.
 
 use sojourn_cc::{EcnUse, Needs};
-use sojourn_params::{Kind, Value};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
 use crate::choices::{

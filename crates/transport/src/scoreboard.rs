@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_ring::RingBuffer;
+use sojourn_units::ring::RingBuffer;
 use sojourn_units::{Duration, Instant};
 
 use crate::delivery::Stamp;

@@ -1,7 +1,7 @@
 //! Declarations of settings. From one of them come a field of [`crate::Config`], its value in each
 //! profile, the key of a scenario and the reader of its value.
 
-use sojourn_params::{Kind, Value};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
 use crate::choices::Profile;

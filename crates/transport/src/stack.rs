@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sojourn_cc::{Catalogue, Needs, Probe};
-use sojourn_params::{Kind, Param, Params};
+use sojourn_units::params::{Kind, Param, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::Vitals;

@@ -1,13 +1,16 @@
 //! Units of network measurement with one text form each: time, bytes, rates, ECN
-//! codepoints.
+//! codepoints. Beside them, what all crates above share: [`params`], parameters as data, and
+//! [`ring`], a ring buffer for packets.
 //!
 //! Text forms follow `tc(8)`: `60Mbit`, `20ms`, `64KiB`. Values are integers (nanoseconds,
 //! bytes, bits per second), so that rounding cannot change the order of events.
 
 mod bytes;
 mod ecn;
+pub mod params;
 mod parse;
 mod rate;
+pub mod ring;
 mod time;
 
 pub use bytes::Bytes;

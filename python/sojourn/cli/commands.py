@@ -101,7 +101,6 @@ COMMANDS = (
     Command(
         "hosts",
         "list the hosts of flows, and the values of one with their sources",
-        "sojourn.cli.host_listing:declare",
     ),
     Command(
         "columns",

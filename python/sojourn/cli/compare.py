@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, combined, output, results, selection, summary_table, verdicts
+from sojourn import output
 from sojourn.cli.console import console, name, show, show_tables
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
     add_report_options,
     add_selection_options,
@@ -23,11 +22,15 @@ from sojourn.cli.options import (
     pictures_of,
     settings_of,
 )
-from sojourn.comparison import renaming, result, scenarios, text_tables
-from sojourn.comparison.result import Comparison
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.report import require_free_figure
-from sojourn.results import Run
+from sojourn.picture import require_free_picture
+from sojourn.record import parts, summary_table, verdicts
+from sojourn.record.comparison import renaming, scenarios, text_tables
+from sojourn.run import api, results
+from sojourn.run.comparison import Comparison, combine
+from sojourn.run.comparison import fill as fill_comparison
+from sojourn.run.results import Run
 
 # The first columns, which may wrap: controllers, and flows or links.
 _FOLDED = 2
@@ -77,7 +80,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="folder to write to (default: runs/A-vs-B, -2, -3, ... if taken)",
     )
     place.add_argument(
-        "--plot", metavar="FILE", help="write only the figure, as .html, .svg, .png or .pdf"
+        "--plot", metavar="FILE", help="write only the picture, as .html, .svg, .png or .pdf"
     )
     add(
         "--json",
@@ -103,51 +106,50 @@ def execute(args: argparse.Namespace) -> int:
     stem = "-vs-".join(Path(one).resolve().name for one in directories)
     out = output.choose(args.out, Path("runs") / stem)
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     # Named once, although one directory may be compared with itself.
-    loaded = {one: api.load(one) for one in directories}
+    loaded = {one: results.load(one) for one in directories}
     chosen = chosen_of(args, args.control)
     names = {old: new for given in args.rename for old, new in given.items()}
     named = renaming.everywhere([loaded[one] for one in directories], names)
     runs = [
-        (one, selection.select(run, chosen, one))
-        for one, run in zip(directories, named, strict=True)
+        (one, parts.select(run, chosen, one)) for one, run in zip(directories, named, strict=True)
     ]
     if args.more:
         differ = scenarios.differences([loaded[one].scenario for one in directories])
         labels = scenarios.run_names([run for _, run in runs], differ, directories)
         each = {own: run for own, (_, run) in zip(labels, runs, strict=True)}
-        return _end(combined.combine(each), args, out)
+        return _end(combine(each), args, out)
     a, b = runs
     return _end(api.compare_selected(a, b, args.shift_b), args, out)
 
 
 def _end(compared: Comparison | Run, args: argparse.Namespace, out: output.Choice) -> int:
     """Write the requested files, and show the tables or print the summary."""
-    figures = Figures()
-    written = _write(compared, args, out, figures)
+    plots = Plots()
+    written = _write(compared, args, out, plots)
     if args.json:
         sys.stdout.write(results.summary_text(compared.summary))
     elif isinstance(compared, Comparison):
         _show(compared, written, args.explain)
     else:
         show(compared, written, args.explain)
-    return figures.status()
+    return plots.status()
 
 
 def _write(
-    compared: Comparison | Run, args: argparse.Namespace, out: output.Choice, figures: Figures
+    compared: Comparison | Run, args: argparse.Namespace, out: output.Choice, plots: Plots
 ) -> str | None:
     """Write the requested files; return the line that names them."""
     if args.plot is not None:
-        drawn_alone = figures.plot(compared.plot(), args.plot, is_dark(args))
+        drawn_alone = plots.plot(compared.plot(), args.plot, is_dark(args))
         return output.announced("Figure", args.plot) if drawn_alone else None
     if args.json and args.out is None:
         return None
-    drawn = pictures_of(args, figures.report_missing)
+    drawn = pictures_of(args, plots.report_missing)
     with out.opened() as opened:
         if isinstance(compared, Comparison):
-            result.fill(compared, opened.place, drawn)
+            fill_comparison(compared, opened.place, drawn)
         else:
             results.fill(compared, opened.place, drawn)
     drawn.finish(opened.target, None if isinstance(compared, Comparison) else results.REDRAW)

@@ -12,9 +12,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import legend, summary_table, terminal, verdicts
-from sojourn.results import Run
-from sojourn.run_summary import Summary
+from sojourn import terminal
+from sojourn.record import legend, summary_table, verdicts
+from sojourn.record.summary import Summary
+from sojourn.run.results import Run
 
 # Without a terminal or COLUMNS, the width is unknown; this width fits the table of one run.
 _PIPED_WIDTH = "160"

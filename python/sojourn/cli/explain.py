@@ -4,10 +4,11 @@ import argparse
 import json
 import sys
 
-from sojourn import explanation, inputs, output, terminal
+from sojourn import inputs, output, terminal
+from sojourn.capture import explanation
+from sojourn.capture.explanation import Explanation
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name
-from sojourn.explanation import Explanation
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,12 @@ import time
 from rich import box
 from rich.table import Table
 
-from sojourn import api, kernel, terminal
+from sojourn import terminal
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
 from sojourn.errors import UsageError
+from sojourn.live import kernel
+from sojourn.run import api
 
 # Controllers of L4S.
 _L4S = ("prague",)

@@ -10,11 +10,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import api, catalogue_reference, columns
+from sojourn.cli import catalogue_reference
 from sojourn.cli.console import console, name
 from sojourn.cli.options import add_controller_option
 from sojourn.cli.scenarios import load_controllers
 from sojourn.errors import require_known
+from sojourn.record import columns
+from sojourn.run import api
 
 Entry = Mapping[str, Any]
 """A controller, a queue or a parameter, as the catalogue describes it."""

@@ -5,25 +5,22 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import _core, api, experiment, output, results
-from sojourn.cli.figures import Figures
-from sojourn.cli.options import (
-    add_captures,
-    add_departures,
-    add_scenario_options,
-    pictures_of,
-)
-from sojourn.cli.scenarios import note_replaced, read
+from sojourn import _core, output
+from sojourn.cli.options import add_captures, add_departures, add_scenario_options, pictures_of
+from sojourn.cli.plots import Plots
+from sojourn.cli.scenarios import prepared
 from sojourn.errors import UsageError
-from sojourn.exports import Captures, Files
 from sojourn.extras import require_live
-from sojourn.progress import Bar
-from sojourn.real_time import Live, gain_privilege, host, link_commands
-from sojourn.results import Run
+from sojourn.live.api import record_live
+from sojourn.live.real_time import Live, gain_privilege, host, link_commands
+from sojourn.run import results
+from sojourn.run.exports import Captures, Files
+from sojourn.run.progress import Bar
+from sojourn.run.results import Run
 
 if TYPE_CHECKING:
-    from sojourn.page_view import PageView
-    from sojourn.view import View
+    from sojourn.cli.page.live import PageView
+    from sojourn.live.view import View
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -99,12 +96,12 @@ def execute(args: argparse.Namespace) -> int:
     core, live = _prepared(args)
     captures.require_possible(core)
     view = _view(args, core) if args.view or args.page else None
-    figures = Figures()
+    plots = Plots()
     if args.json and args.out is None:
         with captures.opened() as files:
             run = _recorded(args, core, live, files, view)
-        return _shown(args, figures, run)
-    drawn = pictures_of(args, figures.report_missing)
+        return _shown(args, plots, run)
+    drawn = pictures_of(args, plots.report_missing)
     with captures.opened() as files, out.opened() as opened:
         run = _recorded(args, core, live, files, view)
         with Bar() as bar:
@@ -112,20 +109,11 @@ def execute(args: argparse.Namespace) -> int:
             results.fill(run, opened.place, drawn, args.csv)
     drawn.finish(opened.target, results.REDRAW)
     last = None if args.json else output.announced("Run directory", opened.target, drawn.hint)
-    return _shown(args, figures, run, last)
+    return _shown(args, plots, run, last)
 
 
 def _prepared(args: argparse.Namespace) -> tuple[_core.Scenario, Live]:
-    scenario = read(args.file)
-    note_replaced(scenario, args.control)
-    core = experiment.prepare(
-        scenario,
-        assignments=args.set,
-        control=args.control,
-        seed=args.seed,
-        spread=args.spread,
-        host=host(args.stack),
-    )
+    core = prepared(args, host=host(args.stack))
     return core, Live(args.stack, args.ipv6, args.bottleneck, args.departures)
 
 
@@ -135,12 +123,12 @@ def _view(args: argparse.Namespace, core: _core.Scenario) -> "View | PageView":
     title, link = Path(args.file).name, core.bottleneck()
     runs = len(core.controls()) * args.runs
     if args.page:
-        from sojourn.live_report import page_folder
-        from sojourn.page_view import PageView
+        from sojourn.cli.page.live import PageView
+        from sojourn.picture.simulator_page import page_folder
 
         require_live("live runs")
         return PageView(page_folder(), title, link, runs)
-    from sojourn.view import View, require_terminal
+    from sojourn.live.view import View, require_terminal
 
     require_terminal()
     require_live("live runs")
@@ -157,9 +145,9 @@ def _recorded(
     """Run with charts, or else with a progress bar."""
     if view is not None:
         with view:
-            return api.record_live(core, args.file, args.runs, live, view.show, files, view)
+            return record_live(core, args.file, args.runs, live, view.show, files, view)
     with Bar() as bar:
-        return api.record_live(core, args.file, args.runs, live, bar.simulating, files)
+        return record_live(core, args.file, args.runs, live, bar.simulating, files)
 
 
 def _show_commands(args: argparse.Namespace) -> int:
@@ -174,11 +162,11 @@ def _show_commands(args: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(args: argparse.Namespace, figures: Figures, run: Run, last: str | None = None) -> int:
+def _shown(args: argparse.Namespace, plots: Plots, run: Run, last: str | None = None) -> int:
     if args.json:
         sys.stdout.write(results.summary_text(run.summary))
-        return figures.status()
+        return plots.status()
     from sojourn.cli import console
 
     console.show(run, last, args.explain)
-    return figures.status()
+    return plots.status()

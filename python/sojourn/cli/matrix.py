@@ -11,14 +11,14 @@ from rich.table import Table
 from sojourn import output
 from sojourn.cli import interrupts
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_place, name_list, positive, whole
+from sojourn.cli.plots import Plots
 from sojourn.cli.scenarios import load_controllers, prints_aside
 from sojourn.errors import UsageError
-from sojourn.matrix import matrix_tables, measure, plan
-from sojourn.matrix.measure import MatrixSummary
-from sojourn.progress import Bar
-from sojourn.sweeps.cells import Place
+from sojourn.run.progress import Bar
+from sojourn.sweep.cells import Place
+from sojourn.sweep.matrix import measure, plan, tables
+from sojourn.sweep.matrix.measure import MatrixSummary
 
 # With more rows, the terminal shows only single flows; the files also have the pairs.
 _MOST_ROWS = 100
@@ -80,27 +80,27 @@ def execute(args: argparse.Namespace) -> int:
         quic=args.quic,
     )
     place = Place(args.jobs, args.dataset, args.cluster)
-    figures = Figures()
+    plots = Plots()
     with Bar() as bar, prints_aside(), interrupts.keeping(args.dataset):
         found = measure.measure(axes, place, bar.simulating)
         if args.out is not None:
             bar.writing("heat maps")
-            matrix_tables.write(found, Path(args.out), figures.report_missing)
+            tables.write(found, Path(args.out), plots.report_missing)
     if args.json:
-        sys.stdout.write(matrix_tables.json_text(found))
+        sys.stdout.write(tables.json_text(found))
     else:
         _show(found, console())
-    return figures.status()
+    return plots.status()
 
 
 def _show(found: MatrixSummary, out: Console) -> None:
     """Print the rows; if there are too many to read, only those of single flows."""
-    rows = list(matrix_tables.rows(found))
+    rows = list(tables.rows(found))
     shown = rows if len(rows) <= _MOST_ROWS else [row for row in rows if row.alone]
     for queue in found["queues"]:
         out.print(_table(queue, [row for row in shown if row.queue == queue]))
-    notes = (matrix_tables.comparisons, matrix_tables.closings, matrix_tables.refusals)
-    for line in (matrix_tables.about(found), *(line for note in notes for line in note(found))):
+    notes = (tables.comparisons, tables.closings, tables.refusals)
+    for line in (tables.about(found), *(line for note in notes for line in note(found))):
         out.print(name(line, "dim"))
     if hidden := len(rows) - len(shown):
         out.print(
@@ -111,10 +111,10 @@ def _show(found: MatrixSummary, out: Console) -> None:
         )
 
 
-def _table(queue: str, rows: list[matrix_tables.Row]) -> Table:
+def _table(queue: str, rows: list[tables.Row]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column(queue, no_wrap=True)
-    for metric in matrix_tables.METRICS:
+    for metric in tables.METRICS:
         shown.add_column(f"{metric.name}\n{metric.unit}", justify="right")
     for row in rows:
         shown.add_row(name(row.flows), *("  ".join(texts) for texts in row.texts))

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 
 from sojourn.errors import UsageError
-from sojourn.pictures import PAGE, PICTURES, Pictures, ReportMissing
-from sojourn.report import require_pictures
-from sojourn.selection import Chosen
+from sojourn.picture import require_pictures
+from sojourn.picture.pictures import PAGE, PICTURES, Pictures, ReportMissing
+from sojourn.record.parts import Chosen
 
 _RUN_JSON = (
     'print {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
@@ -51,7 +51,7 @@ def positive(text: str) -> int:
 
 def port(text: str) -> int:
     """Parse the number of a port; 0 selects a free one."""
-    from sojourn import transfers
+    from sojourn.live import transfers
 
     try:
         return transfers.parse_port(text)

@@ -7,18 +7,19 @@ from typing import cast
 from rich import box
 from rich.table import Table
 
-from sojourn import _core, downloads, output
+from sojourn import _core, output
 from sojourn._core import LiveError
 from sojourn.cli import serving
 from sojourn.cli.console import console, name
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import add_captures, add_flow_options, positive, whole
-from sojourn.downloads import Connection, Download, Served, Strays, Url
 from sojourn.errors import DownloadError, UsageError
-from sojourn.exports import Captures
 from sojourn.extras import require_live
-from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
-from sojourn.progress import Bar
+from sojourn.live import downloads
+from sojourn.live.downloads import Connection, Download, Served, Strays, Url
+from sojourn.record.formatting import MISSING, counted, ms_text, rate_text, size_text
+from sojourn.run.exports import Captures
+from sojourn.run.progress import Bar
 
 
 def declare_serve(parser: argparse.ArgumentParser) -> None:

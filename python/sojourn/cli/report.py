@@ -3,8 +3,6 @@
 import argparse
 from pathlib import Path
 
-from sojourn import results
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import (
     add_live_option,
     add_picture_options,
@@ -15,7 +13,9 @@ from sojourn.cli.options import (
     name_list,
     picture_formats,
 )
-from sojourn.pictures import PAGE, Pictures
+from sojourn.cli.plots import Plots
+from sojourn.picture.pictures import PAGE, Pictures
+from sojourn.run import results
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -37,12 +37,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Draw the report of a run directory."""
-    figures = Figures()
+    plots = Plots()
     directory = Path(args.directory)
     formats = (*PAGE, *picture_formats(args))
-    drawn = Pictures(figures.report_missing, formats, is_dark(args), args.live)
+    drawn = Pictures(plots.report_missing, formats, is_dark(args), args.live)
     results.draw(directory, drawn, chosen_of(args, args.control))
-    status = figures.status()
+    status = plots.status()
     if status == 0:
         print(f"Report: {', '.join(str(directory / f'report.{one}') for one in formats)}")
     return status

@@ -9,14 +9,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import captures, inputs, terminal
-from sojourn.captures import CaptureRtt, Direction, Flow, Whole
+from sojourn import inputs, terminal
+from sojourn.capture import captures
+from sojourn.capture.captures import CaptureRtt, Direction, Flow, Whole
+from sojourn.capture.picture import RttFigure
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, positive
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.formatting import MISSING, counted
-from sojourn.report import RttFigure, require_free_figure
+from sojourn.picture import require_free_picture
+from sojourn.record.formatting import MISSING, counted
 
 # Points per direction, for a figure that is 640 pixels wide.
 _POINTS = 2_000
@@ -64,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         if len(args.files) > 1:
             raise UsageError("--plot draws one capture; name one file")
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     if args.json and len(args.files) > 1:
         return _list(args)
     return max(_execute_one(args, file) for file in args.files)
@@ -97,14 +99,14 @@ def _execute_one(args: argparse.Namespace, file: str) -> int:
     if args.json and args.plot is None:
         print(_json(whole, flows))
         return _ending(whole)
-    figures = Figures()
-    _draw_or_show(args, captures.with_flows(whole, flows), figures)
-    return figures.status(_ending(whole))
+    plots = Plots()
+    _draw_or_show(args, captures.with_flows(whole, flows), plots)
+    return plots.status(_ending(whole))
 
 
-def _draw_or_show(args: argparse.Namespace, found: CaptureRtt, figures: Figures) -> None:
+def _draw_or_show(args: argparse.Namespace, found: CaptureRtt, plots: Plots) -> None:
     if args.plot is not None:
-        figures.plot(RttFigure(found), args.plot)
+        plots.plot(RttFigure(found), args.plot)
     for flow in found["flows"]:
         for direction in flow["directions"]:
             direction.pop("series", None)

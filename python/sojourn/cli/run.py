@@ -5,8 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from sojourn import _core, api, experiment, output, results, selection, terminal
-from sojourn.cli.figures import Figures
+from sojourn import _core, output, terminal
 from sojourn.cli.options import (
     add_captures,
     add_controller_option,
@@ -16,18 +15,20 @@ from sojourn.cli.options import (
     pictures_of,
     positive,
 )
+from sojourn.cli.plots import Plots
 from sojourn.cli.scenarios import (
     load_controllers,
-    note_replaced,
+    prepared,
     prints_aside,
-    read,
     require_named,
 )
-from sojourn.exports import Captures
-from sojourn.progress import Bar
-from sojourn.run_summary import Summary
-from sojourn.selection import Chosen
-from sojourn.user_controllers import UserControllers
+from sojourn.record import parts
+from sojourn.record.parts import Chosen
+from sojourn.record.summary import Summary
+from sojourn.run import api, results
+from sojourn.run.exports import Captures
+from sojourn.run.progress import Bar
+from sojourn.user.controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
     captures.require_apart_from(out.path)
     controllers = load_controllers(args.controller)
     require_named(args.control, controllers)
-    core = _prepared(args, controllers)
+    core = prepared(args, controllers)
     captures.require_possible(core)
     chosen = chosen_of(args)
     chosen.check(dict(zip(("flow", "link"), core.names(), strict=True)), args.file)
@@ -65,8 +66,8 @@ def execute(args: argparse.Namespace) -> int:
     if summary_alone:
         return _summarise(args, core, controllers, captures, chosen)
     began = time.perf_counter()
-    figures = Figures()
-    drawn = pictures_of(args, figures.report_missing)
+    plots = Plots()
+    drawn = pictures_of(args, plots.report_missing)
     drawn.load_ahead()
     # The folders are created now, to detect errors early, and filled at the end.
     with Bar() as bar, prints_aside(), captures.opened() as files, out.opened() as opened:
@@ -75,18 +76,18 @@ def execute(args: argparse.Namespace) -> int:
         )
         took_s = time.perf_counter() - began
         bar.writing(drawn.what)
-        shown = selection.select(record, chosen, args.file)
+        shown = parts.select(record, chosen, args.file)
         results.fill(record, opened.place, drawn, args.csv, shown.plot(chosen.first_link))
     drawn.finish(opened.target, results.REDRAW)
     _note_user_controllers(controllers, record.summary, args, took_s)
     if args.json:
         sys.stdout.write(results.summary_text(shown.summary))
-        return figures.status()
+        return plots.status()
     from sojourn.cli import console
 
     last = output.announced("Run directory", opened.target, drawn.hint)
     console.show(shown, last, args.explain)
-    return figures.status()
+    return plots.status()
 
 
 def _summarise(
@@ -103,22 +104,8 @@ def _summarise(
             core, args.file, args.runs, args.jobs, bar.simulating, controllers, files
         )
     _note_user_controllers(controllers, summary, args, time.perf_counter() - began)
-    sys.stdout.write(results.summary_text(selection.of_summary(summary, chosen)))
+    sys.stdout.write(results.summary_text(parts.of_summary(summary, chosen)))
     return 0
-
-
-def _prepared(args: argparse.Namespace, controllers: UserControllers) -> _core.Scenario:
-    with prints_aside():
-        scenario = read(args.file)
-        note_replaced(scenario, args.control)
-        return experiment.prepare(
-            scenario,
-            assignments=args.set,
-            control=args.control,
-            seed=args.seed,
-            spread=args.spread,
-            user_controllers=controllers,
-        )
 
 
 def _note(core: _core.Scenario, args: argparse.Namespace) -> None:

@@ -4,16 +4,18 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, api, experiment, inputs, schema_reference, shipped, terminal
+from sojourn import _core, inputs, terminal
+from sojourn.cli import schema_reference
 from sojourn.cli.options import add_control_option, add_controller_option, file_name
 from sojourn.errors import UsageError
-from sojourn.user_code import Loader, Source
-from sojourn.user_controllers import Factory, UserControllers
+from sojourn.run import api, experiment, shipped
+from sojourn.user.controllers import Factory, UserControllers
+from sojourn.user.loading import Loader, Source
 
 
 def load_controllers(arguments: Sequence[str]) -> UserControllers:
@@ -70,6 +72,26 @@ def read(file: str) -> _core.Scenario:
     """
     text = inputs.text(inputs.opened_as(file) if file == "-" else shipped.located(file))
     return _core.Scenario.from_toml(file, text, folder_of(file))
+
+
+def prepared(
+    args: argparse.Namespace,
+    user_controllers: UserControllers | None = None,
+    host: Mapping[str, str] | None = None,
+) -> _core.Scenario:
+    """Read the scenario of a command, and apply the changes that its options ask for."""
+    with prints_aside():
+        scenario = read(args.file)
+        note_replaced(scenario, args.control)
+        return experiment.prepare(
+            scenario,
+            assignments=args.set,
+            control=args.control,
+            seed=args.seed,
+            spread=args.spread,
+            user_controllers=user_controllers,
+            host=host,
+        )
 
 
 def folder_of(file: str) -> str:

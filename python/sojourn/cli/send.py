@@ -7,16 +7,18 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from sojourn import _core, output, results, transfers
+from sojourn import _core, output
 from sojourn.cli.console import console, name
 from sojourn.cli.options import add_departures, add_flow_options, whole
 from sojourn.extras import require_live
-from sojourn.formatting import MISSING, counted, ms_text, rate_text, size_text
-from sojourn.progress import Bar
-from sojourn.real_time import Departures
-from sojourn.record_types import RunSummary
-from sojourn.run_summary import Summary
-from sojourn.transfers import Host, Settings
+from sojourn.live import transfers
+from sojourn.live.real_time import Departures
+from sojourn.live.transfers import Host, Settings
+from sojourn.record.formatting import MISSING, counted, ms_text, rate_text, size_text
+from sojourn.record.record_types import RunSummary
+from sojourn.record.summary import Summary
+from sojourn.run import results
+from sojourn.run.progress import Bar
 
 _LOOK_S = 0.1
 

@@ -3,13 +3,14 @@
 import argparse
 from typing import cast
 
-from sojourn import _core, transfers
+from sojourn import _core
 from sojourn.cli import serving
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import positive
 from sojourn.extras import require_live
-from sojourn.formatting import MISSING, rate_text, size_text
-from sojourn.transfers import Peer, Strays
+from sojourn.live import transfers
+from sojourn.live.transfers import Peer, Strays
+from sojourn.record.formatting import MISSING, rate_text, size_text
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -6,14 +6,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, experiment, output, terminal
+from sojourn import _core, output, terminal
 from sojourn.cli.options import add_scenario, file_name, whole
 from sojourn.cli.scenarios import read
+from sojourn.cli.status_line import StatusLine
 from sojourn.errors import UsageError
 from sojourn.extras import require_live
-from sojourn.formatting import MISSING, counted, ms_text, rate_text
-from sojourn.real_time import gain_privilege, require_privilege
-from sojourn.status_line import StatusLine
+from sojourn.live.real_time import gain_privilege, require_privilege
+from sojourn.record.formatting import MISSING, counted, ms_text, rate_text
+from sojourn.run import experiment
 
 # Time between two updates of the line.
 _REFRESH_S = 1.0

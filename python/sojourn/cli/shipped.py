@@ -8,10 +8,11 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from sojourn import output, shipped
+from sojourn import output
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name
 from sojourn.errors import UsageError
+from sojourn.run import shipped
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -5,27 +5,21 @@ import json
 import sys
 from pathlib import Path
 
-from sojourn import _core, api, experiment, terminal
+from sojourn import _core, terminal
 from sojourn.cli import interrupts
-from sojourn.cli.options import (
-    add_controller_option,
-    add_scenario,
-    name_list,
-    positive,
-    whole,
-)
+from sojourn.cli.options import add_controller_option, add_scenario, name_list, positive, whole
 from sojourn.cli.scenarios import (
     folder_of,
     load_controllers,
-    note_replaced,
+    prepared,
     prints_aside,
-    read,
 )
-from sojourn.formatting import span_text
-from sojourn.sweeps import api as sweeps
-from sojourn.sweeps import plan as plans
-from sojourn.sweeps.plan import Plan
-from sojourn.user_controllers import UserControllers
+from sojourn.record.formatting import span_text
+from sojourn.run import api
+from sojourn.sweep import api as sweeps
+from sojourn.sweep import plan as plans
+from sojourn.sweep.plan import Plan
+from sojourn.user.controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -106,31 +100,22 @@ def execute(args: argparse.Namespace) -> int:
     if args.dry_run:
         _show_plan(plan, setup, args.json)
         return 0
-    from sojourn.progress import Bar
+    from sojourn.run.progress import Bar
 
     with Bar() as bar, prints_aside(), interrupts.keeping(out):
         ended = sweeps.execute(plan, setup, out, bar.sweeping)
     _show_end(ended, out, args.json)
     if not args.json:
         from sojourn.cli.sweep_show import show_table
-        from sojourn.sweeps.result import Dataset
+        from sojourn.sweep.result import Dataset
 
         show_table(Dataset(out))
     return 1 if ended.tally.failures else 0
 
 
 def _plan(args: argparse.Namespace, controllers: UserControllers) -> Plan:
+    core = prepared(args, controllers)
     with prints_aside():
-        scenario = read(args.file)
-        note_replaced(scenario, args.control)
-        core = experiment.prepare(
-            scenario,
-            assignments=args.set,
-            control=args.control,
-            seed=args.seed,
-            spread=args.spread,
-            user_controllers=controllers,
-        )
         study = plans.study(
             core,
             vary=args.vary,

@@ -11,16 +11,17 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import extras, output, stats, terminal
+from sojourn import extras, output, terminal
 from sojourn.cli.console import console, name
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import file_name, name_list
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.formatting import MISSING
-from sojourn.report import require_free_figure
-from sojourn.sweeps import figures, queries
-from sojourn.sweeps.figures import Metric
-from sojourn.sweeps.result import Dataset
+from sojourn.picture import require_free_picture
+from sojourn.record import stats
+from sojourn.record.formatting import MISSING
+from sojourn.sweep import figures, queries
+from sojourn.sweep.figures import Metric
+from sojourn.sweep.result import Dataset
 
 # Longer tables are not readable.
 _MOST_ROWS = 60
@@ -55,7 +56,7 @@ def declare_show(parser: argparse.ArgumentParser) -> None:
     add("--y", metavar="AXIS", help="vertical axis of a heat map")
     add("--by", metavar="AXIS", help="one line for each value (default: control)")
     add("--facet", metavar="AXIS", help="one small picture for each value")
-    add("--plot", metavar="FILE", help="draw a figure, as .html, .svg, .png or .pdf")
+    add("--plot", metavar="FILE", help="draw a picture, as .html, .svg, .png or .pdf")
     add("--json", action="store_true", help="print the rows of the table as JSON")
     parser.set_defaults(execute=show)
 
@@ -152,12 +153,12 @@ def _about_seeds(most: int) -> str:
 
 def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace) -> int:
     """Draw the first figure."""
-    from sojourn.sweeps import pictures
+    from sojourn.sweep import pictures
 
     metric = next(iter(metrics), pictures.DEFAULT)
     view = pictures.View(metric, args.x, args.y, args.by, args.facet, args.name)
-    require_free_figure(args.plot)
-    own = Figures()
+    require_free_picture(args.plot)
+    own = Plots()
     if own.plot(pictures.DatasetFigure(dataset, view), args.plot):
         terminal.say(output.announced("Picture", args.plot))
     return own.status()

@@ -4,10 +4,10 @@ import argparse
 import json
 
 from sojourn import theory
-from sojourn.cli.figures import Figures
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text, rate_text
-from sojourn.report import RapidFigure, require_free_figure
+from sojourn.picture import RapidFigure, require_free_picture
+from sojourn.record.formatting import ms_text, rate_text
 from sojourn.terminal import one_line
 from sojourn.theory import RapidTheory
 
@@ -32,16 +32,16 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Show the fluid model of Rapid under bursts, with the case and its rates."""
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     try:
         found = theory.rapid(args.capacity, args.load, args.on, args.off, args.tau, args.eta)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    figures = Figures()
+    plots = Plots()
     if args.plot is not None:
-        figures.plot(RapidFigure(found), args.plot)
+        plots.plot(RapidFigure(found), args.plot)
     print(json.dumps(found) if args.json else "\n".join(map(one_line, _rapid_lines(args, found))))
-    return figures.status()
+    return plots.status()
 
 
 def _rapid_lines(args: argparse.Namespace, found: RapidTheory) -> list[str]:

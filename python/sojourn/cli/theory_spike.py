@@ -4,11 +4,11 @@ import argparse
 import json
 
 from sojourn import theory
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import name_list, settings_of
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text
-from sojourn.report import SpikeFigure, require_free_figure
+from sojourn.picture import SpikeFigure, require_free_picture
+from sojourn.record.formatting import ms_text
 from sojourn.terminal import one_line
 from sojourn.theory import MITIGATIONS, Mitigation, SpikeTheory
 
@@ -57,7 +57,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Show the bound on a latency spike, with the values of the equation."""
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     if args.after is None:
         if args.users is None:
             raise UsageError(
@@ -68,12 +68,12 @@ def execute(args: argparse.Namespace) -> int:
         found = _found(args)
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
-    figures = Figures()
+    plots = Plots()
     if args.plot is not None:
-        figures.plot(SpikeFigure(found), args.plot)
+        plots.plot(SpikeFigure(found), args.plot)
         del found["arrivals"], found["queue"], found["capacity_bps"]
     print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
-    return figures.status()
+    return plots.status()
 
 
 def _found(args: argparse.Namespace) -> SpikeTheory:

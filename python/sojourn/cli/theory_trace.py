@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 from sojourn import theory
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import positive, settings_of, whole
+from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
-from sojourn.formatting import ms_text, rate_text
-from sojourn.report import TraceFigure, require_free_figure
+from sojourn.picture import TraceFigure, require_free_picture
+from sojourn.record.formatting import ms_text, rate_text
 from sojourn.terminal import one_line
 from sojourn.theory import Fitted, Percentiles, TraceTheory
 
@@ -57,17 +57,17 @@ def execute(args: argparse.Namespace) -> int:
     """Show the unavoidable delay of a varying capacity: percentiles, worst times, by loop delay."""
     _require_one_source(args)
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     try:
         found = _found(args)
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from error
-    figures = Figures()
+    plots = Plots()
     if args.plot is not None:
-        figures.plot(TraceFigure(found, _title(args)), args.plot)
+        plots.plot(TraceFigure(found, _title(args)), args.plot)
         del found["series"]
     print(json.dumps(found) if args.json else "\n".join(map(one_line, _lines(args, found))))
-    return figures.status()
+    return plots.status()
 
 
 def _require_one_source(args: argparse.Namespace) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from sojourn import live_report, output, page_items, page_server, results
+from sojourn import output
 from sojourn.cli.interrupts import Request
 from sojourn.cli.options import file_name, port
+from sojourn.cli.page import items
+from sojourn.cli.page.server import PageServer
 from sojourn.errors import UsageError
+from sojourn.picture import simulator_page
+from sojourn.run import results
 
 # Time between two looks whether a signal asks for the end.
 _LOOK_S = 0.2
@@ -46,10 +50,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     given = [Path(one) for one in args.directories]
-    found = page_items.found(given)
+    found = items.found(given)
     if args.save is not None:
         return _save(args.save, found)
-    server = page_server.PageServer(live_report.page_folder(), given, results.read, args.port)
+    server = PageServer(simulator_page.page_folder(), given, results.read, args.port)
     with server, Request() as request:
         print(f"The page is at {server.address}\nCtrl-C ends it.", flush=True)
         server.timeout = _LOOK_S
@@ -78,12 +82,12 @@ def _opened(address: str) -> Iterator[None]:
         yield
 
 
-def _save(target: str, found: list[page_items.Item]) -> int:
+def _save(target: str, found: list[items.Item]) -> int:
     runs = [item.path for item in found if item.kind == "run"]
     if len(runs) != 1:
         raise UsageError(f"--save writes one run directory, and there are {len(runs)}; name one")
     output.require_free_file(target, "--save")
-    text = live_report.page(live_report.page_folder(), results.read(runs[0]))
+    text = simulator_page.page(simulator_page.page_folder(), results.read(runs[0]))
     file = output.write_new_file(target, lambda file: file.write_text(text, "utf-8"), "--save")
     print(output.announced("Page", file))
     return 0

@@ -5,24 +5,20 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from sojourn import experiment, extras, output, terminal
-from sojourn.adversary import api as adversary
-from sojourn.adversary.api import Counterexample
-from sojourn.adversary.damage import UNITS, Measure
-from sojourn.adversary.evaluation import Problem
+from sojourn import extras, output, terminal
 from sojourn.cli import interrupts
-from sojourn.cli.figures import Figures
 from sojourn.cli.options import add_controller_option, add_scenario, positive, whole
-from sojourn.cli.scenarios import (
-    folder_of,
-    load_controllers,
-    note_replaced,
-    prints_aside,
-    read,
-)
-from sojourn.report import Chart, require_free_figure
-from sojourn.sweeps import api as sweeps
-from sojourn.user_controllers import UserControllers
+from sojourn.cli.plots import Plots
+from sojourn.cli.scenarios import folder_of, load_controllers, note_replaced, prints_aside, read
+from sojourn.picture import Chart, chart, require_free_picture
+from sojourn.picture.chart import COLOURS, Document, Layer, Panel
+from sojourn.run import experiment
+from sojourn.sweep import api as sweeps
+from sojourn.sweep.adversary import api as adversary
+from sojourn.sweep.adversary.api import Counterexample
+from sojourn.sweep.adversary.damage import UNITS, Measure
+from sojourn.sweep.adversary.evaluation import Problem
+from sojourn.user.controllers import UserControllers
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -83,9 +79,9 @@ def execute(args: argparse.Namespace) -> int:
         cluster=args.cluster,
     )
     if args.plot is not None:
-        require_free_figure(args.plot)
+        require_free_picture(args.plot)
     problem = _problem(args, controllers)
-    from sojourn.progress import Bar
+    from sojourn.run.progress import Bar
 
     with Bar() as bar, prints_aside(), interrupts.keeping(out):
 
@@ -128,10 +124,8 @@ def _idle_note(found: Counterexample, link: str) -> str:
 
 
 def _draw(problem: Problem, found: Counterexample, target: str) -> int:
-    from sojourn.adversary import picture
-
-    own = Figures()
-    own.plot(Chart(picture.course(found, problem.measure, problem.base.title())), target)
+    own = Plots()
+    own.plot(Chart(_course(found, problem.measure, problem.base.title())), target)
     return own.status()
 
 
@@ -170,3 +164,19 @@ def _show(problem: Problem, found: Counterexample) -> None:
     )
     for assignment in found.simple_world.assignments(problem.link):
         print(f"  {assignment}")
+
+
+def _course(found: Counterexample, measure: Measure, title: str) -> Document:
+    """Draw the course of the search, and the damage of the minimised world as a dashed line."""
+    unit, factor = UNITS[measure]
+    name = f"greatest {measure} ({unit})"
+    steps = [(float(at), factor * one) for at, one in enumerate(found.course, 1)]
+    least = factor * found.simple_damage
+    layers = [
+        chart.line(name, steps, COLOURS[0], interpolate="step-after"),
+        Layer("", "rules", [(None, least, None, least)], COLOURS[1], dash=(5, 4)),
+    ]
+    changes = f"{len(found.simple_world.times_s)} of {len(found.world.times_s)} changes"
+    about = f"Dashed: the minimised counter-example, with {changes}"
+    panel = Panel(name, "evaluations", name, layers, width=520, height=240, x_scale={"nice": False})
+    return Document(title, about, [panel])

@@ -1,4 +1,4 @@
-// A figure as data: the description that `python/sojourn/report/chart.py` writes. Keys with their default are absent.
+// A figure as data: the description that `python/sojourn/picture/chart.py` writes. Keys with their default are absent.
 
 export type Column = readonly (number | null)[];
 

@@ -1,6 +1,6 @@
 //! BBR's parameters, under their kernel names without the prefix `bbr_`.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_units::params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::gain::Gain;

@@ -1,6 +1,6 @@
 //! The draft's constants as parameters, with their names in snake case.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_units::params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::ecn::{self, EcnConfig};

@@ -9,7 +9,7 @@
 //! Deviation (Google's BBR v3): load balancing (PLB) is absent, and fractions are millionths; there
 //! they have 8 bits.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::Bbr3;

@@ -21,7 +21,7 @@
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};

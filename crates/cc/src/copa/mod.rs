@@ -12,7 +12,7 @@
 //! implementation. The paper has no ceiling: if the buffer is smaller than the oscillation, the
 //! full queue becomes the minimum round-trip time, and every sample looks like an empty queue.
 
-use sojourn_params::{Kind, params};
+use sojourn_units::params::{Kind, params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};

@@ -207,7 +207,7 @@ fn cube_root(cubed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use sojourn_params::Params;
+    use sojourn_units::params::Params;
     use sojourn_units::{Bytes, Duration, Instant};
 
     use super::super::Cubic;

@@ -4,7 +4,7 @@
 //! Windows are in bytes, and the cubic function counts segments, as in the RFC. With
 //! `arithmetic = "linux"`, windows are in whole packets, as in [`linux`].
 
-use sojourn_params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::AnyController;

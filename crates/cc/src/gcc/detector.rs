@@ -86,7 +86,7 @@ mod tests {
     use super::{Detector, Signal};
     use crate::gcc::Gcc;
     use crate::gcc::config::Config;
-    use sojourn_params::Params;
+    use sojourn_units::params::Params;
     use sojourn_units::{Duration, Instant};
 
     /// So far above the threshold that it does not follow.

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::contract::Received;
     use detector::Signal;
-    use sojourn_params::Params;
+    use sojourn_units::params::Params;
 
     /// The signals of 25 packets that leave every 20 ms and arrive every `gap_ms`.
     fn signals(gap_ms: u64) -> Vec<Signal> {

@@ -1,6 +1,6 @@
 //! The formulas of LoLa in floats, and in integers as in the kernel.
 
-use sojourn_params::{Params, q20};
+use sojourn_units::params::{Params, q20};
 use sojourn_units::{Bytes, Duration};
 
 use crate::fixed::{ONE_Q20, Q20, cube_root, from_q20, scale, to_q20};

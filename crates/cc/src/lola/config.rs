@@ -1,7 +1,7 @@
 //! LoLa's parameters, by the paper's names. Parameters that the paper does not name have
 //! their names from the published module, without its prefix.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_units::params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration};
 
 use super::arithmetic::Arithmetic;

@@ -73,7 +73,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sojourn_params::Params;
+    use sojourn_units::params::Params;
     use sojourn_units::{Bytes, Duration, Instant};
 
     use super::{Config, Queue};

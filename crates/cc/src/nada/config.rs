@@ -1,7 +1,7 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params};
 use sojourn_units::Duration;
+use sojourn_units::params::{Kind, Param, Params};
 
 use crate::contract::{EcnUse, Info, Needs};
 

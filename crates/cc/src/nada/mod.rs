@@ -9,7 +9,7 @@ mod losses;
 
 use std::collections::VecDeque;
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{

@@ -1,7 +1,7 @@
 //! Prague's registry entry and its parameters, by the draft's names.
 
-use sojourn_params::{Kind, params};
 use sojourn_units::Duration;
+use sojourn_units::params::{Kind, params};
 
 use crate::contract::{EcnUse, Info, Needs};
 

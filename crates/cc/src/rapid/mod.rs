@@ -10,7 +10,7 @@
 //! Details that both leave open are ours.
 //! Deviation (TR11-007): packets are not ECN-capable.
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::CATCH_UP;

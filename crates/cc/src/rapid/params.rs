@@ -1,6 +1,6 @@
 //! Rapid's parameters, and the transport features that it needs with them.
 
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_units::params::{Kind, Param, Params, params};
 use sojourn_units::{Duration, Rate};
 
 use crate::contract::Needs;

@@ -1,6 +1,6 @@
 //! Parameters and registry entry.
 
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_units::params::{Kind, Param, Params, params};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::contract::{EcnUse, Info, Needs, Setup};

@@ -10,7 +10,7 @@ mod delay;
 mod marks;
 mod rate;
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{

@@ -1,6 +1,6 @@
 //! Vegas's comparison as in its paper, and as in Linux's tcp_vegas.c.
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration};
 
 use crate::contract::Feedback;

@@ -2,8 +2,8 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::Controller;
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 /// The window after a mark or a loss at 100 packets in congestion avoidance.
 fn left(name: &str, params: &[(&str, f64)], loss: bool, mark: bool) -> u64 {

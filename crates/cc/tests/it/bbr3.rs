@@ -3,7 +3,7 @@
 
 use crate::common::{MSS, build, no_feedback};
 use sojourn_cc::{AnyController, Bbr3View, Controller, Feedback, RateSample, Sent, Setup};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(40);

@@ -4,7 +4,7 @@
 
 use crate::common::{MSS, build, choice, no_feedback};
 use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Sent};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const RTT: Duration = Duration::from_millis(100);

@@ -2,7 +2,7 @@
 //! every acknowledgement.
 
 use sojourn_cc::{AnyController, Controller, Feedback, Setup};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// Payload of every packet.

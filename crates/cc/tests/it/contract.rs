@@ -11,7 +11,7 @@ use sojourn_cc::{
     Algorithm, AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received,
     Sent, Setup, Signal,
 };
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::common::{Driver, build};

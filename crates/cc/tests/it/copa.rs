@@ -2,7 +2,7 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Rate};
 
 const BASE: Duration = Duration::from_millis(40);

@@ -2,7 +2,7 @@
 
 use crate::common::{Driver, MSS, build, build_over, choice};
 use sojourn_cc::{Controller, Sent};
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration};
 
 fn cubic(initial: u64, rtt_ms: u64, params: &[(&str, Value)]) -> Driver {

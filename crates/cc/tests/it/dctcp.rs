@@ -2,7 +2,7 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::Controller;
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration};
 
 fn dctcp(initial: u64, alpha: f64) -> Driver {

@@ -2,7 +2,7 @@
 
 use crate::common::{Driver, MSS, build, choice};
 use sojourn_cc::{Controller, Received};
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
 
 /// A driver whose delays are round-trip times, over a path of `base_ms`.

@@ -2,8 +2,8 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::Controller;
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 fn over(base_ms: u64) -> Driver {
     let mut d = Driver::new(build("ledbat++", 10, &[]), Duration::from_millis(base_ms));

@@ -2,8 +2,8 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 const GAMMA: f64 = 973.0 / 1024.0;
 

@@ -1,7 +1,7 @@
 //! The controllers of media against their documents: SCReAM v2, NADA and GCC.
 
 use sojourn_cc::{AnyController, Controller, Feedback, Frame, Pacing, Received, Setup};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: u64 = 1000;

@@ -3,7 +3,7 @@
 
 use crate::common::{Driver, MSS, build, choice};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Rate};
 
 fn prague(initial: u64, rtt_ms: u64, params: &[(&str, Value)]) -> Driver {

@@ -4,7 +4,7 @@
 use crate::common::{MSS, build, choice, no_feedback};
 use proptest::prelude::*;
 use sojourn_cc::{AnyController, Controller, Feedback, Pacing, Received, Sent, Signal};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Instant, Rate};
 
 const PACKETS: usize = 30;

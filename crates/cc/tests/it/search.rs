@@ -2,7 +2,7 @@
 
 use crate::common::{Driver, MSS, build, choice};
 use sojourn_cc::Controller;
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Instant};
 
 const RTT: Duration = Duration::from_millis(100);

@@ -3,8 +3,8 @@
 
 use crate::common::{Driver, MSS, build};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 const BASE: u64 = 25;
 

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use super::loaded::open;
 use super::sys;

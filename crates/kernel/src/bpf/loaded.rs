@@ -5,7 +5,7 @@ use std::io;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{ErrorKind, Link, MapCore as _, Object, ObjectBuilder, OpenMapMut};
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use super::calls::clear_uncalled;
 use super::{PARAMS, PINS, log};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use libbpf_rs::{Map, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use super::loaded::{open, query};
 use crate::Error;

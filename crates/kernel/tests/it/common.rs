@@ -5,7 +5,7 @@ use std::fs::{self, File};
 
 use nix::fcntl::{Flock, FlockArg};
 use sojourn_kernel::{Error, Loaded, load};
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 /// The name in the kernel belongs to the whole machine, so these tests and those in Python run one
 /// at a time.

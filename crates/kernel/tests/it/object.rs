@@ -29,7 +29,7 @@ fn the_objects_are_those_of_the_sources() {
         })
         .collect();
     fs::remove_dir_all(&folder).expect("removed");
-    assert!(differing.is_empty(), "{differing:?} differ from the sources: run `make bpf`");
+    assert!(differing.is_empty(), "{differing:?} differ from the sources: run `bpf/compile`");
     // The controllers, and the program at the tracepoint `tcp_probe`.
     assert_eq!(built.len(), sojourn_kernel::names().count() + 1);
 }

@@ -4,7 +4,7 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_cc::{Controller, Feedback, RateSample, Sent, Setup};
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::record::{Recorder, Trace};

@@ -11,8 +11,8 @@ use nix::sys::socket::{
     sockopt,
 };
 use sojourn_kernel::{Error, kernel_name, load, names, registered, unload};
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 use crate::common::{alone, defaults, is_available, skip, try_load};
 

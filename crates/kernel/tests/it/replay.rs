@@ -1,7 +1,7 @@
 //! The headers of the controllers, compiled natively and in the kernel, replay calls that a
 //! simulation recorded, with the same results.
 
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 
 use crate::common::defaults;
 use crate::native::Native;

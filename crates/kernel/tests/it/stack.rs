@@ -2,7 +2,7 @@
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 
 use crate::common::defaults;
 use crate::native::Native;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Control, Flow, Scenario};
 use sojourn_sim::link_changes;
-use sojourn_source::Carrier;
 use sojourn_units::Instant;
 
 use super::link::{self, KernelLink};

@@ -1,8 +1,8 @@
 //! The queue of a link as a qdisc: its name and arguments.
 
-use sojourn_params::{Kind, Params};
 use sojourn_queue::{Discipline, Framing, Overhead};
 use sojourn_scenario::{Buffer, Link};
+use sojourn_units::params::{Kind, Params};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use super::link::ETHERNET;

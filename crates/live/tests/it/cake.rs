@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use sojourn_params::Kind;
 use sojourn_queue::{cake_tin, find};
+use sojourn_units::params::Kind;
 
 use kernel::Kernel;
 use model::Both;

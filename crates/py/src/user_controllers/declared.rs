@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pyo3::prelude::*;
 use sojourn_cc::{EcnUse, Info, Needs};
-use sojourn_params::{Kind, Param};
+use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::errors::value_error;
@@ -17,7 +17,7 @@ pub(crate) struct Declared {
     pub(super) code: String,
 }
 
-/// The declaration: an object with these attributes (`sojourn.user_controllers.Declaration`).
+/// The declaration: an object with these attributes (`sojourn.user.controllers.Declaration`).
 #[derive(FromPyObject)]
 pub(crate) struct Declaration {
     name: String,

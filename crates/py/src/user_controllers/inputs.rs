@@ -3,8 +3,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_params::Value;
 use sojourn_units::Duration;
+use sojourn_units::params::Value;
 
 use super::repr::{Repr, input};
 

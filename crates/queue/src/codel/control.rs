@@ -1,6 +1,6 @@
 //! CoDel's control loop over one FIFO: estimator, set point, control law.
 
-use sojourn_params::{Kind, Param, params};
+use sojourn_units::params::{Kind, Param, params};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{DropReason, Drops, Packet, Setup};

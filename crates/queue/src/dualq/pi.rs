@@ -1,7 +1,7 @@
 //! The PI controller of the base probability p' (`dualpi2_update` of RFC 9332
 //! appendix A).
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
 /// Maximum number of missed updates to catch up on: 25 minutes without packets, at 15 ms

@@ -1,7 +1,7 @@
 //! PIE's control loop: the drop probability and the burst allowance
 //! (`calculate_drop_prob()` of RFC 8033).
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
 use crate::dualq::pi::MOST_UPDATES;

@@ -1,7 +1,7 @@
 //! The state of Linux's PIE (`pie_vars`), in its units: probabilities of 56 bits, and ticks
 //! of 64 ns.
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
 use crate::dualq::pi::MOST_UPDATES;

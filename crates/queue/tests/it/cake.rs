@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::common::{ACKS, Rig};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, FlowLabels, Limit, Queue, dscp};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant, Rate};
 
 fn choice(name: &'static str, value: &str) -> (&'static str, Value) {

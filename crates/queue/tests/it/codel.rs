@@ -1,8 +1,8 @@
 //! CoDel as in RFC 8289 section 5.
 
 use crate::common::{MTU, Rig};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const TARGET: Duration = Duration::from_millis(5);

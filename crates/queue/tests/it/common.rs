@@ -1,7 +1,7 @@
 //! Shared code of the queue tests: a packet, and a queue built by name.
 
-use sojourn_params::{Kind, Value};
 use sojourn_queue::{AnyQueue, Discipline, DropReason, Info, Limit, Packet, Queue, Setup, find};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 /// Largest packet on the tests' link.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::common::{Rig, TestPacket, discipline, needed};
 use proptest::prelude::*;
-use sojourn_params::{Kind, Value};
 use sojourn_queue::{Backlog, Discipline, DropReason, Info, Limit, Queue, infos};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// One step of a sequence; `pause` separates consecutive packets.

@@ -2,8 +2,8 @@
 
 use crate::common::{Rig, discipline};
 use proptest::prelude::*;
-use sojourn_params::Value;
 use sojourn_queue::{Discipline, DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Ecn, Instant};
 
 fn drr(quantum: u64) -> Discipline {

@@ -1,8 +1,8 @@
 //! DualPI2 as in RFC 9332 appendix A, and as in Linux.
 
 use crate::common::{MTU, Rig, TestPacket};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue, find};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const SIZE: u64 = 1500;

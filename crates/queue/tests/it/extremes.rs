@@ -1,8 +1,8 @@
 //! Every queue in extreme cases: ten million packets, one packet, all marked, all dropped.
 
 use crate::common::{MTU, Rig, discipline, needed};
-use sojourn_params::{Kind, Value};
 use sojourn_queue::{AnyQueue, Backlog, Discipline, Info, Limit, Packet, Queue, Setup, infos};
+use sojourn_units::params::{Kind, Value};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 /// A minimal packet, since there are many.

@@ -1,8 +1,8 @@
 //! FQ-CoDel as in Linux, and as in RFC 8290.
 
 use crate::common::{Rig, TestPacket};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 const QUANTUM: u64 = 1514;

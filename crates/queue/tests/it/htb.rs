@@ -2,8 +2,8 @@
 
 use crate::common::{Rig, discipline};
 use proptest::prelude::*;
-use sojourn_params::Value;
 use sojourn_queue::{Discipline, Limit, Queue, Shaping};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 fn htb(rate: Rate, burst: u64) -> Discipline {

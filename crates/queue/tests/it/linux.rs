@@ -4,8 +4,8 @@
 //! the same inputs. `studies/reference` has more.
 
 use crate::common::Rig;
-use sojourn_params::Value;
 use sojourn_queue::Limit;
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 /// The kernel's decisions: for each queue and input the packets delivered, dropped and marked,

@@ -1,8 +1,8 @@
 //! PIE as in RFC 8033. The unit tests of its control loop cover the table of steps.
 
 use crate::common::{MTU, Rig, TestPacket};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue, find};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const SIZE: u64 = 1500;

@@ -1,8 +1,8 @@
 //! A policer passes what its tokens allow, at once, and drops the rest.
 
 use crate::common::Rig;
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 fn policer(rate: Rate, burst: u64) -> Rig {

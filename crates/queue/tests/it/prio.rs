@@ -1,8 +1,8 @@
 //! Strict priority: the order of service, waiting times, and drops.
 
 use crate::common::{ACKS, Rig, discipline};
-use sojourn_params::Value;
 use sojourn_queue::{DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 const DATA: u64 = 1;

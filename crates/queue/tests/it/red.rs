@@ -1,8 +1,8 @@
 //! RED as in Floyd and Jacobson's paper of 1993, and its step form.
 
 use crate::common::{MTU, Rig, discipline};
-use sojourn_params::Value;
 use sojourn_queue::{Discipline, DropReason, Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant, Rate};
 
 const NOW: Instant = Instant::ZERO;

@@ -3,8 +3,8 @@
 
 use crate::common::Rig;
 use proptest::prelude::*;
-use sojourn_params::Value;
 use sojourn_queue::{Limit, Queue};
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const FIVE_MS: Duration = Duration::from_millis(5);

@@ -16,12 +16,12 @@ use noq_proto::{
 use sojourn_cc::{
     Catalogue, Controller, Feedback, Info, Limits as Window, Needs, Pacing, Probe, Sent, Setup,
 };
-use sojourn_params::Params;
 use sojourn_quic::endpoint::{Crypto, SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_quic_udp::h3::{Content, Get, Pool, Server};
 use sojourn_quic_udp::{Driver, Ending, Figures, Limits, Service, Settings, Strays};
 use sojourn_udp::io::{Clock, Socket, StopHandle, open_here};
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::common::settings;

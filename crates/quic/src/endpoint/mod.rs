@@ -18,8 +18,8 @@ use std::sync::OnceLock;
 pub use keylog::KeyLogSink;
 #[cfg(feature = "noq")]
 pub use noq::{Crypto, SERVER_NAME, cryptography, key_log};
-use sojourn_params::{Kind, Param};
 use sojourn_transport::{Direction, Stack, StackInfo, StackSetup, Stacks};
+use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Ecn, Instant};
 
 /// The settings of each stack.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use sojourn_cc::{Catalogue, Needs, Setup};
-use sojourn_params::Params;
 use sojourn_transport::StackEvent;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Ecn};
 
 use super::adapter::Adapter;

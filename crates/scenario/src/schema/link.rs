@@ -1,9 +1,9 @@
 //! The keys of a link.
 
-use sojourn_params::Kind;
 use sojourn_queue::SHAPER_RATE;
 use sojourn_transport::Choice;
 use sojourn_units::Bytes;
+use sojourn_units::params::Kind;
 
 use crate::damage::{BURST_GAP_TEXT, EcnFaultKind};
 use crate::model::{Distribution, Spacing};

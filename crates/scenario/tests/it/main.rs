@@ -15,3 +15,4 @@ mod refusals;
 mod resolved;
 mod schema;
 mod size;
+mod sources;

@@ -1,8 +1,8 @@
 //! The range of every declared parameter of every controller and queue: the parser refuses a value
 //! just outside either end, with the range in the error, and accepts the ends themselves.
 
-use sojourn_params::{Kind, Param, Value};
 use sojourn_scenario::Document;
+use sojourn_units::params::{Kind, Param, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// The error messages for a scenario with this value.

@@ -1,13 +1,13 @@
 //! Resolved documents: every form and every default, from text and from JSON alike.
 
-use sojourn_params::{Params, Value};
+use sojourn_scenario::source::Cdf;
 use sojourn_scenario::{
     AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Distribution, Document,
     EcnFault, EcnFaultKind, EcnRequest, Jitter, Loss, Profile, PrrRule, Reorder, Ring, Scenario,
     Schedule, Slots, Source, Spacing,
 };
-use sojourn_source::Cdf;
 use sojourn_transport::Noise;
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const EVERYTHING: &str = include_str!("../everything.toml");
@@ -239,7 +239,8 @@ fn flows_and_sources() {
 
 /// A source with these keys, and no others.
 fn source(name: &str, values: &[(&str, Value)]) -> Source {
-    let info = sojourn_source::infos().find(|info| info.name == name).expect("it is listed");
+    let info =
+        sojourn_scenario::source::infos().find(|info| info.name == name).expect("it is listed");
     let mut params = Params::empty();
     for (key, value) in values {
         params.set(info.params, key, value.clone()).expect("it is declared");

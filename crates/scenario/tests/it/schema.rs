@@ -1,8 +1,8 @@
 //! The JSON Schema lists every part, and its units are the parser's.
 
 use serde_json::Value;
-use sojourn_params::Param;
 use sojourn_scenario::{Document, json_schema};
+use sojourn_units::params::Param;
 
 /// The tables among the variants of a property.
 fn variants(property: &Value) -> impl Iterator<Item = &Value> {

@@ -1,8 +1,8 @@
 //! Every packet at both hosts of its flow, as pcapng: one file of all senders, one of all
 //! receivers. In a single file, Wireshark would take each packet for a duplicate of itself.
 
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Flow, Profile, Scenario};
-use sojourn_source::Carrier;
 use sojourn_trace::export::packet::{Captured, Ip, echo, udp, udp_with};
 use sojourn_trace::export::{Direction, Interface, PcapNg};
 use sojourn_transport::Data;

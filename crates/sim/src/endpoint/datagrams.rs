@@ -1,6 +1,6 @@
 //! UDP datagrams without congestion control, at the rate of their source: cross traffic.
 
-use sojourn_source::{Action, Source};
+use sojourn_scenario::source::{Action, Source};
 use sojourn_units::Instant;
 
 use super::counts::Counts;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_source::{Action, IP_HEADER, Source, Transfers};
+use sojourn_scenario::source::{Action, IP_HEADER, Source, Transfers};
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 

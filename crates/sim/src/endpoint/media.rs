@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use sojourn_cc::{Controller, EcnUse, Pacing, Setup as ControllerSetup};
 use sojourn_scenario::Control;
-use sojourn_source::{Action, RTP_HEADER, Source, UDP_IP_HEADERS};
+use sojourn_scenario::source::{Action, RTP_HEADER, Source, UDP_IP_HEADERS};
 use sojourn_trace::Histogram;
 use sojourn_transport::{
     FeedbackRule, Format, Late, MediaFrame, Playout, Repair, Report as Feedback, RtpPacket,

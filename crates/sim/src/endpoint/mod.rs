@@ -16,8 +16,8 @@ pub(crate) mod outside;
 mod stack;
 pub(crate) mod transport;
 
+use sojourn_scenario::source::{Carrier, Transfers};
 use sojourn_scenario::{Control, Flow as Spec, Scenario};
-use sojourn_source::{Carrier, Transfers};
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 
@@ -168,7 +168,7 @@ pub(crate) struct Setup<'a> {
 
 impl Setup<'_> {
     /// The source of the flow.
-    fn source(&self) -> Box<dyn sojourn_source::Source> {
+    fn source(&self) -> Box<dyn sojourn_scenario::source::Source> {
         let seed = seed(self.run_seed, Stream::Source, &self.spec.name);
         self.spec.source.build(self.start, self.spec.transport.mss, seed)
     }

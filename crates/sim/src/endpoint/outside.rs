@@ -1,7 +1,7 @@
 //! Hosts whose packets the simulator does not make: those outside the simulation, whose packets pass
 //! the simulated links in real time, and real stacks in virtual time.
 
-use sojourn_source::{SizedTransfer, Transfers};
+use sojourn_scenario::source::{SizedTransfer, Transfers};
 use sojourn_trace::Histogram;
 use sojourn_transport::{EcnFailure, StackState};
 use sojourn_units::{Bytes, Duration, Ecn, Rate};

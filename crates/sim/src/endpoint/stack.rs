@@ -1,7 +1,7 @@
 //! A real transport stack as an endpoint: its connection, and the source of its data.
 
 use sojourn_scenario::Control;
-use sojourn_source::{Action, SizedTransfer, Source};
+use sojourn_scenario::source::{Action, SizedTransfer, Source};
 use sojourn_transport::{Direction, Stack, StackDatagram, StackSetup};
 use sojourn_units::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Upper bounds on the packets in the links of a scenario.
 
 use sojourn_cc::Catalogue;
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Buffer, Capacity, Control, Flow, Link, Loss, Reorder, Scenario, Trace};
-use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::endpoint::transport::CHECK_EVERY;

@@ -1,9 +1,9 @@
 //! An estimate of a run's memory before it starts.
 
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{
     Capacity, Change, Control, Flow, Link, Loss, RAMP_STEP, Reorder, Scenario, Spacing, Trace,
 };
-use sojourn_source::Carrier;
 use sojourn_transport::Noise;
 use sojourn_units::{Bytes, Duration, Rate};
 

@@ -3,9 +3,9 @@
 //! overtake.
 
 use sojourn_queue::Packet as _;
-use sojourn_ring::RingBuffer;
 use sojourn_scenario::{Distribution, Link, Loss, Schedule};
 use sojourn_transport::Noise;
+use sojourn_units::ring::RingBuffer;
 use sojourn_units::{Duration, Instant};
 
 use crate::link::host_noise::HostNoise;

@@ -326,7 +326,7 @@ impl Packet {
     }
 
     /// Sets the size with this link's overhead and clears another link's mark. Stores only values
-    /// that change: see [`sojourn_ring::RingBuffer::push`].
+    /// that change: see [`sojourn_units::ring::RingBuffer::push`].
     #[inline]
     pub(crate) fn enter_link(&mut self, overhead: u32) {
         let size = self.ip_size + overhead;

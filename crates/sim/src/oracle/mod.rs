@@ -7,8 +7,8 @@ mod signal;
 use std::collections::BTreeMap;
 
 use sojourn_cc::Signal;
-use sojourn_params::Value;
 use sojourn_scenario::{Control, Flow, Scenario};
+use sojourn_units::params::Value;
 use sojourn_units::{Instant, Rate};
 
 use crate::endpoint::Endpoints;

@@ -1,7 +1,7 @@
 //! The completion time of a transfer over the empty path of its flow.
 
+use sojourn_scenario::source::Carrier;
 use sojourn_scenario::{Flow, Handshake, Link};
-use sojourn_source::Carrier;
 use sojourn_units::{Bytes, Duration, Instant};
 
 use super::outcome::LinkSummary;

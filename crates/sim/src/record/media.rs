@@ -1,7 +1,7 @@
 //! The summary of a flow of media: delays of frames, freezes, lateness, rate, estimated quality.
 
 use sojourn_scenario::Flow;
-use sojourn_source::pixels;
+use sojourn_scenario::source::pixels;
 use sojourn_theory::quality;
 use sojourn_units::{Bytes, Duration, Instant};
 
@@ -82,7 +82,7 @@ impl EmptyPath<'_> {
 }
 
 /// RTP's header, part of the packets' payload in a scenario.
-const RTP: u64 = sojourn_source::RTP_HEADER.0;
+const RTP: u64 = sojourn_scenario::source::RTP_HEADER.0;
 
 /// W3C "Identifiers for WebRTC's Statistics API", totalFreezesDuration: a freeze is an interval of
 /// at least three mean frame intervals, and of at least the mean plus 150 ms.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use sojourn_source::SizedTransfer;
+use sojourn_scenario::source::SizedTransfer;
 use sojourn_trace::Histogram;
 use sojourn_units::{Duration, Instant};
 

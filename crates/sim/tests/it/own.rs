@@ -7,9 +7,9 @@ use crate::common::flow;
 use sojourn_cc::{
     AnyController, Catalogue, Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Setup,
 };
-use sojourn_params::{Kind, Param};
 use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::{RunSummary, Simulation};
+use sojourn_units::params::{Kind, Param};
 use sojourn_units::{Bytes, Instant};
 
 const NEEDS: Needs = Needs {
@@ -45,7 +45,7 @@ struct Wrapped(AnyController);
 impl Wrapped {
     fn boxed(setup: &Setup) -> Box<dyn Controller> {
         let reno = sojourn_cc::find("reno").expect("it ships");
-        let params = sojourn_params::Params::defaults(reno.info.params);
+        let params = sojourn_units::params::Params::defaults(reno.info.params);
         Box::new(Wrapped((reno.build)(&Setup { params, ..setup.clone() })))
     }
 }

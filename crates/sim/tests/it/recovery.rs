@@ -8,9 +8,9 @@ use crate::series::flow_series;
 use sojourn_cc::{
     AnyController, Catalogue, Controller, Feedback, Info, Limits, Probe, Sent, Setup,
 };
-use sojourn_params::Params;
 use sojourn_scenario::Document;
 use sojourn_sim::Simulation;
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Instant};
 
 /// One flow over 10 Mbit/s and 20 ms, with a buffer of `bdps` bandwidth-delay products.

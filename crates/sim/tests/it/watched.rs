@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use sojourn_cc::{
     AnyController, Catalogue, Controller, Feedback, Frame, Info, Limits, Pacing, Probe, Sent, Setup,
 };
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// The bottleneck's rate in bit/s, of which only RAPID can know.

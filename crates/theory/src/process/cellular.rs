@@ -9,7 +9,7 @@
 //! arrive as a Poisson process of this rate, of which a sender cannot know more.
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_units::params::{Kind, Param, Params, params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::uniform;

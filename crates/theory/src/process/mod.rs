@@ -10,7 +10,7 @@ mod length;
 mod wifi;
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, ParamError, Params, Value};
+use sojourn_units::params::{Kind, Param, ParamError, Params, Value};
 use sojourn_units::{Instant, Rate, UnitError};
 
 pub use cellular::Cellular;

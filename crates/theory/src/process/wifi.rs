@@ -14,7 +14,7 @@
 //! follow it at once and without errors.
 
 use rand_core::RngCore;
-use sojourn_params::{Kind, Param, Params, params};
+use sojourn_units::params::{Kind, Param, Params, params};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::{pick, uniform};

@@ -21,6 +21,7 @@ mod pcapng;
 mod resolution;
 mod source;
 mod unpack;
+mod zstd;
 
 use std::io::Read;
 

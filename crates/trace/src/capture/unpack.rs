@@ -1,20 +1,15 @@
 //! Compressed captures: gzip (RFC 1952) and zstd (RFC 8878), unpacked while they are read.
 //!
 //! Memory is bounded by the window of the format: 32 KiB of gzip, and up to
-//! [`WINDOW_LOG_MAX`] of zstd. A file that grows a thousandfold therefore takes time, which a
+//! 128 MiB of zstd. A file that grows a thousandfold therefore takes time, which a
 //! user can interrupt, and no memory.
 
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
-#[cfg(not(target_family = "wasm"))]
-use zstd::stream::read::Decoder;
 
 use super::fault::Fault;
-
-/// Windows of up to 128 MiB, as zstd's own program accepts; `zstd --long=31` makes greater ones.
-#[cfg(not(target_family = "wasm"))]
-const WINDOW_LOG_MAX: u32 = 27;
+use super::zstd::{Frames, WindowTooLarge};
 
 /// Bytes to unpack at a time. A decoder that meets damage drops those that it has just unpacked.
 const CHUNK: usize = 1 << 12;
@@ -41,9 +36,7 @@ impl Compression {
     fn of(magic: &[u8]) -> Option<Compression> {
         match magic {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] if cfg!(not(target_family = "wasm")) => {
-                Some(Compression::Zstd)
-            }
+            [0x28, 0xb5, 0x2f, 0xfd] => Some(Compression::Zstd),
             _ => None,
         }
     }
@@ -94,8 +87,7 @@ enum Input<R: Read> {
     /// Not read yet, or without compression.
     Plain(Whole<R>),
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    #[cfg(not(target_family = "wasm"))]
-    Zstd(Box<Decoder<'static, io::BufReader<Whole<R>>>>),
+    Zstd(Box<Frames<Whole<R>>>),
 }
 
 /// A file as it was before its compression.
@@ -132,26 +124,18 @@ impl<R: Read> Unpacked<R> {
         }
         self.started = true;
         self.input = match (self.compression, self.input.take()) {
-            (Some(compression), Some(Input::Plain(whole))) => Some(decoder(compression, whole)?),
+            (Some(compression), Some(Input::Plain(whole))) => Some(decoder(compression, whole)),
             (_, input) => input,
         };
         Ok(())
     }
 }
 
-#[cfg(not(target_family = "wasm"))]
-fn decoder<R: Read>(compression: Compression, whole: Whole<R>) -> io::Result<Input<R>> {
-    if compression == Compression::Gzip {
-        return Ok(Input::Gzip(Box::new(MultiGzDecoder::new(whole))));
+fn decoder<R: Read>(compression: Compression, whole: Whole<R>) -> Input<R> {
+    match compression {
+        Compression::Gzip => Input::Gzip(Box::new(MultiGzDecoder::new(whole))),
+        Compression::Zstd => Input::Zstd(Box::new(Frames::new(whole))),
     }
-    let mut decoder = Decoder::new(whole)?;
-    decoder.window_log_max(WINDOW_LOG_MAX)?;
-    Ok(Input::Zstd(Box::new(decoder)))
-}
-
-#[cfg(target_family = "wasm")]
-fn decoder<R: Read>(_: Compression, whole: Whole<R>) -> io::Result<Input<R>> {
-    Ok(Input::Gzip(Box::new(MultiGzDecoder::new(whole))))
 }
 
 impl<R: Read> Read for Unpacked<R> {
@@ -166,10 +150,7 @@ impl<R: Read> Read for Unpacked<R> {
             Some(Input::Gzip(decoder)) => {
                 (decoder.read(&mut into[..len]), decoder.get_ref().failed)
             }
-            #[cfg(not(target_family = "wasm"))]
-            Some(Input::Zstd(decoder)) => {
-                (decoder.read(&mut into[..len]), decoder.get_ref().get_ref().failed)
-            }
+            Some(Input::Zstd(frames)) => (frames.read(&mut into[..len]), frames.get_ref().failed),
         };
         let damaged = |error: &io::Error| !failed && error.kind() != io::ErrorKind::Interrupted;
         if let (Err(error), Some(compression)) = (&read, self.compression)
@@ -185,8 +166,7 @@ fn damage(compression: Compression, error: &io::Error) -> Fault {
     let text = error.to_string();
     let reason = match error.kind() {
         io::ErrorKind::UnexpectedEof => "they end early".to_owned(),
-        // zstd's ZSTD_error_frameParameter_windowTooLarge.
-        _ if text.contains("too much memory") => {
+        _ if error.get_ref().is_some_and(|inner| inner.is::<WindowTooLarge>()) => {
             "their window is above 128 MiB; unpack the file with `zstd -d --long=31`".to_owned()
         }
         _ => text,

@@ -14,7 +14,7 @@ fn sender(config: Config, control: &str) -> Sender<sojourn_cc::AnyController> {
         paced: config.pacing,
         round_recovery: false,
         seed: 1,
-        params: sojourn_params::Params::defaults(info.params),
+        params: sojourn_units::params::Params::defaults(info.params),
     };
     let needs = info.needs;
     Sender::new(config, needs, catalogue.build(control, &setup).expect("it ships"))

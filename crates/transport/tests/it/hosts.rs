@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use sojourn_params::Value;
 use sojourn_transport::{Config, Host, Side};
+use sojourn_units::params::Value;
 
 /// More keys than a user would study belong to hosts.
 #[test]

@@ -1,10 +1,10 @@
 //! The sender of media without a network: a test decides which packets and reports arrive.
 
 use sojourn_cc::{AnyController, EcnUse, Setup};
-use sojourn_params::Params;
 use sojourn_transport::{
     FeedbackRule, Format, MediaFrame, RtpReceiver, RtpSender, RtpSetup, RtpStats,
 };
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const FRAME: Duration = Duration::from_millis(20);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use crate::common::{MSS, at, config};
 use sojourn_cc::{AnyController, Controller, Setup};
-use sojourn_params::{Params, Value};
 use sojourn_transport::{Ack, Config, Poll, Profile, Sender};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Instant};
 
 /// A sender with an initial window of ten packets.

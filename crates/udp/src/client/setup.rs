@@ -1,8 +1,8 @@
 //! Arguments of a connection's constructor.
 
 use sojourn_cc::{AnyController, Catalogue, EcnUse, Needs};
-use sojourn_params::Params;
 use sojourn_transport::{Config, EcnFeedback, Profile};
+use sojourn_units::params::Params;
 
 use super::Patience;
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use sojourn_params::Params;
+use sojourn_units::params::Params;
 
 use super::clock::Clock;
 use super::departures::{Departures, Timing};

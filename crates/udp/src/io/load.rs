@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use sojourn_source::{Action, Source};
+use sojourn_scenario::source::{Action, Source};
 use sojourn_units::{Bytes, Instant};
 
 use super::writer::Writer;

@@ -1,8 +1,8 @@
 //! The description of a transfer, and its observer.
 
 use sojourn_cc::Catalogue;
-use sojourn_params::Params;
 use sojourn_transport::{Ack, Config, Data, LossCause, Profile, Vitals};
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
 use super::Load;

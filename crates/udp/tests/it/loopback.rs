@@ -3,7 +3,6 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use sojourn_cc::Needs;
-use sojourn_params::{Params, Value};
 use sojourn_trace::Table;
 use sojourn_transport::{Ack, Data, LossCause};
 use sojourn_udp::Error;
@@ -13,6 +12,7 @@ use sojourn_udp::io::{
 };
 use sojourn_udp::record::Sample;
 use sojourn_udp::server::{Ending, Limits, Server as Peers};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Instant};
 
 use crate::common::{Serving, plan};

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use sojourn_cc::Catalogue;
-use sojourn_params::Params;
 use sojourn_transport::{Config, Profile};
 use sojourn_udp::client::{Client, Fault, Output, Setup, Status};
 use sojourn_udp::server::{Arrival, Limits, Secret, Server};
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Ecn, Instant};
 
 const STEP: Duration = Duration::from_millis(1);

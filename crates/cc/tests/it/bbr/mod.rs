@@ -6,7 +6,7 @@ mod model;
 
 use model::{MSS, Network, Policer, Row, bbr};
 use sojourn_cc::{Controller, Pacing};
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const RATE: Rate = Rate::from_mbit(40);

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{AnyController, Controller, Feedback, Limits, Pacing, RateSample, Sent, Setup};
-use sojourn_params::{Params, Value};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::common::no_feedback;

@@ -1,6 +1,6 @@
 //! Random parameters from their whole declared ranges.
 
-use sojourn_params::{Kind, Param, Params, Value};
+use sojourn_units::params::{Kind, Param, Params, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// A value for each parameter, all from `seed`; the ends of the ranges are frequent.

@@ -2,8 +2,8 @@
 //! controller with default and with random parameters.
 
 use sojourn_cc::{Algorithm, Limits};
-use sojourn_params::Params;
 use sojourn_units::Duration;
+use sojourn_units::params::Params;
 
 use super::draws::draw_params;
 use super::{MANY, Operation, Run, Told};

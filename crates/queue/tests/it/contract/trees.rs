@@ -1,8 +1,8 @@
 //! Random nested queues.
 
 use proptest::prelude::*;
-use sojourn_params::{Kind, Param, Value};
 use sojourn_queue::{Discipline, Info, find, infos};
+use sojourn_units::params::{Kind, Param, Value};
 use sojourn_units::{Bytes, Rate};
 
 /// A queue of up to `depth` levels.

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_cc::Catalogue;
-use sojourn_params::{Params, Value};
 use sojourn_transport::{Direction, Stack, StackSetup};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Duration, Ecn, Instant};
 
 use super::stack::Connection;

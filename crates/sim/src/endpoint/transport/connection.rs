@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use sojourn_cc::{Catalogue, EcnUse, Info, Needs};
-use sojourn_params::Params;
 use sojourn_scenario::{self as scenario, Profile};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Ack, Data, Receiver, Seen, Sender};
+use sojourn_units::params::Params;
 use sojourn_units::{Duration, Instant};
 
 use super::small_queues::OwnQueue;

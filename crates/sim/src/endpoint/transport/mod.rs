@@ -8,12 +8,12 @@ mod overrun;
 mod small_queues;
 
 use sojourn_cc::Signal;
-use sojourn_params::Params;
 use sojourn_scenario::Profile;
-use sojourn_source::{Action, Source};
+use sojourn_scenario::source::{Action, Source};
 use sojourn_trace::Histogram;
 use sojourn_transport::{Data, Poll, Seen};
 use sojourn_units::Instant;
+use sojourn_units::params::Params;
 
 use super::{AnyEndpoint, Endpoints, Setup};
 use crate::events::Kind;

@@ -1,7 +1,7 @@
 //! DualPI2's steady state under unresponsive loads (RFC 9332 section 2.1).
 
-use sojourn_params::Value;
 use sojourn_queue::Limit;
+use sojourn_units::params::Value;
 use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::common::assert_within;

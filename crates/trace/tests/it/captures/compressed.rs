@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sojourn_trace::capture::{Capture, Compression, ReadError};
 
 use super::made::{analysis, pcap};
@@ -22,7 +23,7 @@ fn gzip(data: &[u8]) -> Vec<u8> {
 }
 
 fn zstd(data: &[u8]) -> Vec<u8> {
-    zstd::encode_all(data, 0).unwrap()
+    compress_to_vec(data, CompressionLevel::Fastest)
 }
 
 type Pack = fn(&[u8]) -> Vec<u8>;
@@ -124,6 +125,11 @@ fn damage_is_told() {
     let (packets, .., error, _) = read(&file[..]);
     assert_eq!(packets, 207);
     assert!(malformed(error).contains("gzip data of the file cannot be unpacked"));
+    let mut file = zstd(&real(REAL[0]));
+    *file.last_mut().expect("it has a checksum") ^= 1;
+    let (packets, .., error, _) = read(&file[..]);
+    assert_eq!(packets, 207);
+    assert!(malformed(error).contains("zstd data of the file cannot be unpacked"));
     let inner = gzip(&gzip(b"twice"));
     assert!(malformed(read(&inner[..]).3).contains("unpack it twice"));
 }
@@ -149,10 +155,10 @@ fn damage_in_the_middle_loses_little() {
 /// A window of 256 MiB would take as much memory.
 #[test]
 fn greater_windows_are_refused_with_the_remedy() {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-    encoder.window_log(28).unwrap();
-    encoder.write_all(&real(REAL[0])).unwrap();
-    let said = malformed(read(&encoder.finish().unwrap()[..]).3);
+    // RFC 8878 section 3.1.1: the magic number, no flags, the exponent of the window above 10, and a
+    // last block of one byte.
+    let file = [&[0x28, 0xb5, 0x2f, 0xfd, 0, (28 - 10) << 3][..], &[0b1001, 0, 0, 7]].concat();
+    let said = malformed(read(&file[..]).3);
     assert!(said.contains("unpack the file with `zstd -d --long=31`"), "{said}");
 }
 
@@ -172,4 +178,16 @@ proptest! {
         prop_assert!(!matches!(read, Err(ReadError::Io(_))), "{:?}", read);
         prop_assert!(rtt.packets() <= 300);
     }
+}
+
+/// RFC 8878 section 3.1.2: programs may write frames of their own, which others skip.
+#[test]
+fn skippable_frames_are_skipped() {
+    let plain = real(REAL[0]);
+    let own = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"own"].concat();
+    let (begin, end) = plain.split_at(1_000);
+    let file = [zstd(begin), own.clone(), zstd(end), own.clone()].concat();
+    let (packets, .., error, _) = read(&file[..]);
+    assert!(error.is_none() && packets == read(&plain[..]).0, "{error:?}");
+    assert!(malformed(read(&file[..file.len() - 1]).3).contains("they end early"));
 }

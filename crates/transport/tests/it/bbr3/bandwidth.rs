@@ -1,6 +1,6 @@
 //! Varying, low, policed and aggregated bandwidth: appendix A.13 to A.17.
 
-use sojourn_params::Value;
+use sojourn_units::params::Value;
 use sojourn_units::{Bytes, Duration, Rate};
 
 use super::path::{MSS, Path, Policer, between, goodput, ms, share};

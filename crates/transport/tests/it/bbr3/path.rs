@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sojourn_cc::{AnyController, Bbr3View, Setup};
-use sojourn_params::{Params, Value};
 use sojourn_transport::{Ack, Config, Data, Poll, Profile, Receiver, Sender, Stats};
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Payload of a packet. Packets have no headers, so that rates are payload rates.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use sojourn_cc::AnyController;
-use sojourn_params::Params;
 use sojourn_transport::{Ack, Config, Data, Poll, Profile, Receiver, Sender};
+use sojourn_units::params::Params;
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// Probabilities of impairments, in thousandths.

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
 
 use sojourn_cc::{AnyController, Setup};
-use sojourn_params::{Params, Value};
 use sojourn_transport::{
     Ack, Config, Data, Poll, Profile, PrrRule, SegmentRange, Sender, Why, WindowUpdate,
 };
+use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::common::{config, ms};

@@ -1,0 +1,1 @@
+"""Captures and qlog files of any program."""

@@ -1,0 +1,97 @@
+"""Reader for qlog of any origin, which yields the same figures, series and plots as a run."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, cast
+
+from sojourn import _core, inputs, memory
+from sojourn.errors import UsageError
+from sojourn.record import run_directory
+from sojourn.record.record_types import FlowSummary
+from sojourn.record.summary import FORMAT, Summary
+from sojourn.run.results import Run
+
+
+@dataclass(frozen=True)
+class Damage:
+    """The position of an error in a file, or in its content if it is packed."""
+
+    file: str
+    at_byte: int
+    line: int
+    what: str
+    events: int
+
+    def __str__(self) -> str:
+        before = "nothing" if self.events == 0 else f"{self.events:,} events"
+        return (
+            f"{self.file}: byte {self.at_byte} (line {self.line}): {self.what}; "
+            f"{before} before it could be read"
+        )
+
+
+def read(
+    files: str | PathLike[str] | Sequence[str | PathLike[str]],
+    control: str = "qlog",
+    interval_s: float | None = None,
+) -> tuple[Run, list[Damage]]:
+    """Read qlog files, with one flow per trace or path; also return the damage of each file.
+
+    Files may be packed with gzip or zstd. `control` is the name of the run's controller,
+    `interval_s` the sampling interval. Files that hold no trace are refused, and so are files that
+    are damaged before their first trace.
+    """
+    named = [fspath(file) for file in ([files] if isinstance(files, (str, PathLike)) else files)]
+    for file in named:
+        # A file may be read twice: no pipes.
+        inputs.require_file(file)
+    available = memory.available_bytes()
+    # The other half is for growing arrays, and for the samples.
+    limit = None if available is None else available // 2
+    text, samples = _core.qlog_flows(named, interval_s, limit)
+    found = json.loads(text)
+    faults = [
+        Damage(file, **fault) if fault else None
+        for file, fault in zip(named, found["damages"], strict=False)
+    ]
+    if not found["flows"]:
+        raise UsageError(str(faults[-1] or f"{named[len(faults) - 1]}: it has no qlog events"))
+    series = {"flows": _series(samples, control), "links": run_directory.empty_series("links")}
+    title = found["title"] or "qlog"
+    run = Run(_summary(found, title, control), "", title, cast(Any, series), {})
+    return run, [fault for fault in faults if fault]
+
+
+def _summary(found: Mapping[str, Any], title: str, control: str) -> Summary:
+    unknown = dict.fromkeys(FlowSummary.__annotations__)
+    flows = [{**unknown, **flow, "control": control} for flow in found["flows"]]
+    return {
+        "format": FORMAT,
+        "scenario": title,
+        "version": f"Sojourn {_core.__version__}, from qlog",
+        "runs": [
+            {
+                "control": control,
+                "seed": 1,
+                "duration_s": found["duration_s"],
+                "flows": cast(list[FlowSummary], flows),
+                "links": [],
+                "spikes": [],
+            }
+        ],
+    }
+
+
+def _series(samples: bytes, control: str) -> bytes:
+    """Add the columns that a log does not have."""
+    memory.require_polars()
+    import polars as pl
+
+    own = (pl.lit(control).alias("control"), pl.lit(1, pl.UInt64).alias("seed"))
+    frame = pl.read_parquet(io.BytesIO(samples)).with_columns(*own)
+    file = io.BytesIO()
+    run_directory.complete_series(frame, "flows").write_parquet(file)
+    return file.getvalue()

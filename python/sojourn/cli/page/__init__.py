@@ -1,0 +1,1 @@
+"""The page in the browser: its server, and the items that it shows."""

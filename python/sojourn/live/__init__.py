@@ -1,0 +1,1 @@
+"""Live runs: real time, over this machine's network stack."""

@@ -1,0 +1,1 @@
+"""The record of a run: its figures, its series and its tables."""

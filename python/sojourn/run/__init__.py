@@ -1,0 +1,1 @@
+"""Simulations: a scenario, its runs, and their results in Python."""

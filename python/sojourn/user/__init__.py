@@ -1,0 +1,1 @@
+"""Controllers that users write in Python."""
