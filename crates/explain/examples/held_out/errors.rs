@@ -78,6 +78,14 @@ impl Errors {
             let pairs = path.capacity.pieces.windows(2);
             let known = pairs.filter(|pair| pair[0].rate.is_some() && pair[1].rate.is_some());
             let changes = known.map(|pair| (pair[1].from - at).abs());
+            let changes: Vec<f64> = changes.collect();
+            if changes.iter().all(|error| *error > 0.1) {
+                println!("   {place}: the change is at {at:.3}");
+                for piece in &path.capacity.pieces {
+                    println!("   {place}: {:.3} to {:.3} s: {:.3?} Mbit, {} windows", piece.from, piece.to, piece.rate.map(|rate| rate / 1e6), piece.windows);
+                }
+            }
+            let changes = changes.into_iter();
             add(&mut self.change, changes.reduce(f64::min), 0.1, place, "change s");
         }
         let loss = path.loss.map(|loss| (loss - random.loss).abs());

@@ -81,6 +81,8 @@ const BLANK_S: f64 = 1.5;
 const INNER_BLANK_S: f64 = 8.0;
 const BLANK: f64 = 0.15;
 const CLOSE: f64 = 0.93;
+/// Windows on both sides of a change in which it may be, too.
+const MARGIN: f64 = 2.5;
 /// A window is beyond a level with a rate above it by this factor.
 const BEYOND: f64 = 1.03;
 /// Error of an edge: the interval of confidence is never narrower, as a share.
@@ -237,8 +239,10 @@ fn piece(windows: &[Window]) -> Piece {
 fn change(views: &[View], all: &[Window], own: [&[Window]; 2], pieces: [&Piece; 2]) -> f64 {
     let [before, after] = [own[0][own[0].len() - 1], own[1][0]];
     let [r1, r2] = [pieces[0].rate.unwrap_or(0.0), pieces[1].rate.unwrap_or(0.0)];
-    let between: Vec<&Window> =
-        all.iter().filter(|w| w.to > before.from && w.from < after.to).collect();
+    // The segments may be off by a window or two.
+    let room = MARGIN * all.first().map_or(0.0, |w| w.to - w.from);
+    let is_near = |w: &&Window| w.to > before.from - room && w.from < after.to + room;
+    let between: Vec<&Window> = all.iter().filter(is_near).collect();
     let beyond = |w: &&&Window| w.rate() > BEYOND * r1.min(r2);
     let (from, to) = match r1 > r2 {
         true => between.iter().rev().find(beyond).map(|w| (w.from, w.to + (w.to - w.from))),
