@@ -1,14 +1,21 @@
 //! Who filled the queue, and who waited in it.
 
 use crate::path::Path;
+use crate::path::base::Base;
 use crate::path::view::View;
 
 /// Width of a step, in s.
 const STEP_S: f64 = 0.1;
 
-/// Each view's share of the bytes that waited; `None` without a queue.
-pub(crate) fn queue_shares(views: &[View], path: &Path) -> Option<Vec<f64>> {
-    let waited: Vec<f64> = views.iter().zip(&path.bases).map(|(v, b)| waited(v, b.rtt)).collect();
+/// Each view's share of the bytes that waited; `None` without a queue. Views that the network does not
+/// limit have none: their round trips include waits of the ends.
+pub(crate) fn queue_shares(views: &[View], path: &Path, is_network: &[bool]) -> Option<Vec<f64>> {
+    let each = views.iter().zip(&path.bases).zip(is_network);
+    let own = |((view, base), is_network): ((&View, &Base), &bool)| match is_network {
+        true => waited(view, base.rtt),
+        false => 0.0,
+    };
+    let waited: Vec<f64> = each.map(own).collect();
     let total: f64 = waited.iter().sum();
     (total > 0.0).then(|| waited.iter().map(|one| one / total).collect())
 }

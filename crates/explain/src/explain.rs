@@ -22,6 +22,8 @@ use crate::twin::synthesis::{Found, Ranked, Search, kind};
 
 /// Version of the result's form.
 pub const FORMAT: u32 = 1;
+/// A flow that the network limits for this share of its time met its queue.
+const NETWORK: f64 = 0.3;
 /// Queues that drop only if their buffer is full.
 const FULL_ONLY: [&str; 2] = ["droptail", "head_drop"];
 /// Odds from which a choice is sure.
@@ -55,7 +57,8 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
         .zip(&path.bases)
         .map(|(member, base)| limits(member.flow, &member.view, base))
         .collect();
-    let shares = queue_shares(&views, &path);
+    let is_network: Vec<bool> = limits.iter().map(|one| one.network >= NETWORK).collect();
+    let shares = queue_shares(&views, &path, &is_network);
     let mut result = Explanation {
         format: FORMAT,
         duration_s: observation.duration as f64 * NS,
@@ -112,6 +115,11 @@ fn flows(
         let [p25, p50, p75] = quartiles(view);
         let p99 = quantile(&mut rtts, 0.99);
         let (begin, end) = view.span();
+        // Of a flow that the network does not limit, a long round trip may be a wait of its end.
+        let is_network = limits[k].network >= NETWORK;
+        let queue = |rtt: Option<f64>| {
+            rtt.filter(|_| is_network).map(|rtt| (rtt - base).max(0.0))
+        };
         let bytes = half.reported_bytes().filter(|_| view.is_reported).unwrap_or(half.payload);
         FlowResult {
             name: format!("{} to {}", member.flow.from, member.flow.to),
@@ -127,9 +135,9 @@ fn flows(
             rtt_p50_s: p50,
             rtt_p75_s: p75,
             rtt_p99_s: p99,
-            queue_p50_s: p50.map(|rtt| (rtt - base).max(0.0)),
-            queue_p99_s: p99.map(|rtt| (rtt - base).max(0.0)),
-            queue_share: shares.map(|shares| shares[k]),
+            queue_p50_s: queue(p50),
+            queue_p99_s: queue(p99),
+            queue_share: shares.filter(|_| is_network).map(|shares| shares[k]),
             network_limited_share: limits[k].network,
             receiver_limited_share: limits[k].receiver,
             sender_limited_share: limits[k].sender,

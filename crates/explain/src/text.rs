@@ -95,8 +95,13 @@ fn flow(flow: &FlowResult) -> String {
     let waited = flow.queue_p50_s.zip(flow.queue_p99_s).map(|(p50, p99)| {
         format!("waited {} in the median, {} at p99", brief(p50), brief(p99))
     });
+    let ends = [
+        (flow.sender_limited_share, "limited by its sender or application"),
+        (flow.receiver_limited_share, "limited by the receiver's window"),
+    ];
+    let limit = ends.into_iter().find(|(share, _)| *share > 0.5).map(|one| one.1.to_owned());
     let parts: Vec<String> =
-        [Some(rate(flow.goodput_bps)), share, waited].into_iter().flatten().collect();
+        [Some(rate(flow.goodput_bps)), share, waited, limit].into_iter().flatten().collect();
     format!("{}{}: {}.", flow.name, controller.unwrap_or_default(), parts.join(", "))
 }
 

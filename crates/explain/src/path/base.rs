@@ -30,9 +30,8 @@ pub fn bases(views: &[View], capacity: &Capacity) -> Vec<Base> {
 }
 
 fn base(views: &[View], view: &View, capacity: &Capacity) -> Base {
-    let transmission =
-        |trip: &Trip| capacity.nearest(trip.at).map_or(0.0, |rate| 8.0 * view.packet / rate);
-    let own = |trip: &Trip| (trip.rtt - transmission(trip)).max(0.0);
+    let time = |rate: f64| 8.0 * view.packet.min(view.mean_packet) / rate;
+    let own = |trip: &Trip| (trip.rtt - capacity.at(trip.at).map_or(0.0, time)).max(0.0);
     let least = view.trips.iter().enumerate().map(|(k, trip)| (own(trip), k));
     let first = view.trips.iter().take(FIRST).map(own).fold(f64::INFINITY, f64::min);
     let Some((rtt, place)) = least.min_by(|a, b| a.0.total_cmp(&b.0)) else {
@@ -42,7 +41,8 @@ fn base(views: &[View], view: &View, capacity: &Capacity) -> Base {
     let is_first = views.iter().all(|one| one.span().0 >= view.span().0);
     let is_as_first = first <= rtt + SAME_S.max(SAME * rtt);
     let begins_alone = view.is_reported && is_first && is_as_first;
-    let is_known = capacity.at(trip.at).is_some() || transmission(&trip) < NEGLIGIBLE_S;
+    let longest = capacity.nearest(trip.at).map_or(f64::INFINITY, time);
+    let is_known = capacity.at(trip.at).is_some() || longest < NEGLIGIBLE_S;
     let is_sure = is_known && (begins_alone || !is_full(views, capacity, &trip));
     Base { rtt, is_sure }
 }

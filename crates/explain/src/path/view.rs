@@ -38,6 +38,8 @@ pub struct View {
     pub marks: Vec<f64>,
     /// Bytes of a full packet on the link.
     pub packet: f64,
+    /// Mean bytes of a packet on the link.
+    pub mean_packet: f64,
     /// Packets sent.
     pub packets: f64,
     /// Whether the deliveries are reports, which reach the capture after their way back.
@@ -78,6 +80,7 @@ impl View {
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,
+            mean_packet: half.wire as f64 / half.packets.max(1) as f64,
             packets: half.packets as f64,
             is_reported,
             ecn: half.ecn(),
