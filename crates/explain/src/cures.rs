@@ -60,9 +60,8 @@ impl Ward<'_> {
 
     fn changes(&self) -> Vec<(String, Vec<String>)> {
         let queues = QUEUES.iter().filter(|name| **name != self.queue);
-        let mut all: Vec<(String, Vec<String>)> = queues
-            .map(|name| (format!("{name} at the bottleneck"), vec![queue(name)]))
-            .collect();
+        let mut all: Vec<(String, Vec<String>)> =
+            queues.map(|name| (format!("{name} at the bottleneck"), vec![queue(name)])).collect();
         let even = 1.0 / self.shares.len().max(1) as f64;
         let fillers: Vec<usize> =
             (0..self.shares.len()).filter(|k| self.shares[*k] >= FILLER * even).collect();

@@ -18,14 +18,12 @@ use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult}
 use crate::text;
 use crate::twin::plan::Plan;
 use crate::twin::run::{Ran, run};
-use crate::twin::synthesis::{Found, Ranked, Search, kind};
+use crate::twin::synthesis::{FULL_ONLY, Found, Ranked, Search, kind};
 
 /// Version of the result's form.
 pub const FORMAT: u32 = 1;
 /// A flow that the network limits for this share of its time met its queue.
 const NETWORK: f64 = 0.3;
-/// Queues that drop only if their buffer is full.
-const FULL_ONLY: [&str; 2] = ["droptail", "head_drop"];
 /// Odds from which a choice is sure.
 const SURE: f64 = 0.6;
 const NS: f64 = 1e-9;
@@ -117,9 +115,7 @@ fn flows(
         let (begin, end) = view.span();
         // Of a flow that the network does not limit, a long round trip may be a wait of its end.
         let is_network = limits[k].network >= NETWORK;
-        let queue = |rtt: Option<f64>| {
-            rtt.filter(|_| is_network).map(|rtt| (rtt - base).max(0.0))
-        };
+        let queue = |rtt: Option<f64>| rtt.filter(|_| is_network).map(|rtt| (rtt - base).max(0.0));
         let bytes = half.reported_bytes().filter(|_| view.is_reported).unwrap_or(half.payload);
         FlowResult {
             name: format!("{} to {}", member.flow.from, member.flow.to),
@@ -164,7 +160,9 @@ fn unsure(
         );
     }
     if !path.is_base_sure() {
-        all.push("the queue may never have been empty, so the base RTT is an upper bound".to_owned());
+        all.push(
+            "the queue may never have been empty, so the base RTT is an upper bound".to_owned(),
+        );
     }
     if path.buffer.is_none() {
         let why = match path.losses.at.is_empty() {

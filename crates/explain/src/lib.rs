@@ -20,6 +20,4 @@ mod text;
 pub mod twin;
 
 pub use explain::{FORMAT, Options, explain};
-pub use result::{
-    CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, PathResult, Spread,
-};
+pub use result::{CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, PathResult, Spread};

@@ -42,15 +42,16 @@ fn path(found: &Explanation) -> String {
         .collect();
     let capacity = match &path.capacity[..] {
         [] => "of unknown rate".to_owned(),
-        [one] => one
-            .rate_bps
-            .map_or_else(|| format!("at least {}", rate(one.low_bps)), rate),
+        [one] => one.rate_bps.map_or_else(|| format!("at least {}", rate(one.low_bps)), rate),
         _ => pieces.join(", "),
     };
-    let base = path.base_rtt_s.map_or_else(|| "unknown base RTT".to_owned(), |rtt| {
-        let word = if path.base_rtt_sure { "" } else { "at most " };
-        format!("base RTT {word}{}", brief(rtt))
-    });
+    let base = path.base_rtt_s.map_or_else(
+        || "unknown base RTT".to_owned(),
+        |rtt| {
+            let word = if path.base_rtt_sure { "" } else { "at most " };
+            format!("base RTT {word}{}", brief(rtt))
+        },
+    );
     let last = path.capacity.last().and_then(|piece| piece.rate_bps);
     let buffer = path.buffer_bytes.map(|bytes| {
         let time = last.map(|bps| format!(" ({})", brief(8.0 * bytes / bps))).unwrap_or_default();
@@ -92,9 +93,10 @@ fn flow(flow: &FlowResult) -> String {
         format!(" ({sure}behaves as {name}{next})")
     });
     let share = flow.queue_share.map(|share| format!("filled {} of the queue", percent(share)));
-    let waited = flow.queue_p50_s.zip(flow.queue_p99_s).map(|(p50, p99)| {
-        format!("waited {} in the median, {} at p99", brief(p50), brief(p99))
-    });
+    let waited = flow
+        .queue_p50_s
+        .zip(flow.queue_p99_s)
+        .map(|(p50, p99)| format!("waited {} in the median, {} at p99", brief(p50), brief(p99)));
     let ends = [
         (flow.sender_limited_share, "limited by its sender or application"),
         (flow.receiver_limited_share, "limited by the receiver's window"),

@@ -35,11 +35,7 @@ pub(crate) fn explain_capture(
     found.map(|value| value.to_string()).map_err(|error| os_error(error, path))
 }
 
-fn read(
-    mut capture: Capture<File>,
-    options: &Options,
-    stopped: &AtomicBool,
-) -> io::Result<Value> {
+fn read(mut capture: Capture<File>, options: &Options, stopped: &AtomicBool) -> io::Result<Value> {
     let mut observer = Observer::new();
     let malformed = loop {
         match observer.read(&mut capture, AT_A_TIME) {
@@ -50,8 +46,9 @@ fn read(
         }
     };
     let mut found = serde_json::to_value(explain(&observer.finish(), options))?;
-    found["error"] = malformed.map_or(Value::Null, |malformed| {
-        json!({ "offset": malformed.offset, "message": malformed.fault.to_string() })
-    });
+    found["error"] = malformed.map_or(
+        Value::Null,
+        |malformed| json!({ "offset": malformed.offset, "message": malformed.fault.to_string() }),
+    );
     Ok(found)
 }

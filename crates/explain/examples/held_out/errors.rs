@@ -52,25 +52,40 @@ impl Errors {
             let found = path.capacity.at((at + end) / 2.0);
             worst = worst.zip(found).map(|(w, found)| w.max((found / rate - 1.0).abs()));
             if found.is_some_and(|found| (found / rate - 1.0).abs() > 0.05) {
-                println!("   {place}: {:.2} for {:.2} Mbit", found.unwrap_or(0.0) / 1e6, rate / 1e6);
+                println!(
+                    "   {place}: {:.2} for {:.2} Mbit",
+                    found.unwrap_or(0.0) / 1e6,
+                    rate / 1e6
+                );
             }
         }
         add(&mut self.capacity, worst, 0.05, place, "capacity");
         if worst.is_none_or(|worst| worst > 0.05) {
             for piece in &path.capacity.pieces {
-                println!("   {place}: {:.2} to {:.2} s: {:.3?} Mbit, {} windows", piece.from, piece.to, piece.rate.map(|rate| rate / 1e6), piece.windows);
+                println!(
+                    "   {place}: {:.2} to {:.2} s: {:.3?} Mbit, {} windows",
+                    piece.from,
+                    piece.to,
+                    piece.rate.map(|rate| rate / 1e6),
+                    piece.windows
+                );
             }
         }
-        let base = path.base_rtt().map(|rtt| {
-            (rtt - random.base_rtt) / (0.02 * random.base_rtt).max(1e-3)
-        });
+        let base =
+            path.base_rtt().map(|rtt| (rtt - random.base_rtt) / (0.02 * random.base_rtt).max(1e-3));
         let base = base.filter(|_| path.is_base_sure());
         add(&mut self.base, base, 1.0, place, "base (of its tolerance)");
         if random.queue == "droptail" && path.losses.at.len() >= 3 {
             let buffer = path.buffer.map(|bytes| bytes / random.buffer - 1.0);
             if buffer.is_none() {
                 let at = |q: f64| path.losses.quantile(q).unwrap_or(0.0) / 1e3;
-                println!("   {place}: losses at {:.1} {:.1} {:.1} kB, greatest {:.1}", at(0.1), at(0.5), at(0.9), path.losses.met.last().unwrap_or(&0.0) / 1e3);
+                println!(
+                    "   {place}: losses at {:.1} {:.1} {:.1} kB, greatest {:.1}",
+                    at(0.1),
+                    at(0.5),
+                    at(0.9),
+                    path.losses.met.last().unwrap_or(&0.0) / 1e3
+                );
             }
             add(&mut self.buffer, buffer, 0.1, place, "buffer");
         }
@@ -82,7 +97,13 @@ impl Errors {
             if changes.iter().all(|error| *error > 0.1) {
                 println!("   {place}: the change is at {at:.3}");
                 for piece in &path.capacity.pieces {
-                    println!("   {place}: {:.3} to {:.3} s: {:.3?} Mbit, {} windows", piece.from, piece.to, piece.rate.map(|rate| rate / 1e6), piece.windows);
+                    println!(
+                        "   {place}: {:.3} to {:.3} s: {:.3?} Mbit, {} windows",
+                        piece.from,
+                        piece.to,
+                        piece.rate.map(|rate| rate / 1e6),
+                        piece.windows
+                    );
                 }
             }
             let changes = changes.into_iter();
@@ -108,7 +129,8 @@ impl Errors {
         for (name, figure, limit) in all {
             figure.errors.sort_by(f64::total_cmp);
             let n = figure.errors.len();
-            let at = |q: f64| figure.errors.get((q * n as f64) as usize).copied().unwrap_or(f64::NAN);
+            let at =
+                |q: f64| figure.errors.get((q * n as f64) as usize).copied().unwrap_or(f64::NAN);
             let wrong = figure.errors.iter().filter(|error| **error > 2.0 * limit).count();
             println!(
                 "{name:17} n {n:4} median {:.4} p90 {:.4} p95 {:.4} wrong {:.1} % unknown {:.1} %",

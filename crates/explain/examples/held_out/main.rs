@@ -12,7 +12,8 @@ use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 
 fn main() {
-    let mut args = std::env::args().skip(1).take(3).map(|arg| arg.parse::<f64>().expect("a number"));
+    let mut args =
+        std::env::args().skip(1).take(3).map(|arg| arg.parse::<f64>().expect("a number"));
     let count = args.next().unwrap_or(20.0) as u64;
     let first = args.next().unwrap_or(0.0) as u64;
     let most = args.next().unwrap_or(100.0) * 1e6;

@@ -5,8 +5,8 @@ use rand_xoshiro::SplitMix64;
 
 /// Congestion controllers that end hosts use without an oracle.
 pub(crate) const CONTROLLERS: [&str; 13] = [
-    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++", "swift",
-    "vivace", "lola",
+    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++",
+    "swift", "vivace", "lola",
 ];
 
 /// A scenario with the values that an explanation should find.

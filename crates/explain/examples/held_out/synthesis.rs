@@ -18,7 +18,12 @@ pub(crate) struct Confusion {
     seconds: f64,
 }
 
-pub(crate) fn add(confusion: &mut Confusion, place: &str, observation: &Observation, random: &Random) {
+pub(crate) fn add(
+    confusion: &mut Confusion,
+    place: &str,
+    observation: &Observation,
+    random: &Random,
+) {
     let seen: Vec<(&Flow, View)> =
         observation.flows.iter().filter_map(|flow| Some((flow, View::of(flow)?))).collect();
     let views: Vec<View> = seen.iter().map(|one| one.1.clone()).collect();
@@ -32,7 +37,8 @@ pub(crate) fn add(confusion: &mut Confusion, place: &str, observation: &Observat
             (flow, view, limits)
         })
         .collect();
-    let Some(plan) = Plan::new(&path, &flows, observation.duration as f64 * 1e-9, is_marking) else {
+    let Some(plan) = Plan::new(&path, &flows, observation.duration as f64 * 1e-9, is_marking)
+    else {
         println!("   {place}: no plan");
         return;
     };
@@ -55,8 +61,12 @@ fn truth<'a>(from: &str, random: &'a Random) -> &'a str {
 fn count(all: &mut BTreeMap<(String, String), usize>, truth: &str, found: &Ranked, place: &str) {
     let best = found.best().unwrap_or("none");
     *all.entry((truth.to_owned(), best.to_owned())).or_default() += 1;
-    let shown: Vec<String> =
-        found.all.iter().take(3).map(|(name, d, odds)| format!("{name} {d:.3} ({odds:.2})")).collect();
+    let shown: Vec<String> = found
+        .all
+        .iter()
+        .take(3)
+        .map(|(name, d, odds)| format!("{name} {d:.3} ({odds:.2})"))
+        .collect();
     let own = found.all.iter().find(|one| one.0 == truth).map_or(f64::NAN, |one| one.1);
     let sign = if best == truth { "right" } else { "WRONG" };
     println!("   {place}: {sign} {truth} {own:.3}: {}", shown.join(", "));

@@ -92,9 +92,9 @@ impl Board {
         }
         let touched = &self.blocks[first..last];
         let known: u64 = touched.iter().map(|block| block.1 - block.0).sum();
-        let merged = touched.iter().fold((begin, end), |all, block| {
-            (all.0.min(block.0), all.1.max(block.1))
-        });
+        let merged = touched
+            .iter()
+            .fold((begin, end), |all, block| (all.0.min(block.0), all.1.max(block.1)));
         self.blocks.splice(first..last, [merged]);
         merged.1 - merged.0 - known
     }

@@ -61,7 +61,8 @@ impl Capacity {
     /// Mean of the known capacity over time, in bit/s.
     pub fn mean(&self) -> Option<f64> {
         let known = self.pieces.iter().filter_map(|p| Some((p.rate?, p.to - p.from)));
-        let (bits, time) = known.fold((0.0, 0.0), |(b, t), (rate, span)| (b + rate * span, t + span));
+        let (bits, time) =
+            known.fold((0.0, 0.0), |(b, t), (rate, span)| (b + rate * span, t + span));
         (time > 0.0).then(|| bits / time)
     }
 }
@@ -102,8 +103,9 @@ pub fn capacity(views: &[View], bases: &[f64]) -> Capacity {
     let rates: Vec<f64> = busy.iter().map(Window::rate).collect();
     let own = levels(&busy, &rates);
     let mut pieces: Vec<Piece> = own.iter().map(|windows| piece(windows)).collect();
-    let changes: Vec<f64> =
-        (1..pieces.len()).map(|k| change(views, &all, [own[k - 1], own[k]], [&pieces[k - 1], &pieces[k]])).collect();
+    let changes: Vec<f64> = (1..pieces.len())
+        .map(|k| change(views, &all, [own[k - 1], own[k]], [&pieces[k - 1], &pieces[k]]))
+        .collect();
     for (k, at) in changes.iter().enumerate() {
         pieces[k].to = *at;
         pieces[k + 1].from = *at;
@@ -183,7 +185,8 @@ fn levels<'a>(busy: &'a [Window], rates: &[f64]) -> Vec<&'a [Window]> {
     let own = segments(rates).into_iter().map(|range| &busy[range]);
     let is_level = |windows: &&[Window]| {
         let rates = windows.iter().map(Window::rate);
-        let (low, high) = rates.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), r| (l.min(r), h.max(r)));
+        let (low, high) =
+            rates.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), r| (l.min(r), h.max(r)));
         windows.len() > SHORT || high <= (1.0 + TRANSITION) * low
     };
     let kept: Vec<&[Window]> = own.clone().filter(is_level).collect();

@@ -1,4 +1,14 @@
 //! The path of the flows: its delay, its capacity, its queue.
+//!
+//! The estimates and their limits:
+//! - *Capacity*: the rate of deliveries while the queue was surely not empty ([`windows`]), on levels
+//!   between changes ([`segments`]). Data that the capture lacks make it a lower bound. A limit that
+//!   no flow filled is unknown.
+//! - *Base round-trip time*: the least one, without the packet's own transmission ([`base`]). A queue
+//!   that never was empty makes it an upper bound, which [`Path::is_base_sure`] shows.
+//! - *Buffer*: the backlog around most losses, if hardly a packet met more ([`backlog`]).
+//! - *Random loss*: losses while the queue was almost empty ([`loss`]). Early drops of a queue that
+//!   drops at random are told from it only by their frequency at other queues.
 
 pub mod backlog;
 pub mod base;
@@ -43,13 +53,7 @@ impl Path {
             .map(|(view, base)| low_packets(view, base, &capacity, buffer))
             .sum();
         let all: f64 = views.iter().map(|view| view.packets).sum();
-        Path {
-            buffer,
-            loss: loss::random_loss(&losses, buffer, low, all),
-            bases,
-            capacity,
-            losses,
-        }
+        Path { buffer, loss: loss::random_loss(&losses, buffer, low, all), bases, capacity, losses }
     }
 
     /// The least base round-trip time that is sure, or the least one, in s.

@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_step_is_found_at_its_place_and_noise_is_none() {
-        let noisy = |level: f64, k: usize| level * (1.0 + 0.01 * ((k * 7919 % 13) as f64 / 6.0 - 1.0));
+        let noisy =
+            |level: f64, k: usize| level * (1.0 + 0.01 * ((k * 7919 % 13) as f64 / 6.0 - 1.0));
         let values: Vec<f64> =
             (0..100).map(|k| noisy(if k < 40 { 60e6 } else { 20e6 }, k)).collect();
         assert_eq!(segments(&values), [0..40, 40..100]);

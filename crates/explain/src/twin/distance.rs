@@ -14,7 +14,8 @@ const GREATEST: f64 = 2.0;
 /// unlike one.
 pub fn distance(observed: &Features, candidate: &Features) -> f64 {
     let parts = parts(observed, candidate);
-    let total: f64 = parts.iter().zip(WEIGHTS).map(|(part, weight)| part.min(GREATEST) * weight).sum();
+    let total: f64 =
+        parts.iter().zip(WEIGHTS).map(|(part, weight)| part.min(GREATEST) * weight).sum();
     total / WEIGHTS.iter().sum::<f64>()
 }
 

@@ -129,9 +129,11 @@ impl Plan {
     /// Packets that the path carries in a time, in s, at most.
     pub fn packets(&self, duration: f64) -> f64 {
         let ends = self.rates.iter().skip(1).map(|(at, _)| *at).chain([duration]);
-        let bits = self.rates.iter().zip(ends).map(|((at, rate), end)| {
-            rate * (end.min(duration) - at.min(duration)).max(0.0)
-        });
+        let bits = self
+            .rates
+            .iter()
+            .zip(ends)
+            .map(|((at, rate), end)| rate * (end.min(duration) - at.min(duration)).max(0.0));
         bits.sum::<f64>() / 8.0 / 1500.0
     }
 }
@@ -155,6 +157,11 @@ fn span(seconds: f64) -> String {
 }
 
 impl PlanFlow {
+    /// Whether the network limits it, and not its ends.
+    pub fn is_bulk(&self) -> bool {
+        self.window.is_none() && !matches!(self.data, Data::Rate(_))
+    }
+
     fn new(
         place: usize,
         flow: &Flow,
@@ -170,7 +177,7 @@ impl PlanFlow {
         let has_ended = duration - end > ENDED_S;
         let rate = 8.0 * half.payload as f64 / (end - begin).max(1e-3);
         let data = match () {
-            () if limits.network < NETWORK && limits.sender > 0.5 && !has_ended => Data::Rate(rate),
+            () if limits.network < NETWORK && limits.sender > 0.5 => Data::Rate(rate),
             () if has_ended => Data::File(half.payload.max(1)),
             () => Data::Bulk,
         };
@@ -199,7 +206,9 @@ impl PlanFlow {
         }
         let _ = match self.data {
             Data::Bulk => writeln!(text, "source = \"bulk\""),
-            Data::File(size) => writeln!(text, "source = {{ kind = \"file\", size = \"{size}B\" }}"),
+            Data::File(size) => {
+                writeln!(text, "source = {{ kind = \"file\", size = \"{size}B\" }}")
+            }
             Data::Rate(rate) => writeln!(
                 text,
                 "source = {{ kind = \"on-off\", rate = \"{:.0}bit\", on = \"1s\", off = \"0s\" }}",

@@ -16,12 +16,16 @@ use crate::path::view::View;
 
 /// The controllers that a flow may have.
 pub const CONTROLLERS: [&str; 13] = [
-    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++", "swift",
-    "vivace", "lola",
+    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++",
+    "swift", "vivace", "lola",
 ];
 /// The queues that a bottleneck may have.
 pub const QUEUES: [&str; 8] =
     ["droptail", "head_drop", "codel", "fq_codel", "pie", "red", "cake", "dualpi2"];
+/// Those that drop only if their buffer is full.
+pub const FULL_ONLY: [&str; 2] = ["droptail", "head_drop"];
+/// Hardly a device drops at the head, so that this needs more evidence.
+const RARE: f64 = 0.03;
 /// Those that mark only if they are asked to.
 const ASKED: [&str; 3] = ["codel", "pie", "red"];
 
@@ -89,6 +93,7 @@ pub struct Search<'a> {
     observed: Vec<Features>,
     duration: f64,
     has_buffer: bool,
+    has_level: bool,
 }
 
 impl<'a> Search<'a> {
@@ -100,22 +105,33 @@ impl<'a> Search<'a> {
         let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
         let observed = views.iter().zip(&path.bases).map(features).collect();
         let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
-        Search { plan, bases: &path.bases, observed, duration, has_buffer }
+        let has_level = path.buffer.is_some();
+        Search { plan, bases: &path.bases, observed, duration, has_buffer, has_level }
     }
 
     /// The nearest controllers and queue.
     pub fn find(&self) -> Found {
         let first = if self.has_buffer { "droptail" } else { "codel" };
         let mut names = self.alike(first);
-        let mut queue = self.queues(&names);
-        let likely = queue.best().unwrap_or(first);
+        let mut likely = self.queues(&names).best().unwrap_or(first);
         if likely != first {
             names = self.alike(likely);
         }
-        let controllers = self.controllers(&mut names, likely);
-        queue = self.queues(&names);
-        let distance = queue.distance();
-        Found { controllers, queue, distance }
+        let mut best: Option<Found> = None;
+        for _ in 0..ROUNDS {
+            let controllers = self.controllers(&mut names, likely);
+            let queue = self.queues(&names);
+            let distance = queue.distance();
+            let next = queue.best().unwrap_or(first);
+            if best.as_ref().is_none_or(|best| distance < best.distance) {
+                best = Some(Found { controllers, queue, distance });
+            }
+            if next == likely {
+                break;
+            }
+            likely = next;
+        }
+        best.unwrap_or_default()
     }
 
     /// The controllers that a flow may have: those that need ECN send ECN-capable packets, and only
@@ -150,12 +166,13 @@ impl<'a> Search<'a> {
         best.1
     }
 
-    /// The controller of one flow after the other, beside those of the others, until none changes.
+    /// The controller of one flow after the other, beside those of the others, until none changes. A
+    /// flow that its ends limit does not show its controller.
     fn controllers(&self, names: &mut [&'static str], queue: &'static str) -> Vec<Ranked> {
         let mut ranked = vec![Ranked::default(); names.len()];
         for _ in 0..ROUNDS {
             let before = names.to_vec();
-            for flow in 0..names.len() {
+            for flow in (0..names.len()).filter(|flow| self.plan.flows[*flow].is_bulk()) {
                 let mut distances: Vec<(&'static str, f64)> = Vec::new();
                 for name in self.candidates(flow) {
                     names[flow] = name;
@@ -171,15 +188,23 @@ impl<'a> Search<'a> {
         ranked
     }
 
-    /// The mean distance of the flows of a candidate.
+    /// The mean distance of the flows of a candidate; large flows count more.
     fn distance(&self, queue: &str, controls: &[&str]) -> f64 {
-        let all = self.distances(queue, controls);
-        all.iter().sum::<f64>() / all.len().max(1) as f64
+        let weights = self.observed.iter().map(|one| one.bytes.max(1.0).sqrt());
+        let each = self.distances(queue, controls).into_iter().zip(weights);
+        let (sum, total) =
+            each.fold((0.0, 0.0), |(sum, total), (d, weight)| (sum + d * weight, total + weight));
+        if total > 0.0 { sum / total } else { FAR }
     }
 
     fn queues(&self, controls: &[&str]) -> Ranked {
-        let own = |name: &&'static str| (*name, self.distance(name, controls));
-        Ranked::new(&QUEUES.iter().map(own).collect::<Vec<_>>())
+        let own = |name: &&'static str| {
+            let rarity = if *name == "head_drop" { RARE } else { 0.0 };
+            (*name, self.distance(name, controls) + rarity)
+        };
+        // A level at which the queue drops is that of a full buffer.
+        let has_level = |name: &&&str| !self.has_level || FULL_ONLY.contains(*name);
+        Ranked::new(&QUEUES.iter().filter(has_level).map(own).collect::<Vec<_>>())
     }
 
     /// The distance of each flow of a candidate.

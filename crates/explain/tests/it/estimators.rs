@@ -11,7 +11,8 @@ const PACKET: f64 = 1500.0;
 /// A sender that fills a queue of `greatest` bytes behind a bottleneck, loses a packet, and halves its
 /// window, again and again. `rate`: capacity at a time, in bit/s.
 fn sawtooth(rate: impl Fn(f64) -> f64, base: f64, greatest: f64, duration: f64) -> View {
-    let mut view = View { packet: PACKET, mean_packet: PACKET, is_reported: true, ..View::default() };
+    let mut view =
+        View { packet: PACKET, mean_packet: PACKET, is_reported: true, ..View::default() };
     let (mut at, mut bytes, mut queue) = (base, 0.0, 0.0);
     while at < duration {
         let bps = rate(at);
@@ -62,7 +63,8 @@ fn a_step_of_the_capacity_has_its_time() {
 
 #[test]
 fn without_a_queue_the_capacity_is_a_lower_bound() {
-    let mut view = View { packet: PACKET, mean_packet: PACKET, is_reported: true, ..View::default() };
+    let mut view =
+        View { packet: PACKET, mean_packet: PACKET, is_reported: true, ..View::default() };
     for k in 0..2000_u32 {
         let at = 0.05 + f64::from(k) * 0.01;
         view.delivered.push((at, f64::from(k + 1) * PACKET));

@@ -141,7 +141,8 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         port: u16::from_be_bytes([bytes[2 * k], bytes[2 * k + 1]]),
         v6: ip.v6,
     };
-    let options::Read { stamps, sack, mss, window_scale } = options::read(options_of(bytes, header_len as usize));
+    let options::Read { stamps, sack, mss, window_scale } =
+        options::read(options_of(bytes, header_len as usize));
     Ok(Segment {
         from: end(0),
         to: end(1),

@@ -129,13 +129,7 @@ impl Copies {
     /// Whether `segment` is a copy of a segment captured before; if not, it is remembered. `way`
     /// is a number of its flow and direction.
     #[inline]
-    pub fn is_copy(
-        &mut self,
-        way: u64,
-        now: i64,
-        segment: &Segment,
-        sending: &Sending,
-    ) -> bool {
+    pub fn is_copy(&mut self, way: u64, now: i64, segment: &Segment, sending: &Sending) -> bool {
         if self.sets.is_empty() {
             self.sets.resize(SETS, Default::default());
         }
