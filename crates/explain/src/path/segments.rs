@@ -93,7 +93,10 @@ fn merged(values: &[f64], ranges: Vec<Range<usize>>, step: f64) -> Vec<Range<usi
 
 #[cfg(test)]
 mod tests {
-    use super::segments;
+    /// First and last place of each level.
+    fn segments(values: &[f64]) -> Vec<(usize, usize)> {
+        super::segments(values).into_iter().map(|range| (range.start, range.end)).collect()
+    }
 
     #[test]
     fn a_step_is_found_at_its_place_and_noise_is_none() {
@@ -101,22 +104,22 @@ mod tests {
             |level: f64, k: usize| level * (1.0 + 0.01 * ((k * 7919 % 13) as f64 / 6.0 - 1.0));
         let values: Vec<f64> =
             (0..100).map(|k| noisy(if k < 40 { 60e6 } else { 20e6 }, k)).collect();
-        assert_eq!(segments(&values), [0..40, 40..100]);
+        assert_eq!(segments(&values), [(0, 40), (40, 100)]);
         let flat: Vec<f64> = (0..100).map(|k| noisy(5e6, k)).collect();
-        assert_eq!(segments(&flat), [0..100]);
+        assert_eq!(segments(&flat), [(0, 100)]);
     }
 
     #[test]
     fn an_outlier_is_no_level() {
         let mut values = vec![10e6; 50];
         values[20] = 2e6;
-        assert_eq!(segments(&values), [0..50]);
+        assert_eq!(segments(&values), [(0, 50)]);
     }
 
     #[test]
     fn short_series_have_one_level() {
         assert_eq!(segments(&[]), []);
-        assert_eq!(segments(&[1.0]), [0..1]);
-        assert_eq!(segments(&[1.0, 5.0]), [0..2]);
+        assert_eq!(segments(&[1.0]), [(0, 1)]);
+        assert_eq!(segments(&[1.0, 5.0]), [(0, 2)]);
     }
 }
