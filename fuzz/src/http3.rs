@@ -29,6 +29,10 @@ const FIXED_BYTES: u64 = 32 << 20;
 /// Datagrams of one end in one turn.
 const TURN: usize = 64;
 const CHANGE: usize = 4;
+/// Turns of 10 ms in which both ends go on alone.
+const AFTER: usize = 1_000;
+/// Datagrams in these 10 s: the rest of the download, probes whose intervals double, and an end.
+const MOST_AFTER: usize = 200;
 
 /// Passes the changes in `data` to a download, and `data` to the reader of field sections.
 pub fn http3(data: &[u8]) {
@@ -151,6 +155,16 @@ fn download(changes: &[u8]) {
         answers.iter().for_each(|one| client.receive(now, address(1), one));
     }
     assert!(pool.used() <= 1 << 20);
+    let mut after = 0;
+    for _ in 0..AFTER {
+        time += sojourn_units::Duration::from_millis(10);
+        let now = origin + Duration::from_nanos(time.0);
+        let [asked, answers] = [client.act(now, time), server.act(now, time)];
+        after += asked.len() + answers.len();
+        asked.iter().for_each(|one| server.receive(now, address(2), one));
+        answers.iter().for_each(|one| client.receive(now, address(1), one));
+    }
+    assert!(after <= MOST_AFTER, "{after} datagrams in 10 s");
 }
 
 /// Whether one of the packets in a datagram is of the handshake (RFC 9000 section 17.2).

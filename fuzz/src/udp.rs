@@ -86,11 +86,21 @@ fn address(sender: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, sender], 4433))
 }
 
+/// Datagrams of the server for each one that it received: an ACCEPT of three packets, or an
+/// acknowledgement at once and one by each of two timers, of batches and of acknowledgements.
+const ANSWERS: u64 = 3;
+/// Virtual time in which a client goes on alone.
+const AFTER: Duration = Duration::from_secs(9);
+/// Data of a client.
+const BYTES: u64 = 1 << 20;
+
 /// The exchange of one sender with the server.
 #[derive(Default)]
 struct Balance {
     received: u64,
     sent: u64,
+    /// Datagrams received and sent.
+    datagrams: [u64; 2],
     /// The server's connection IDs that it has used; it may then be sent more.
     is_proved: bool,
     /// All IDs that the server gave to it, the last one at the end.
@@ -112,6 +122,7 @@ fn serve(datagrams: &[Datagram]) {
             place.copy_from_slice(&id.to_be_bytes());
         }
         balance.received += octets.len() as u64;
+        balance.datagrams[0] += 1;
         let used = octets.get(4..12).and_then(|id| id.try_into().ok()).map(u64::from_be_bytes);
         balance.is_proved |= used.is_some_and(|id| balance.ids.contains(&id));
         let arrival = Arrival { from, at: now, ecn: datagram.ecn };
@@ -127,6 +138,7 @@ fn serve(datagrams: &[Datagram]) {
 fn note(balances: &mut BTreeMap<SocketAddr, Balance>, to: SocketAddr, datagram: &[u8]) {
     let balance = balances.entry(to).or_default();
     balance.sent += datagram.len() as u64;
+    balance.datagrams[1] += 1;
     // A RETRY's cookie proves the address too.
     match decode(datagram).expect("the server writes the format") {
         Message::Accept(accept) => balance.ids.push(accept.server_id),
@@ -141,6 +153,8 @@ fn settle(server: &mut Server, now: Instant, balances: &mut BTreeMap<SocketAddr,
     assert!(server.len() <= LIMITS.peers);
     for (host, balance) in balances {
         assert!(balance.is_proved || balance.sent <= 3 * balance.received, "{host}");
+        let [received, sent] = balance.datagrams;
+        assert!(sent <= ANSWERS * received, "{host}: {sent} datagrams for {received}");
     }
 }
 
@@ -155,7 +169,8 @@ fn send(datagrams: &[Datagram], control: &str, profile: Profile) {
     let setup = setup.expect("it has its inputs").expect("it is shipped");
     let (mut now, mut octets) = (Instant(1), Vec::new());
     let mut client = Client::new(now, setup);
-    client.write(1 << 20);
+    client.write(BYTES);
+    let mut controls = 0;
     for datagram in datagrams {
         let mut arrived = datagram.octets.clone();
         if let (true, Some(place)) = (datagram.takes_id, arrived.get_mut(4..12)) {
@@ -163,19 +178,41 @@ fn send(datagrams: &[Datagram], control: &str, profile: Profile) {
         }
         now += datagram.after;
         client.on_datagram(now, &arrived);
-        client.on_timer(now);
-        for _ in 0..64 {
-            match client.poll_transmit(now, &mut octets) {
-                Output::Datagram { payload, .. } => {
-                    octets.resize(octets.len() + usize::from(payload), 0);
-                    decode(&octets).expect("the client writes the format");
-                }
-                Output::Wait(_) | Output::Blocked => break,
-            }
-        }
+        controls += act(&mut client, now, &mut octets);
         let sent = client.sender().stats().sent;
         assert!(client.sender().in_flight().0 <= sent * mss);
     }
+    // Each datagram may ask for one, and the timers for PINGs, HELLOs and CLOSEs.
+    let timed = |span: Duration| 20 + 40 * (span.0 / 1_000_000_000 + 1);
+    let most = timed(now.since(Instant(1))) + datagrams.len() as u64;
+    assert!(controls <= most, "{controls} control messages of at most {most}");
+    let (begin, before) = (now, client.sender().stats().sent);
+    let mut controls = 0;
+    while client.timer() < begin + AFTER {
+        now = now.max(client.timer());
+        controls += act(&mut client, now, &mut octets);
+        assert!(controls <= timed(AFTER), "{controls} control messages in {AFTER}");
+        // All data once more, and probes.
+        let sent = client.sender().stats().sent - before;
+        assert!(sent <= 2 * BYTES / mss + timed(AFTER), "{sent} data packets in {AFTER}");
+    }
+}
+
+/// Lets the client's timers act and its datagrams leave; returns the number of control messages.
+fn act(client: &mut Client, now: Instant, octets: &mut Vec<u8>) -> u64 {
+    let mut controls = 0;
+    client.on_timer(now);
+    for _ in 0..64 {
+        match client.poll_transmit(now, octets) {
+            Output::Datagram { payload, .. } => {
+                controls += u64::from(payload == 0);
+                octets.resize(octets.len() + usize::from(payload), 0);
+                decode(octets).expect("the client writes the format");
+            }
+            Output::Wait(_) | Output::Blocked => break,
+        }
+    }
+    controls
 }
 
 /// Damages, copies, moves and removes datagrams.

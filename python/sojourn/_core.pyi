@@ -197,6 +197,7 @@ def gain_privilege() -> None: ...
 
 class LiveRun:
     watched_flows: Final[list[str]]
+    setting_up: Final[tuple[int, int] | None]
     def readings_json(self) -> str: ...
     duration_s: Final[float]
     now_s: Final[float]

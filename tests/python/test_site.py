@@ -11,6 +11,7 @@ import links
 import pytest
 import record_types
 import references
+import scenario_builders
 import staging
 from support import ROOT
 
@@ -122,6 +123,11 @@ def test_the_reference_is_that_of_the_code(name: str) -> None:
 def test_the_types_of_tables_are_those_of_their_declaration() -> None:
     for file, text in record_types.files().items():
         assert file.read_text("utf-8") == text, "write it anew: make reference"
+
+
+def test_the_builders_of_scenarios_are_those_of_the_schema() -> None:
+    written = scenario_builders.FILE.read_text("utf-8")
+    assert scenario_builders.text() == written, "write it anew: make reference"
 
 
 def test_the_reference_has_the_arguments_of_commands() -> None:

@@ -21,7 +21,7 @@ use sojourn_cc::{
     AnyController, Controller, Feedback, Frame, Limits, Pacing, RateSample, Received, Sent, Setup,
     Signal, find,
 };
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::params::{Key, Kind, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 /// Fields of all events.
@@ -107,7 +107,7 @@ fn replay(mut controller: AnyController) -> Result<(), Failure> {
     Ok(())
 }
 
-fn setup(declared: &[Param], arguments: impl Iterator<Item = String>) -> Result<Setup, Failure> {
+fn setup(declared: &[Key], arguments: impl Iterator<Item = String>) -> Result<Setup, Failure> {
     let mut setup = Setup {
         mss: Bytes(1448),
         initial_window: Bytes(14_480),
@@ -130,7 +130,7 @@ fn setup(declared: &[Param], arguments: impl Iterator<Item = String>) -> Result<
     Ok(setup)
 }
 
-fn set(params: &mut Params, declared: &[Param], name: &str, text: &str) -> Result<(), Failure> {
+fn set(params: &mut Params, declared: &[Key], name: &str, text: &str) -> Result<(), Failure> {
     let param = declared.iter().find(|param| param.name == name);
     // An unknown name is refused below, with the known ones.
     let kind = param.map_or(Kind::Choice("", &[]), |param| param.kind);
@@ -209,6 +209,7 @@ fn play(controller: &mut AnyController, row: &Row<'_>) -> Result<Instant, String
 fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> Result<(), String> {
     let received = row.list("received", received)?;
     let lost_numbers = row.list("lost_numbers", |text| text.parse().ok())?;
+    #[allow(clippy::needless_update, reason = "a new field has no column in older recordings")]
     let feedback = Feedback {
         acked: row.bytes("acked")?,
         acked_packets: row.number("acked_packets")?,
@@ -238,6 +239,7 @@ fn on_feedback(controller: &mut AnyController, now: Instant, row: &Row<'_>) -> R
         largest_acked: row.number("largest_acked")?,
         next_number: row.number("next_number")?,
         received: &received,
+        ..Feedback::default()
     };
     controller.on_feedback(now, &feedback);
     Ok(())

@@ -8,7 +8,7 @@
 //! gives the saved parameters, and ensures their lifetime, the endpoint's identity and the use by
 //! one connection at a time.
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyController;
@@ -20,7 +20,7 @@ const MOST_RTTS: u64 = 10;
 /// Least window in packets after congestion (RFC 9002 section 7.2; section 3.5).
 const LEAST: u64 = 2;
 
-params! {
+keys! {
     /// capacity of the path in bytes of a round trip that an earlier connection saved, half of
     /// which Careful Resume tries after the first round trip; 0B: no Careful Resume
     pub(crate) const SAVED_CWND =

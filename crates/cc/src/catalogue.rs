@@ -90,7 +90,7 @@ impl Catalogue {
             return Err(CatalogueError::Taken { name, taken });
         }
         for param in info.params {
-            if param.is_required() {
+            if !param.kind.admits(&param.kind.default_value()) {
                 return Err(CatalogueError::Default { name, param: param.name, kind: param.kind });
             }
         }

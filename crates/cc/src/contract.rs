@@ -1,6 +1,6 @@
 //! The contract of a congestion controller.
 
-use sojourn_units::params::{Ordered, Param, Params};
+use sojourn_units::params::{Key, Ordered, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 /// A congestion controller. All amounts are payload bytes (no headers).
@@ -204,6 +204,44 @@ pub struct Feedback<'a> {
     pub received: &'a [Received],
 }
 
+impl Default for Feedback<'_> {
+    /// Feedback of no event, before the first sample of the round-trip time. A stack, or a test, states
+    /// its differences: `Feedback { acked, ..Feedback::default() }`.
+    #[inline(always)]
+    fn default() -> Self {
+        Feedback {
+            acked: Bytes::ZERO,
+            acked_packets: 0,
+            lost: Bytes::ZERO,
+            lost_packets: 0,
+            lost_numbers: &[],
+            ce_packets: 0,
+            ect0_packets: 0,
+            ect1_packets: 0,
+            loss_event: false,
+            ecn_event: false,
+            in_recovery: false,
+            is_duplicate: false,
+            spurious: false,
+            after_timeout: false,
+            rtt: None,
+            ack_delay: Duration::ZERO,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            rate: None,
+            delivered: Bytes::ZERO,
+            in_flight_before: Bytes::ZERO,
+            in_flight: Bytes::ZERO,
+            cwnd_limited: false,
+            cwnd_filled: false,
+            slow_start_to: Bytes::ZERO,
+            largest_acked: 0,
+            next_number: 0,
+            received: &[],
+        }
+    }
+}
+
 impl Feedback<'_> {
     /// `adjusted_rtt` of RFC 9002 section 5.3: the round-trip time without the delay of the
     /// acknowledgement, but not below `base`, the least round-trip time that the controller knows
@@ -368,7 +406,7 @@ pub struct Info {
     /// The specification.
     pub source: &'static str,
     /// Its parameters.
-    pub params: &'static [Param],
+    pub params: &'static [Key],
     /// Pairs of parameters, of which the first must not exceed the second.
     pub ordered: &'static [Ordered],
     /// Transport features that it needs, with default parameters.
@@ -408,6 +446,12 @@ pub struct Setup {
     pub seed: u64,
     /// Values of all declared parameters.
     pub params: Params,
+}
+
+impl AsRef<Params> for Setup {
+    fn as_ref(&self) -> &Params {
+        &self.params
+    }
 }
 
 /// Internal state of a controller, for recordings.

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257. Reduces the window by the fraction of marked packets.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{
@@ -63,7 +63,7 @@ impl Dctcp {
         name: "dctcp",
         title: "DCTCP: reduces in proportion to the fraction of marked packets",
         source: "RFC 8257",
-        params: params! {
+        params: keys! {
             /// weight of the newest observation window in alpha
             g: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
                 "RFC 8257 section 4.2; Linux dctcp_shift_g";

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::Setup;
@@ -11,7 +11,7 @@ use crate::contract::Setup;
 /// RFC 6817 section 2.4.2: the base delay's history has one entry per minute.
 const HISTORY_STEP: Duration = Duration::from_secs(60);
 
-params! {
+keys! {
     /// number of minutes whose minimum is the round-trip time without a queue
     pub(crate) const BASE_HISTORY = base_history: Kind::Integer(10, 1, 1_000),
         "RFC 6817 section 2.5, BASE_HISTORY";

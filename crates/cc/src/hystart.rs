@@ -1,7 +1,7 @@
 //! Ends of slow start before packets are lost: HyStart as in Linux, HyStart++ (RFC 9406), and
 //! SEARCH ([`crate::search`]).
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Feedback, Setup};
@@ -9,7 +9,7 @@ use crate::round::Round;
 use crate::search::Search;
 use crate::window::Window;
 
-params! {
+keys! {
     /// condition that ends HyStart's slow start: a long train of ACKs, an increased delay, or
     /// either
     pub(crate) const DETECT = hystart_detect: Kind::Choice("both", &["both", "train", "delay"]),

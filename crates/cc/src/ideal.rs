@@ -3,7 +3,7 @@
 //! exactly that rate. The delay of that signal causes any queue that remains. As the paper's, it
 //! never drains that queue: after several changes the queue is not a lower bound, but `bound_s` is.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Instant, Rate};
 
 use crate::contract::{
@@ -26,7 +26,7 @@ impl Ideal {
         name: "ideal",
         title: "Ideal: an oracle that sends at exactly the rate that the bottleneck signals",
         source: "A lower bound on latency spikes, section II and figure 1c",
-        params: params! {
+        params: keys! {
             /// path of the simulator's signal: with the packets via the receiver, or directly back
             /// from the bottleneck
             signal: Kind::Choice("receiver", &["receiver", "direct"]),

@@ -10,7 +10,7 @@
 //! last four delays (CURRENT_FILTER) of a round trip. The congestion timeout (CTO) is the
 //! transport's retransmission timeout, which has the same formula (RFC 6298).
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, EcnUse, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -36,7 +36,7 @@ pub struct Ledbat {
 
 const ONE_WAY: &str = "one-way";
 
-params! {
+keys! {
     /// delay samples: one-way delays from the receive times of packets, or round-trip times for
     /// transports without receive times, which include queues of the return path
     // Deviation (RFC 6817 section 2.4.1): with `delay = "round-trip"`, round-trip times replace
@@ -51,7 +51,7 @@ impl Ledbat {
         name: "ledbat",
         title: "LEDBAT: background traffic that keeps the queueing delay at a target",
         source: "RFC 6817",
-        params: params! {
+        params: keys! {
             /// queueing delay above which the window shrinks
             target: Kind::Time(
                 Duration::from_millis(100),

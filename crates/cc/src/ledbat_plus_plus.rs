@@ -6,7 +6,7 @@
 //! section numbers refer. Version 06 (2026) still has its four mechanisms; other details were not
 //! compared.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{
@@ -57,7 +57,7 @@ impl LedbatPlusPlus {
         name: "ledbat++",
         title: "LEDBAT++: background traffic that yields to all other traffic",
         source: draft!(", RFC 6817"),
-        params: params! {
+        params: keys! {
             /// queueing delay above which the window shrinks
             target: Kind::Time(
                 Duration::from_millis(60),

@@ -1,6 +1,6 @@
 //! Reno: RFC 5681. The transport performs NewReno's recovery (RFC 6582).
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyController;
@@ -28,7 +28,7 @@ impl Reno {
         name: "reno",
         title: "Reno: additive increase, multiplicative decrease",
         source: "RFC 5681, RFC 6582; RFC 8511 (ABE) and RFC 9959 (Careful Resume) by choice",
-        params: params! {
+        params: keys! {
             /// factor applied to the window after a congestion event
             beta: Kind::Number(0.5, 0.1, 0.95), "RFC 5681 section 3.1, equation 4";
             abe::beta_ecn("factor of the window after a mark; zero: as after a loss; ABE has 0.8");

@@ -11,7 +11,7 @@
 //! window one round trip earlier. Since it needs no bound of delay, jitter does not end slow start
 //! early.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Feedback, Setup};
@@ -27,7 +27,7 @@ const MISSED: u64 = 2;
 /// Length of the window in tenths of the initial round-trip time (`WINDOW_SIZE_FACTOR`, 3.5).
 const WINDOW_TENTHS: u64 = 35;
 
-params! {
+keys! {
     /// share of twice the earlier deliveries whose lack ends SEARCH's slow start
     pub(crate) const THRESH = search_thresh: Kind::Number(0.35, 0.01, 0.99),
         "draft-chung-ccwg-search, THRESH";

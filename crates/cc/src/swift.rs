@@ -11,7 +11,7 @@
 //! host (`ecwnd`), is absent. Hosts of the model have no processing delay to separate; `noise`
 //! counts as delay of the fabric.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -84,7 +84,7 @@ impl Swift {
         name: "swift",
         title: "Swift: keeps the round-trip time of data centres at a target",
         source: "Kumar et al., SIGCOMM 2020",
-        params: params! {
+        params: keys! {
             /// round-trip time of a path of one hop above which the window shrinks; 0s: 1.25 times
             /// the least round-trip time
             base_target: Kind::Time(Duration::ZERO, Duration::ZERO, Duration::from_secs(10)),

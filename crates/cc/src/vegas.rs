@@ -9,7 +9,7 @@
 //! Deviation (Brakmo and Peterson 1995): the transport performs the recovery, in place of the
 //! paper's retransmission rules.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{
@@ -101,7 +101,7 @@ impl Vegas {
         name: "vegas",
         title: "Vegas: keeps a few packets of its own in the queue",
         source: "Brakmo and Peterson, \"TCP Vegas\", IEEE JSAC 1995; Linux tcp_vegas.c",
-        params: params! {
+        params: keys! {
             /// packets in the queue below which the window grows
             alpha: Kind::Integer(2, 1, 1_000),
                 "Brakmo and Peterson 1995, section III-C; Linux alpha (the paper also has 1)";

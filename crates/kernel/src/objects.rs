@@ -28,7 +28,7 @@ pub(crate) const ABSENT: [(&str, &str); 2] =
     [("prague", "classic_fallback"), ("dctcp", "window_end")];
 
 /// The parameters of a controller's program, in the order of its `struct PARAMS`.
-pub fn declared(name: &str) -> &'static [sojourn_units::params::Param] {
+pub fn declared(name: &str) -> &'static [sojourn_units::params::Key] {
     let all = sojourn_cc::find(name).map_or(&[][..], |algorithm| algorithm.info.params);
     match all {
         [held @ .., last] if ABSENT.contains(&(name, last.name)) => held,

@@ -1,6 +1,6 @@
 //! Parameters as the programs read them: one 64-bit word each, in the order of declaration.
 
-use sojourn_units::params::{Kind, Param, Params, Value, q20};
+use sojourn_units::params::{Key, Kind, Params, Value, q20};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// Units of a number in a word (`Q20` in `bpf/fixed.h`).
@@ -8,11 +8,11 @@ const FRACTION: f64 = 1_048_576.0;
 
 /// The values of `params`: nanoseconds, bytes, bit/s, whole numbers, places in a list of choices;
 /// numbers in units of 2^-20, rounded.
-pub fn words(declared: &[Param], params: &Params) -> Vec<u64> {
+pub fn words(declared: &[Key], params: &Params) -> Vec<u64> {
     declared.iter().map(|param| word(param, params)).collect()
 }
 
-fn word(param: &Param, params: &Params) -> u64 {
+fn word(param: &Key, params: &Params) -> u64 {
     let name = param.name;
     match param.kind {
         Kind::Number(..) => q20(params.number(name)),
@@ -29,7 +29,7 @@ fn word(param: &Param, params: &Params) -> u64 {
 }
 
 /// The parameters with these [`words`]; numbers are rounded to four places.
-pub fn values(declared: &[Param], words: &[u64]) -> impl Iterator<Item = (&'static str, Value)> {
+pub fn values(declared: &[Key], words: &[u64]) -> impl Iterator<Item = (&'static str, Value)> {
     declared.iter().zip(words).map(|(param, word)| (param.name, value(param.kind, *word)))
 }
 

@@ -5,6 +5,20 @@ use std::io;
 /// Why a live run is impossible, or ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The machine has no room for the flows.
+    #[error(
+        "{flows} flows need about {need} and {limit}; {remedy}, or simulate the scenario (sojourn run)"
+    )]
+    NoRoom {
+        /// The number of flows.
+        flows: usize,
+        /// Their need.
+        need: String,
+        /// The limit.
+        limit: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
     /// No permission to create a network namespace.
     #[error("cannot create a network namespace: {}", namespace_fault(.0))]
     Namespace(io::Error),
@@ -224,6 +238,18 @@ pub enum Error {
         "a thread of the run ended unexpectedly: {0}; this is a fault in Sojourn, please report it"
     )]
     Thread(&'static str),
+}
+
+impl Error {
+    /// The system refused a step before the run.
+    pub(crate) fn start(step: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |error| Error::Start { step, error }
+    }
+
+    /// A socket of a flow failed.
+    pub(crate) fn socket(flow: &str, step: &'static str, error: io::Error) -> Error {
+        Error::Socket { flow: flow.to_owned(), step, error }
+    }
 }
 
 fn namespace_fault(error: &io::Error) -> String {

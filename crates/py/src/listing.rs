@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use sojourn_cc::EcnUse;
 use sojourn_transport::{Choice, Host, HostSetting, Parameter, Stacks};
 use sojourn_units::Bytes;
-use sojourn_units::params::Param;
+use sojourn_units::params::Key;
 
 /// The default of a parameter; `off` for the greatest number of bytes, a limit without effect.
-fn default(param: &Param) -> String {
+fn default(param: &Key) -> String {
     if param.is_required() {
         return "required".to_owned();
     }
@@ -18,8 +18,8 @@ fn default(param: &Param) -> String {
     }
 }
 
-fn params(params: &[Param]) -> Value {
-    let one = |p: &Param| {
+fn params(params: &[Key]) -> Value {
+    let one = |p: &Key| {
         json!({
             "name": p.name,
             "default": default(p),
@@ -87,12 +87,12 @@ pub(crate) fn kernel_host(release: &str) -> Option<&'static str> {
 pub(crate) fn hosts() -> String {
     let setting = |own: &HostSetting| {
         json!({
-            "name": own.setting.name,
+            "name": own.setting.key.name,
             "value": own.value,
             "end": own.setting.side().name(),
             "is_key": own.setting.is_key(),
             "differs": own.differs,
-            "doc": own.setting.doc,
+            "doc": own.setting.key.doc,
             "source": own.source,
         })
     };

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_live::{
-    Accounts, Acks, Error, LinkState, Options, Readings, Report, Stack, Timing, WATCHED_FLOWS,
+    Accounts, Acks, Error, LinkState, Options, Readings, Report, SetUp, Stack, Timing,
+    WATCHED_FLOWS,
 };
 use sojourn_record::{Departures, LiveSummary};
 use sojourn_scenario::Scenario;
@@ -33,7 +33,9 @@ pub(crate) fn gain_privilege() -> PyResult<()> {
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct LiveRun {
     duration_s: f64,
-    began: Instant,
+    /// Number of flows.
+    count: usize,
+    set_up: SetUp,
     stop: Arc<AtomicBool>,
     thread: Background<Report, Error>,
     readings: Option<Readings>,
@@ -43,7 +45,6 @@ pub(crate) struct LiveRun {
 }
 
 impl LiveRun {
-    #[expect(clippy::disallowed_methods, reason = "a live run is in real time")]
     pub(crate) fn start(
         scenario: Scenario,
         control: usize,
@@ -56,6 +57,7 @@ impl LiveRun {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let readings = options.readings.clone();
+        let (count, set_up) = (scenario.flows.len(), options.set_up.clone());
         let flows = scenario.flows.iter().take(WATCHED_FLOWS).map(|flow| flow.name.clone());
         let flows = flows.collect();
         let paced_by = (options.stack == Stack::Udp).then(|| options.departures.name());
@@ -71,7 +73,7 @@ impl LiveRun {
             }
             Ok(report)
         });
-        LiveRun { duration_s, began: Instant::now(), stop, thread, readings, flows, paced_by }
+        LiveRun { duration_s, count, set_up, stop, thread, readings, flows, paced_by }
     }
 }
 
@@ -82,10 +84,17 @@ impl LiveRun {
         self.duration_s
     }
 
+    /// Number of flows that are set up, and of all flows; `None` once the run has begun or ended.
+    #[getter]
+    fn setting_up(&self) -> Option<(usize, usize)> {
+        let is_set_up = self.set_up.elapsed().is_some() || !self.thread.is_running();
+        (!is_set_up).then(|| (self.set_up.flows(), self.count))
+    }
+
     /// Time since the start; the duration once the run has ended.
     #[getter]
     fn now_s(&self) -> f64 {
-        let elapsed = self.began.elapsed().as_secs_f64();
+        let elapsed = self.set_up.elapsed().map_or(0.0, Span::as_secs_f64);
         // Its last packets may take longer than the duration.
         if self.thread.is_running() {
             elapsed.min(0.999 * self.duration_s)

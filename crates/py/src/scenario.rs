@@ -319,6 +319,7 @@ impl Scenario {
             qlog,
             traces_acks: acks.is_some(),
             readings,
+            ..Options::default()
         };
         Ok(LiveRun::start(scenario, control, label, seed, options, acks))
     }

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{
@@ -31,7 +31,7 @@ use isolation::Isolation;
 pub use overhead::{Framing, Overhead};
 use tin::{List, Tin, time_for};
 
-params! {
+keys! {
     /// Rate of the shaper; the default is unlimited, and leaves the rate to the link
     const BANDWIDTH = bandwidth: Kind::Rate(Kind::FASTEST, tin::LEAST_RATE, Kind::FASTEST),
         "tc-cake(8), unlimited";
@@ -52,7 +52,7 @@ const NO_FILTER: &str = "no-ack-filter";
 const FILTER: &str = "ack-filter";
 const AGGRESSIVE: &str = "ack-filter-aggressive";
 
-params! {
+keys! {
     /// Drops acknowledgements of TCP that a later one in the queue makes redundant, but keeps two,
     /// or one if aggressive
     const ACK_FILTER = ack_filter: Kind::Choice(NO_FILTER, &[NO_FILTER, FILTER, AGGRESSIVE]),
@@ -162,8 +162,8 @@ impl<P: Packet> Cake<P> {
         let mode = Mode::named(p.choice(DIFFSERV.name));
         let isolation = Isolation::named(p.choice(ISOLATION.name));
         let rate = bandwidth(p);
-        let tuning = (p.time(RTT.name), setup.mtu);
-        let tin = |share| Tin::new(share, rate, isolation, tuning);
+        let rtt = p.time(RTT.name);
+        let tin = |share| Tin::new(share, rate, isolation, rtt, setup.mtu);
         Cake {
             tins: mode.shares().into_iter().map(tin).collect(),
             mode,
@@ -309,7 +309,7 @@ impl<P: Packet> Cake<P> {
                 self.tins[at].next_round(list, slot, &mut self.random);
                 continue;
             }
-            if let Some(served) = self.send(at, (list, slot), now, drops) {
+            if let Some(served) = self.send(at, list, slot, now, drops) {
                 return served;
             }
         }
@@ -320,7 +320,8 @@ impl<P: Packet> Cake<P> {
     fn send(
         &mut self,
         at: usize,
-        (list, slot): (List, usize),
+        list: List,
+        slot: usize,
         now: Instant,
         drops: Drops<'_, P>,
     ) -> Option<Served<P>> {

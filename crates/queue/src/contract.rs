@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sojourn_units::params::{Ordered, Param, Params};
+use sojourn_units::params::{Key, Ordered, Params};
 use sojourn_units::{Bytes, Ecn, Instant, Rate};
 
 use crate::discipline::Discipline;
@@ -167,7 +167,7 @@ pub struct Info {
     /// The specification.
     pub source: &'static str,
     /// Its parameters.
-    pub params: &'static [Param],
+    pub params: &'static [Key],
     /// Pairs of parameters, of which the first must not exceed the second.
     pub ordered: &'static [Ordered],
     /// The inner queues; empty for most disciplines.

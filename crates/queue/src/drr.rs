@@ -18,7 +18,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
@@ -30,7 +30,7 @@ pub(crate) const INFO: Info = Info {
     name: "drr",
     title: "DRR: flows take turns by bytes, each with its own inner queue",
     source: "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996",
-    params: params! {
+    params: keys! {
         /// Bytes that a flow may send in a turn
         // The paper's work per packet is constant if the quantum covers any packet (section 3).
         // The range is that of Linux's fq_codel: a quantum below 256 B only adds rounds.

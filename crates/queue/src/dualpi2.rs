@@ -10,7 +10,7 @@
 //!   Linux, which bounds the L queue's priority (section 4.2.2), or a time-shifted FIFO (`scheduler
 //!   = "ts-fifo"`). The C queue's weight of 1/16 is our choice.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Duration, Ecn};
 
 use crate::contract::{Info, Setup};
@@ -22,7 +22,7 @@ pub(crate) const INFO: Info = Info {
     name: "dualpi2",
     title: "DualPI2: an L4S queue beside a Classic one, coupled, by the RFC's pseudocode",
     source: "RFC 9332 appendix A",
-    params: params! {
+    params: keys! {
         declared::TARGET;
         declared::tupdate(
             Duration::from_millis(15),

@@ -8,7 +8,7 @@
 //! packets and its `min_qlen_step`, `any_ect`, `memlimit` beside the link's own buffer, filters,
 //! and the splitting of segmentation offloads.
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Ecn};
 
 use crate::contract::{Info, Setup};
@@ -23,7 +23,7 @@ pub(crate) const INFO: Info = Info {
     name: "dualpi2_linux",
     title: "DualPI2 as in Linux: its defaults, its step, its random decisions",
     source: "net/sched/sch_dualpi2.c, Linux 6.17; RFC 9332",
-    params: params! {
+    params: keys! {
         declared::TARGET;
         declared::tupdate(Duration::from_millis(16), SOURCE);
         // 41/256 and 819/256.

@@ -18,7 +18,7 @@
 
 use std::collections::VecDeque;
 
-use sojourn_units::params::{Kind, Param, params};
+use sojourn_units::params::{Key, Kind, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::codel::control::{self, Control};
@@ -29,7 +29,7 @@ use crate::hash::Buckets;
 use crate::slow_path::SlowPath;
 
 /// The parameters of both forms.
-pub(crate) const PARAMS: &[Param] = params! {
+pub(crate) const PARAMS: &[Key] = keys! {
     control::TARGET;
     control::INTERVAL;
     control::ecn(true, "RFC 8290 section 5.2.6");

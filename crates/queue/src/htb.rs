@@ -17,7 +17,7 @@
 //! end. An emulator whose bottleneck is HTB is therefore modelled by `htb` in front of a
 //! faster link, and a serial line by a link's `rate`.
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
@@ -25,15 +25,14 @@ use crate::contract::{
     Backlog, Drops, FlowLabels, Info, Inner, Limit, Packet, Queue, Setup, ShaperInfo, Shaping,
 };
 
-/// The rates of a shaper. The default lies outside the range, because a shaper needs an explicit
-/// rate.
+/// The rates of a shaper.
 // Deviation (Linux sch_htb.c): the rate is at least 32 kbit/s. Below it, a large packet's debt lasts
 // the 60 s after which Linux forgives it.
-pub const SHAPER_RATE: Kind = Kind::Rate(Rate::ZERO, Rate(32_000), Kind::FASTEST);
+pub const SHAPER_RATE: Kind = Kind::Rate(Rate(32_000), Rate(32_000), Kind::FASTEST);
 
-params! {
+keys! {
     /// Rate of the shaper; a schedule of rates, as that of a link, if it is the outermost queue
-    const RATE = rate: SHAPER_RATE, "tc-htb(8); mbuffer in sch_htb.c";
+    const RATE = required rate: SHAPER_RATE, "tc-htb(8); mbuffer in sch_htb.c";
 }
 
 /// Registry entry.
@@ -41,7 +40,7 @@ pub(crate) const INFO: Info = Info {
     name: "htb",
     title: "HTB: a shaper, which limits its inner queue to a rate and a burst",
     source: "Linux net/sched/sch_htb.c",
-    params: params! {
+    params: keys! {
         RATE;
         /// Greatest burst after a pause
         burst: Kind::Data(Bytes(1600), Bytes(1), Bytes(1_000_000_000)),

@@ -12,7 +12,7 @@
 //! optional, turns it on at a third of the buffer, which would leave the delay of a large buffer
 //! uncontrolled.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
@@ -25,7 +25,7 @@ mod dq_rate;
 use control::Control;
 use dq_rate::DqRate;
 
-params! {
+keys! {
     /// Target queueing delay
     pub(crate) const TARGET =
         target: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
@@ -54,7 +54,7 @@ pub(crate) const INFO: Info = Info {
     name: "pie",
     title: "PIE: drops arrivals at random to keep the queueing delay at target",
     source: "RFC 8033",
-    params: params! {
+    params: keys! {
         TARGET;
         TUPDATE;
         ALPHA;

@@ -14,7 +14,7 @@
 //!   sum: the next arrivals are marked too, until one is dropped.
 //! - Deviation (Linux sch_pie.c): updates begin 0.5 s after the start, and not at a tick.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
@@ -31,7 +31,7 @@ pub(crate) const INFO: Info = Info {
     name: "pie_linux",
     title: "PIE as in Linux: its updates, its burst allowance, its integers",
     source: "net/sched/sch_pie.c, Linux 6.12; RFC 8033",
-    params: params! {
+    params: keys! {
         pie::TARGET;
         pie::TUPDATE;
         // In sixteenths, as the kernel has them.

@@ -7,7 +7,7 @@
 //!
 //! Deviation (Linux act_police.c): absent are `peakrate`, `mtu`, and actions other than `drop`.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::AnyQueue;
@@ -20,13 +20,13 @@ pub(crate) const INFO: Info = Info {
     name: "policer",
     title: "Policer: drops arrivals above a rate and a burst, in front of its inner queue",
     source: "tc-police(8); Linux net/sched/act_police.c",
-    params: params! {
+    params: keys! {
         /// Rate of the tokens
-        rate: Kind::Rate(Rate::ZERO, Rate(8), Kind::FASTEST), "tc-police(8)";
+        required rate: Kind::Rate(Rate(8), Rate(8), Kind::FASTEST), "tc-police(8)";
         /// Greatest number of tokens: bytes that pass at once after a pause; a larger packet never
         /// passes
         // tc-police(8) has no default either.
-        burst: Kind::Data(Bytes::ZERO, Bytes(1), Bytes(1_000_000_000)), "tc-police(8)";
+        required burst: Kind::Data(Bytes(1), Bytes(1), Bytes(1_000_000_000)), "tc-police(8)";
     },
     inner: &[Inner { name: "inner", default: "droptail", doc: "queue of the packets that pass" }],
     default_packets: 0,

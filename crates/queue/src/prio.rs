@@ -10,7 +10,7 @@
 //! Deviation (tc-prio(8)): there are two bands, chosen by packet type or size, which share one
 //! buffer. Linux has up to sixteen, chosen by filters, with a buffer each.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::AnyQueue;
@@ -21,7 +21,7 @@ pub(crate) const INFO: Info = Info {
     name: "prio",
     title: "Strict priority: acknowledgements or small packets before all other packets",
     source: "tc-prio(8); RFC 3449 section 5.4.2, ACKs-first scheduling",
-    params: params! {
+    params: keys! {
         /// Sends pure acknowledgements first
         acks: Kind::Switch(true), "RFC 3449 section 5.4.2, ACKs-first scheduling";
         /// Sends all packets up to this size first

@@ -6,7 +6,7 @@
 //! space marks (section 7): uniformly, by the count of packets since the last mark. The
 //! queue is measured in packets, or in bytes over the largest packet (section 4's variant).
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Backlog, DropReason, Drops, Info, Packet, Setup};
@@ -18,7 +18,7 @@ pub(crate) const INFO: Info = Info {
     name: "red",
     title: "RED: drops or marks at random, more often with a longer average queue",
     source: "Floyd and Jacobson, IEEE/ACM ToN, August 1993",
-    params: params! {
+    params: keys! {
         /// Average queue in packets at which marking begins
         min_th: Kind::Number(5.0, 0.0, f64::MAX), "Floyd and Jacobson 1993, section 5";
         /// Average queue in packets at which every packet is marked

@@ -8,7 +8,7 @@
 //! at the limit of the buffer. RED with these settings (`red` with both thresholds at K and `w_q =
 //! 1`) drops them at K.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Instant};
 
 use crate::contract::{Backlog, Drops, Info, Packet, Setup};
@@ -20,7 +20,7 @@ pub(crate) const INFO: Info = Info {
     name: "step",
     title: "Step marking: a FIFO that marks all arrivals beyond a threshold, for DCTCP",
     source: "RFC 8257 section 3.1; Alizadeh et al., SIGCOMM 2010",
-    params: params! {
+    params: keys! {
         /// Queue in packets above which an arriving packet is marked
         // No flow has more than 10^7 packets in flight.
         k: Kind::Integer(65, 0, 10_000_000),

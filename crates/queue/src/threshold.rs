@@ -8,7 +8,7 @@
 //!
 //! That test also drops by delay: `buffer = "20ms"` does so here, for any queue.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Duration, Instant};
 
 use crate::contract::{Drops, Info, Packet, Setup};
@@ -19,7 +19,7 @@ pub(crate) const INFO: Info = Info {
     name: "threshold",
     title: "Threshold: one FIFO that marks packets whose sojourn time exceeds a threshold",
     source: "Huitema: A Low Latency Internet with L4S, 2022; RFC 8257 section 3.1, by delay",
-    params: params! {
+    params: keys! {
         /// Sojourn time at which ECN-capable packets are marked
         ce_threshold: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
             "Huitema: A Low Latency Internet with L4S, 2022";

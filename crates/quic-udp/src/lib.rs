@@ -13,6 +13,7 @@ pub mod h3;
 mod observation;
 mod peer;
 mod pipe;
+mod reader;
 mod serve;
 mod settings;
 pub mod tls;

@@ -1,14 +1,18 @@
 //! One connection of an endpoint.
 
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZeroUsize;
 use std::time::Instant as StdInstant;
 
-use bytes::Bytes;
+use bytes::Bytes as Octets;
 use noq_proto::{
     Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Endpoint, Event, Transmit,
+    VarInt,
 };
 use sojourn_quic::noq::Gated;
-use sojourn_units::{Duration, Ecn, Instant};
+use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use crate::driver::{Application, Closing};
 use crate::figures::{Ending, Figures};
@@ -32,8 +36,16 @@ pub(crate) struct Peer<A> {
     pub(crate) scheduled: Instant,
     /// The departure of the next packet, if it waits for the gate.
     paced_at: Option<Instant>,
+    /// Data that the peer may send ahead of the application, and the part of it that the application
+    /// holds since the last announcement.
+    window: u64,
+    held: u64,
     epoch: StdInstant,
 }
+
+/// Data that the application holds are told to the stack in this part of the window, since each
+/// change takes a frame.
+const WINDOW_STEP: u64 = 16;
 
 impl<A: Application> Peer<A> {
     pub(crate) fn new(
@@ -42,7 +54,7 @@ impl<A: Application> Peer<A> {
         gate: Gated,
         app: A,
         figures: Figures,
-        epoch: StdInstant,
+        (window, epoch): (Bytes, StdInstant),
     ) -> Peer<A> {
         Peer {
             handle,
@@ -55,6 +67,8 @@ impl<A: Application> Peer<A> {
             is_reported: false,
             scheduled: Instant::MAX,
             paced_at: None,
+            window: window.0.min(VarInt::MAX.into_inner()),
+            held: 0,
             epoch,
         }
     }
@@ -116,13 +130,25 @@ impl<A: Application> Peer<A> {
             if let Some(Closing { code, reason }) = closing.flatten() {
                 self.close(now, code, reason);
             }
+            self.limit_window();
+        }
+    }
+
+    /// Grants no credit for the data that the application holds, since the stack counts them as read.
+    fn limit_window(&mut self) {
+        let (app, step) = (&self.app, (self.window / WINDOW_STEP).max(1));
+        let Some(held) = self.connection.call(|_| app.held() / step * step) else { return };
+        if held != self.held {
+            self.held = held;
+            let window = VarInt::from_u64(self.window.saturating_sub(held)).unwrap_or(VarInt::MAX);
+            self.connection.call(|connection| connection.set_receive_window(window));
         }
     }
 
     /// Closes the connection.
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &'static str) {
         if self.figures.ending == Ending::Open {
-            let reason = Bytes::from_static(reason.as_bytes());
+            let reason = Octets::from_static(reason.as_bytes());
             let time = self.time(now);
             self.connection.call(|connection| connection.close(time, code.into(), reason));
             if self.note_fault(now) {

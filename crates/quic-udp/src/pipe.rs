@@ -1,11 +1,15 @@
 //! The application of a flow: bytes in one stream each way, as in virtual time.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use noq_proto::{Connection, Dir, Event, StreamEvent, StreamId};
+use sojourn_quic::Reassembly;
 use sojourn_udp::io::Writer;
 use sojourn_units::Instant;
 
 use crate::Closing;
+use crate::reader::{held, read_stream};
 
 /// Data that the application writes at once.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -22,6 +26,8 @@ pub struct Pipe<O> {
     observer: O,
     is_connected: bool,
     stream: Option<StreamId>,
+    incoming: BTreeMap<StreamId, Reassembly>,
+    closing: Option<Closing>,
     /// Bytes that the stack has not taken yet.
     unwritten: u64,
 }
@@ -35,18 +41,24 @@ impl<O> std::fmt::Debug for Pipe<O> {
 impl<O: PipeObserver> Pipe<O> {
     /// An end that sends the bytes of `writer`.
     pub fn new(writer: Writer, observer: O) -> Pipe<O> {
-        Pipe { writer, observer, is_connected: false, stream: None, unwritten: 0 }
+        Pipe {
+            writer,
+            observer,
+            is_connected: false,
+            stream: None,
+            incoming: BTreeMap::new(),
+            closing: None,
+            unwritten: 0,
+        }
     }
 
     fn read(&mut self, now: Instant, id: StreamId, connection: &mut Connection) {
-        let mut stream = connection.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return };
-        let mut read = 0;
-        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-            read += chunk.bytes.len() as u64;
-        }
-        // The next poll sends the new flow control credit.
-        let _ = chunks.finalize();
+        let (order, mut read) = (self.incoming.entry(id).or_default(), 0);
+        let taken = read_stream(id, connection, order, |bytes| {
+            read += bytes.len() as u64;
+            true
+        });
+        self.closing = self.closing.or(taken.err());
         if read > 0 {
             self.observer.received(now, read);
         }
@@ -89,7 +101,11 @@ impl<O: PipeObserver> crate::Application for Pipe<O> {
 
     fn run(&mut self, _: Instant, connection: &mut Connection) -> Option<Closing> {
         self.write(connection);
-        None
+        self.closing
+    }
+
+    fn held(&self) -> u64 {
+        held(self.incoming.values())
     }
 
     fn is_app_limited(&self) -> bool {

@@ -29,7 +29,15 @@ pub mod endpoint;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod frames;
 #[cfg(any(feature = "noq", feature = "quinn"))]
+mod gated;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod inspection;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod kit;
+#[cfg(any(feature = "noq", feature = "quinn"))]
 mod ledger;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod link;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod lock;
 #[cfg(feature = "noq")]
@@ -39,8 +47,12 @@ mod qlog;
 #[cfg(feature = "quinn")]
 #[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
 pub mod quinn;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod reassembly;
 mod refusal;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod tally;
 
+#[cfg(any(feature = "noq", feature = "quinn"))]
+pub use reassembly::{Reassembly, TooManyGaps};
 pub use refusal::KitError;

@@ -78,6 +78,12 @@ pub enum RowError {
          `time_s,rate_mbps`"
     )]
     Unit(String),
+    /// A heading of times with a unit that is unknown.
+    #[error(
+        "the heading `{0}` has no known unit of time; convert the times, and write `time_s`, \
+         `time_ms`, `time_us` or `time_ns`"
+    )]
+    Time(String),
     /// A malformed time or rate.
     #[error(transparent)]
     Quantity(#[from] UnitError),
@@ -219,27 +225,54 @@ struct Units {
     rate: Option<&'static str>,
 }
 
+/// Words of headings, in lower case, and the units that they mean.
+const TIMES: [(&[&str], &str); 4] = [
+    (&["s", "sec", "secs", "second", "seconds"], "s"),
+    (&["ms", "msec", "msecs", "millisecond", "milliseconds"], "ms"),
+    (&["us", "usec", "usecs", "microsecond", "microseconds"], "us"),
+    (&["ns", "nsec", "nanosecond", "nanoseconds"], "ns"),
+];
+const RATES: [(&[&str], &str); 4] = [
+    (&["bit", "bits", "bps", "bitps"], "bit"),
+    (&["kbit", "kbits", "kbps", "kbitps"], "kbit"),
+    (&["mbit", "mbits", "mbps", "mbitps"], "Mbit"),
+    (&["gbit", "gbits", "gbps", "gbitps"], "Gbit"),
+];
+/// Words of a heading of times without a unit.
+const UNITLESS: [&str; 7] = ["time", "times", "t", "timestamp", "elapsed", "start", "from"];
+
 impl Units {
-    /// Those that a heading names.
-    fn of(heading: &str) -> Units {
-        let columns: Vec<String> = columns(heading).map(str::to_lowercase).collect();
-        let of = |place: usize, known: &[(&str, &'static str)]| {
-            let column = columns.get(place)?;
-            known.iter().find(|(part, _)| column.contains(part)).map(|(_, unit)| *unit)
-        };
-        let rates = [
-            ("gbit", "Gbit"),
-            ("gbps", "Gbit"),
-            ("mbit", "Mbit"),
-            ("mbps", "Mbit"),
-            ("kbit", "kbit"),
-            ("kbps", "kbit"),
-            ("bps", "bit"),
-            ("bit", "bit"),
-        ];
-        let times = [("ms", "ms"), ("milli", "ms"), ("us", "us"), ("micro", "us")];
-        Units { time: of(0, &times).unwrap_or("s"), rate: of(1, &rates) }
+    /// Those that a heading names. Another unit of time is refused; one of the rate is none.
+    fn of(heading: &str) -> Result<Units, RowError> {
+        let mut columns = columns(heading).map(words);
+        let time = columns.next().unwrap_or_default();
+        let unit = time.iter().find_map(|word| unit(word, &TIMES));
+        let is_unitless = |word: &String| UNITLESS.contains(&word.to_lowercase().as_str());
+        if unit.is_none() && !time.iter().all(is_unitless) {
+            return Err(RowError::Time(time.join(" ")));
+        }
+        let rate = columns.next().unwrap_or_default();
+        Ok(Units {
+            time: unit.unwrap_or("s"),
+            rate: rate.iter().find_map(|word| unit_of_rate(word)),
+        })
     }
+}
+
+fn words(column: &str) -> Vec<String> {
+    let words = column.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+fn unit(word: &str, known: &[(&[&str], &'static str)]) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    known.iter().find(|(words, _)| words.contains(&word.as_str())).map(|(_, unit)| *unit)
+}
+
+/// `MBps` are bytes, and `MBPS` is a heading in capitals.
+fn unit_of_rate(word: &str) -> Option<&'static str> {
+    let is_of_bytes = word.contains('B') && word.contains(char::is_lowercase);
+    if is_of_bytes { None } else { unit(word, &RATES) }
 }
 
 fn columns(line: &str) -> impl Iterator<Item = &str> {
@@ -262,15 +295,16 @@ fn table(text: &str) -> Result<Vec<(Instant, Rate)>, (usize, String, RowError)> 
         }
         let is_heading =
             units.is_none() && line.starts_with(|c: char| c.is_alphabetic() || c == '"');
+        let told = |fault| (index + 1, line.to_owned(), fault);
+        if is_heading {
+            units = Some(Units::of(line).map_err(told)?);
+            continue;
+        }
         let known = units.get_or_insert_with(|| match separator(line) {
-            _ if is_heading => Units::of(line),
             Some(by) if by.is_whitespace() => Units { time: "s", rate: Some("Mbit") },
             _ => Units { time: "s", rate: None },
         });
-        if !is_heading {
-            let row = row(line, known, steps.last());
-            steps.push(row.map_err(|fault| (index + 1, line.to_owned(), fault))?);
-        }
+        steps.push(row(line, known, steps.last()).map_err(told)?);
     }
     Ok(steps)
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sojourn_units::params::{Given, Key};
+
 use crate::checked::{Checked, Fields, Got};
 use crate::error::{At, Problem, Problems};
 use crate::known::Known;
 use crate::moved;
 use crate::nearest;
 use crate::scalar::{self, Fault};
-use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
+use crate::shape::{Either, Form, OneOf, Shape, Variant, describe};
 use crate::tree::{self, Entry, FromToml, Node, Value};
 
 /// Collects problems.
@@ -259,7 +261,7 @@ impl Checker {
             let value = match given {
                 Some(entry) => {
                     let at = at.below(field.name, entry.node.span);
-                    Some(self.check(&entry.node, field.shape, at, &field.describe()))
+                    Some(self.check(&entry.node, field.kind, at, &describe(field)))
                 }
                 None => self.absent(field, keys, at),
             };
@@ -278,14 +280,19 @@ impl Checker {
     }
 
     /// The value of a key that is not given.
-    fn absent(&mut self, field: &Field, keys: &Keys<'_>, at: &At) -> Option<Checked> {
+    fn absent(&mut self, field: &Key<Shape>, keys: &Keys<'_>, at: &At) -> Option<Checked> {
+        if field.is_required() {
+            let help = format!("add `{}`: {}", field.name, describe(field));
+            self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
+            return None;
+        }
+        self.filled(field, at)
+    }
+
+    /// The default of a key; `None` without one.
+    fn filled(&mut self, field: &Key<Shape>, at: &At) -> Option<Checked> {
         let here = at.below(field.name, at.span);
-        match (field.given, field.shape) {
-            (Given::Required, _) => {
-                let help = format!("add `{}`: {}", field.name, field.describe());
-                self.report(at, format!("{} has no `{}`", keys.owner, field.name), help);
-                None
-            }
+        match (field.given, field.kind) {
             (Given::OfKind, Shape::Scalar(kind)) => {
                 let value = Got::Scalar(kind.default_value());
                 Some(Checked { at: here, value, given: false })
@@ -294,8 +301,25 @@ impl Checker {
                 let node = self.default_of(text)?;
                 Some(Checked { given: false, ..self.check(&node, shape, here, "") })
             }
-            (Given::Optional | Given::OfKind, _) => None,
+            (Given::Required | Given::Optional | Given::OfKind, _) => None,
         }
+    }
+
+    /// The table that a short value stands for: this key has the value, and the others their
+    /// defaults. `None` if the value has a reported problem.
+    pub(crate) fn short(
+        &mut self,
+        keys: &[Key<Shape>],
+        name: &str,
+        value: &Checked,
+    ) -> Option<Fields> {
+        value.scalar()?;
+        let of = |key: &Key<Shape>| {
+            let value =
+                if key.name == name { Some(value.clone()) } else { self.filled(key, &value.at) };
+            value.map(|value| (key.name.to_owned(), value))
+        };
+        Some(Fields { entries: keys.iter().filter_map(of).collect() })
     }
 }
 
@@ -307,7 +331,7 @@ struct Keys<'a> {
     part: &'static str,
     /// Candidates for a misspelt key.
     names: Vec<&'static str>,
-    fields: &'a [Field],
+    fields: &'a [Key<Shape>],
     /// The choice that the table belongs to.
     among: Option<Rc<[Variant]>>,
 }

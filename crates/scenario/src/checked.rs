@@ -1,7 +1,7 @@
 //! Validated values, by name and by type.
 
+use sojourn_units::Duration;
 use sojourn_units::params::Value as Scalar;
-use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::error::At;
 use crate::model::Buffer;
@@ -48,13 +48,6 @@ impl Fields {
         self.get(name)?.time()
     }
 
-    pub(crate) fn data(&self, name: &str) -> Option<Bytes> {
-        match self.scalar(name)? {
-            Scalar::Data(value) => Some(*value),
-            _ => None,
-        }
-    }
-
     pub(crate) fn integer(&self, name: &str) -> Option<u64> {
         match self.scalar(name)? {
             Scalar::Integer(value) => Some(*value),
@@ -70,23 +63,13 @@ impl Fields {
     }
 
     pub(crate) fn choice(&self, name: &str) -> Option<&str> {
-        match self.scalar(name)? {
-            Scalar::Choice(value) => Some(value),
-            _ => None,
-        }
+        self.get(name)?.choice()
     }
 
     /// The single value under `name`, or the first value of a schedule.
     pub(crate) fn first(&self, name: &str) -> Option<&Scalar> {
         let value = self.get(name)?;
         value.scalar().or_else(|| value.table()?.scalar("start"))
-    }
-
-    pub(crate) fn switch(&self, name: &str) -> Option<bool> {
-        match self.scalar(name)? {
-            Scalar::Switch(value) => Some(*value),
-            _ => None,
-        }
     }
 
     pub(crate) fn list(&self, name: &str) -> &[Checked] {
@@ -117,16 +100,9 @@ impl Checked {
         }
     }
 
-    pub(crate) fn number(&self) -> Option<f64> {
+    pub(crate) fn choice(&self) -> Option<&str> {
         match self.scalar()? {
-            Scalar::Number(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn rate(&self) -> Option<Rate> {
-        match self.scalar()? {
-            Scalar::Rate(value) => Some(*value),
+            Scalar::Choice(name) => Some(name),
             _ => None,
         }
     }

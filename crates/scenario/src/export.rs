@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
-use sojourn_units::params::Kind;
+use sojourn_units::params::{Key, Kind};
 
 use crate::host::HOST;
 use crate::known::Known;
 use crate::scalar::{self, Unit};
 use crate::schema::{DOCUMENT, QUEUE, VERSION};
-use crate::shape::{Either, Field, Form, Given, OneOf, Shape, Variant};
+use crate::shape::{self, Either, Form, OneOf, Shape, Variant};
 use crate::tree::{self, FromToml};
 use crate::write;
 
@@ -152,10 +152,10 @@ fn form(form: &Form, known: &Known) -> Value {
     object(form.title, form.fields, known)
 }
 
-fn object(title: &str, fields: &[Field], known: &Known) -> Value {
-    let named = |field: &Field| (field.name.to_owned(), property(field, known));
+fn object(title: &str, fields: &[Key<Shape>], known: &Known) -> Value {
+    let named = |field: &Key<Shape>| (field.name.to_owned(), property(field, known));
     let properties: Map<_, _> = fields.iter().map(named).collect();
-    let required: Vec<_> = fields.iter().filter(|f| is_required(f)).map(|f| f.name).collect();
+    let required: Vec<_> = fields.iter().filter(|f| f.is_required()).map(|f| f.name).collect();
     json!({
         "type": "object",
         "title": title,
@@ -165,26 +165,23 @@ fn object(title: &str, fields: &[Field], known: &Known) -> Value {
     })
 }
 
-fn is_required(field: &Field) -> bool {
-    matches!(field.given, Given::Required)
-}
-
 /// The shape of a field's value with its description, range and default.
-fn property(field: &Field, known: &Known) -> Value {
-    let mut property = map(shape(field.shape, known));
-    let range = match field.shape {
+fn property(field: &Key<Shape>, known: &Known) -> Value {
+    let mut property = map(shape(field.kind, known));
+    let range = match field.kind {
         Shape::Scalar(kind) if !kind.unit().is_empty() => format!("; {}", scalar::range(&kind)),
         _ => String::new(),
     };
-    property.insert("description".to_owned(), format!("{}{range}", field.describe()).into());
+    property.insert("description".to_owned(), format!("{}{range}", shape::describe(field)).into());
     if let Some(default) = default(field) {
         property.insert("default".to_owned(), default);
     }
     Value::Object(property)
 }
 
-fn default(field: &Field) -> Option<Value> {
-    let node = tree::from_bare(&field.default_text()?, FromToml { source: 0, offset: 0 }).ok()?;
+fn default(field: &Key<Shape>) -> Option<Value> {
+    let node =
+        tree::from_bare(&shape::default_text(field)?, FromToml { source: 0, offset: 0 }).ok()?;
     Some(write::json(&node))
 }
 
@@ -197,7 +194,7 @@ fn either(either: &Either, known: &Known) -> Value {
 /// A name without required keys may be given alone; every variant may be a table.
 fn one_of(one: &OneOf, known: &Known) -> Value {
     let variants = (one.variants)(known);
-    let plain = variants.iter().filter(|variant| !variant.fields.iter().any(is_required));
+    let plain = variants.iter().filter(|variant| !variant.fields.iter().any(Key::is_required));
     let names: Vec<_> = plain.flat_map(|variant| one.names(variant.name)).collect();
     let tables = variants.iter().map(|variant| tagged(one, variant, known));
     json!({ "anyOf": std::iter::once(json!({ "enum": names })).chain(tables).collect::<Vec<_>>() })

@@ -2,11 +2,11 @@
 
 use crate::source::{Carrier, Cdf};
 use sojourn_transport::{Noise, StackInfo};
-use sojourn_units::params::{Params, Value};
-use sojourn_units::{Duration, Instant};
+use sojourn_units::Duration;
+use sojourn_units::params::{Given, Params};
 
 use crate::check::Checker;
-use crate::checked::{Checked, Fields};
+use crate::checked::{Checked, Fields, Got};
 use crate::copies::Copies;
 use crate::error::{At, Problem};
 use crate::host::{self, Chosen, Ends};
@@ -14,16 +14,15 @@ use crate::link::{ReadFile, in_order, params};
 use crate::media;
 use crate::model::{Control, Flow, Profile, Source, StackChoice, Transport};
 use crate::names::Names;
-use crate::needs;
+use crate::needs::{self, Governed};
 use crate::schedule::End;
+use crate::schema::Carried;
 use crate::size_file;
+use crate::table::{FromKey, Reading};
 
-/// The values of the scenario that its flows need.
+/// The hosts of the scenario, for flows without hosts of their own.
 pub(crate) struct Around<'a> {
-    pub(crate) links: &'a Names<'a>,
-    pub(crate) end: Option<End>,
-    pub(crate) read_file: ReadFile<'a>,
-    /// The host of flows without a host of their own; `None` after a reported problem.
+    /// `None` after a reported problem.
     pub(crate) host: Option<&'a Chosen>,
     /// `noise`.
     pub(crate) noise: Option<Noise>,
@@ -31,16 +30,25 @@ pub(crate) struct Around<'a> {
 
 /// Reads one flow; `None` after a reported problem.
 pub(crate) fn read(
-    checker: &mut Checker,
+    reading: &mut Reading<'_>,
     name: &str,
     fields: &Fields,
     around: &Around<'_>,
 ) -> Option<Flow> {
-    let Around { links, end, read_file, .. } = *around;
+    times(reading.checker, fields, reading.end);
+    let rest = beside(reading, name, fields, around);
+    Flow::of(reading, fields, rest)
+}
+
+/// What carries the data of a flow: its source, controller and hosts.
+fn beside(
+    reading: &mut Reading<'_>,
+    name: &str,
+    fields: &Fields,
+    around: &Around<'_>,
+) -> Option<Carried> {
+    let Reading { ref mut checker, read_file, .. } = *reading;
     // Each before any `?`, so that all problems are reported at once.
-    times(checker, fields, end);
-    let path = places(checker, fields.list("path"), links);
-    let back = places(checker, fields.list("back"), links);
     let source = fields.get("source").and_then(|value| source(checker, value, read_file));
     let carried = carried(checker, fields, around.host, source.as_ref());
     let source = fields
@@ -53,30 +61,25 @@ pub(crate) fn read(
     if let (Some(named), Some(Some(control))) = (named, &control) {
         check_source(checker, control, source.as_ref(), &named.at);
         if let (Some(source), Some((ends, stack))) = (&source, &carried) {
-            check_signals(checker, control, source, &named.at, name);
-            let carrier = (&ends.transport, stack.as_ref());
-            needs::check(checker, control, source, carrier, &named.at, name);
+            let transport = &ends.transport;
+            let flow = Governed { name, source, transport, stack: stack.as_ref() };
+            check_signals(checker, control, &flow, &named.at);
+            needs::check(checker, control, &flow, &named.at);
         }
     }
     let (mut ends, stack) = carried?;
     media::set_packet(&mut ends.transport, source.as_ref());
     let systems = host::names(&ends, around.noise);
     let [host, receiver] = ends.hosts;
-    Some(Flow {
+    Some(Carried {
         name: name.to_owned(),
         control: match control {
             None if source.as_ref()?.carrier() == Carrier::Echo => Some(Control::None),
             None => None,
             Some(control) => Some(control?),
         },
-        path: path?,
-        back: back?,
-        dscp: dscp(fields)?,
-        hosts: ["from", "to"].map(|key| Some(fields.get(key)?.text()?.to_owned())),
         source: source?,
-        start: Instant::ZERO + fields.time("start")?,
         start_jitter: Duration::ZERO,
-        stop: fields.time("stop").map(|stop| Instant::ZERO + stop),
         host,
         receiver,
         systems,
@@ -107,10 +110,10 @@ fn carried(
     Some((Ends { transport, reverse: None, ..ends? }, Some(stack)))
 }
 
-fn dscp(fields: &Fields) -> Option<u8> {
-    match fields.scalar("dscp")? {
-        Value::Choice(name) => sojourn_queue::dscp(name),
-        _ => None,
+/// A differentiated services codepoint, by its name.
+impl FromKey for u8 {
+    fn read(_: &mut Reading<'_>, value: &Checked) -> Option<u8> {
+        sojourn_queue::dscp(value.choice()?)
     }
 }
 
@@ -138,10 +141,14 @@ fn times(checker: &mut Checker, fields: &Fields, end: Option<End>) {
     }
 }
 
-/// Indices of links by name; `None` if a name does not exist.
-fn places(checker: &mut Checker, names: &[Checked], links: &Names<'_>) -> Option<Vec<usize>> {
-    let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
-    places.into_iter().collect()
+/// Indices of links, by their names.
+impl FromKey for Vec<usize> {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Vec<usize>> {
+        let Got::List(names) = &value.value else { return None };
+        let (checker, links) = (&mut *reading.checker, reading.links);
+        let places: Vec<_> = names.iter().map(|name| place(checker, name, links)).collect();
+        places.into_iter().collect()
+    }
 }
 
 fn place(checker: &mut Checker, name: &Checked, links: &Names<'_>) -> Option<usize> {
@@ -189,10 +196,10 @@ fn check_source(checker: &mut Checker, control: &Control, source: Option<&Source
 pub(crate) fn check_signals(
     checker: &mut Checker,
     control: &Control,
-    source: &Source,
+    flow: &Governed<'_>,
     at: &At,
-    flow: &str,
 ) {
+    let Governed { name: flow, source, .. } = *flow;
     let needs = control.needs(&checker.known.controllers);
     if source.carrier() == Carrier::Connections && needs.is_some_and(|needs| needs.signal) {
         let (name, kind) = (control.name(), source.info().name);
@@ -242,13 +249,13 @@ fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Op
     for param in info.params {
         match fields.scalar(param.name) {
             Some(value) => params.set(info.params, param.name, value.clone()).ok()?,
-            None if info.optional.contains(&param.name) => {}
+            None if param.given == Given::Optional => {}
             None => return None,
         }
     }
     let source = Source::new(kind, params)?;
     match info.file {
-        Some(key) => with_file(checker, source, (value, fields), key.name, read_file),
+        Some(key) => with_file(checker, source, value, key.name, read_file),
         None => Some(source),
     }
 }
@@ -257,11 +264,11 @@ fn source(checker: &mut Checker, value: &Checked, read_file: ReadFile<'_>) -> Op
 fn with_file(
     checker: &mut Checker,
     source: Source,
-    (value, fields): (&Checked, &Fields),
+    value: &Checked,
     key: &str,
     read_file: ReadFile<'_>,
 ) -> Option<Source> {
-    let file = fields.get(key);
+    let file = value.variant().and_then(|(_, fields)| fields.get(key));
     match (source.reads_file(), file) {
         (false, None) => Some(source),
         (false, Some(file)) => {

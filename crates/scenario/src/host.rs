@@ -2,12 +2,12 @@
 
 use sojourn_transport::{Choice, Host, Noise, Setting, Side};
 use sojourn_units::Bytes;
-use sojourn_units::params::{Kind, Value};
+use sojourn_units::params::{Given, Key, Kind, Value};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
 use crate::model::{EcnFeedback, Transport};
-use crate::shape::{Either, Field, Form, Given, Shape};
+use crate::shape::{Either, Form, Shape};
 
 /// A host, which is a name or a table.
 pub(crate) static HOST: Either =
@@ -15,14 +15,15 @@ pub(crate) static HOST: Either =
 
 const NAME: Shape = Shape::Scalar(Kind::Choice(Host::DEFAULT, Host::NAMES));
 
-const LIKE: Field = Field::optional(
+const LIKE: Key<Shape> = Key::new(
     "like",
     NAME,
     "the host whose values the other keys change; if absent, that of the scenario, or for a \
      `receiver` that of the flow",
-);
+)
+.given(Given::Optional);
 
-static FIELDS: [Field; count() + 1] = fields();
+static FIELDS: [Key<Shape>; count() + 1] = fields();
 
 const fn count() -> usize {
     let (mut count, mut place) = (0, 0);
@@ -34,7 +35,7 @@ const fn count() -> usize {
 }
 
 /// `like`, and the settings that are keys.
-const fn fields() -> [Field; count() + 1] {
+const fn fields() -> [Key<Shape>; count() + 1] {
     let mut fields = [LIKE; count() + 1];
     let (mut next, mut place) = (1, 0);
     while place < Transport::SETTINGS.len() {
@@ -47,10 +48,10 @@ const fn fields() -> [Field; count() + 1] {
     fields
 }
 
-const fn field(setting: &Setting) -> Field {
-    let Setting { name, kind, may_be_unlimited, doc, .. } = *setting;
-    let shape = if may_be_unlimited { Shape::Window(kind) } else { Shape::Scalar(kind) };
-    Field { name, shape, given: Given::Optional, doc, source: "" }
+const fn field(setting: &Setting) -> Key<Shape> {
+    let Key { name, kind, doc, .. } = setting.key;
+    let shape = if setting.may_be_unlimited { Shape::Window(kind) } else { Shape::Scalar(kind) };
+    Key::new(name, shape, doc).given(Given::Optional)
 }
 
 /// A host with its exceptions.
@@ -94,20 +95,20 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
         _ => return None,
     };
     let mut chosen = match fields.get("like") {
-        Some(like) => Chosen::named(choice(like)?)?,
+        Some(like) => Chosen::named(like.choice()?)?,
         None => base.clone(),
     };
     for (setting, given) in exceptions(fields) {
         if setting.of_profile(chosen.host.profile).is_none() {
-            let name = setting.name;
+            let name = setting.key.name;
             let others = Host::ALL.iter().filter(|host| setting.of_profile(host.profile).is_some());
             let others: Vec<&str> = others.map(|host| host.name).collect();
             let message = format!("host `{}` has no `{name}`", chosen.host.name);
             checker.report(&given.at, message, format!("it is a key of {}", others.join(", ")));
             return None;
         }
-        chosen.config.set(setting.name, given.scalar()?)?;
-        let name = format!("{}=", setting.name);
+        chosen.config.set(setting.key.name, given.scalar()?)?;
+        let name = format!("{}=", setting.key.name);
         chosen.exceptions.retain(|one| !one.starts_with(&name));
         chosen.exceptions.push(name + &given.scalar()?.to_string());
     }
@@ -117,17 +118,10 @@ pub(crate) fn read(checker: &mut Checker, value: &Checked, base: &Chosen) -> Opt
     Some(chosen)
 }
 
-pub(crate) fn choice(value: &Checked) -> Option<&str> {
-    match value.scalar()? {
-        Value::Choice(name) => Some(name),
-        _ => None,
-    }
-}
-
 /// The settings that a table gives.
 fn exceptions(fields: &Fields) -> impl Iterator<Item = (&'static Setting, &Checked)> {
     let settings = Transport::SETTINGS.iter();
-    settings.filter_map(|setting| Some((setting, fields.get(setting.name)?)))
+    settings.filter_map(|setting| Some((setting, fields.get(setting.key.name)?)))
 }
 
 /// The ends of a flow. `has_requests`: whether the receiving host sends data too.
@@ -170,7 +164,7 @@ fn names_host(value: &Checked) -> bool {
 fn check_overridden(checker: &mut Checker, host: &Checked) {
     for (setting, given) in host.table().into_iter().flat_map(exceptions) {
         if setting.side() == Side::Receiver {
-            let name = setting.name;
+            let name = setting.key.name;
             let message = format!("`{name}` of `host` has no effect: `receiver` is another host");
             checker.report(&given.at, message, format!("set `{name}` of `receiver`"));
         }
@@ -192,7 +186,7 @@ fn check_receiver(
         return None;
     }
     for (setting, given) in value.table().into_iter().flat_map(exceptions) {
-        let name = setting.name;
+        let name = setting.key.name;
         match setting.side() {
             Side::Both => {
                 let message = format!("`{name}` holds for both ends");

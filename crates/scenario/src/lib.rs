@@ -43,6 +43,7 @@ mod size;
 mod size_file;
 pub mod source;
 mod steps;
+mod table;
 mod taut;
 mod trace;
 mod tree;
@@ -58,8 +59,8 @@ pub use kept::kept_names;
 pub use known::Known;
 pub use model::{
     AckThinning, Buffer, Capacity, Chance, Change, Control, Discipline, Distribution, EcnFault,
-    EcnFaultKind, EcnFeedback, EcnRequest, Flow, Handshake, Host, Jitter, Link, Loss, Profile,
-    PrrRule, Record, Reorder, Ring, Scenario, Schedule, Slots, Source, Spacing, StackChoice, Trace,
-    Transport,
+    EcnFaultKind, EcnFeedback, EcnRequest, Flow, Handshake, Host, Jitter, Link, Loss, Measure,
+    Profile, PrrRule, Record, Reorder, Ring, Scenario, Schedule, Slots, Source, Spacing,
+    StackChoice, Trace, Transport,
 };
 pub use steps::{RAMP_STEP, steps};

@@ -3,60 +3,31 @@
 use std::io;
 
 use sojourn_transport::Choice;
-use sojourn_units::params::{Ordered, Param, Params, Value as Scalar};
+use sojourn_units::params::{Key, Ordered, Params, Value as Scalar};
 use sojourn_units::{Duration, Instant, Rate};
 
 use crate::capacity_file::{self, Content};
 use crate::check::Checker;
 use crate::checked::{Checked, Fields, Got};
-use crate::damage;
 use crate::error::{At, Problem};
 use crate::model::{
-    Buffer, Capacity, Chance, Change, Distribution, Jitter, Link, Loss, Reorder, Ring, Schedule,
-    Spacing, Trace,
+    Buffer, Capacity, Chance, Change, Jitter, Link, Loss, Reorder, Schedule, Spacing, Trace,
 };
 use crate::queue;
-use crate::schedule::{self, End};
+use crate::schedule::End;
+use crate::schema::Beside;
+use crate::table::{FromKey, Reading};
 
 /// Reads a file that the scenario names.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
 /// Reads one link; `None` after a reported problem.
-pub(crate) fn read(
-    checker: &mut Checker,
-    name: &str,
-    fields: &Fields,
-    end: Option<End>,
-    read_file: ReadFile<'_>,
-) -> Option<Link> {
-    idle(checker, name, fields);
-    // Each before any `?`, so that all problems are reported at once.
-    let rate = capacity(checker, fields, end, read_file);
-    let delay = delay(checker, fields, end);
-    let loss = loss(checker, fields, end);
-    let shaper = queue::shaper(checker, fields, end);
-    let queue = queue::read(checker, fields, rate.as_ref());
-    let slots = damage::slots(checker, fields);
-    no_delay_to_skip(checker, fields, delay.as_ref());
-    no_order_in_slots(checker, fields);
-    no_correlated_table(checker, fields);
-    Some(Link {
-        name: name.to_owned(),
-        rate: rate?,
-        delay: delay?,
-        queue: queue?,
-        shaper: shaper?,
-        buffer: buffer(fields)?,
-        ring: ring(fields)?,
-        loss: loss?,
-        jitter: jitter(fields)?,
-        reorder: reorder(fields)?,
-        duplicate: duplicate(fields)?,
-        ecn: damage::ecn(fields)?,
-        ack_thinning: damage::ack_thinning(fields)?,
-        slots: slots?,
-        overhead: fields.data("overhead")?,
-    })
+pub(crate) fn read(reading: &mut Reading<'_>, name: &str, fields: &Fields) -> Option<Link> {
+    idle(reading.checker, name, fields);
+    no_correlated_table(reading.checker, fields);
+    let shaper = queue::shaper(reading, fields);
+    let rest = shaper.map(|shaper| Beside { name: name.to_owned(), shaper });
+    Link::of(reading, fields, rest)
 }
 
 /// Refuses a queue, a buffer or a ring on a link without a rate, since no packet waits there.
@@ -76,9 +47,14 @@ fn idle(checker: &mut Checker, name: &str, fields: &Fields) {
 }
 
 /// Refuses slots on a link whose packets overtake: batches keep their order.
-fn no_order_in_slots(checker: &mut Checker, fields: &Fields) {
-    let jitter = jitter(fields).is_some_and(|jitter| jitter.may_reorder);
-    let overtakes = jitter || reorder(fields).is_some_and(|reorder| reorder != Reorder::None);
+pub(crate) fn no_order_in_slots(
+    checker: &mut Checker,
+    fields: &Fields,
+    jitter: Option<&Jitter>,
+    reorder: Option<&Reorder>,
+) {
+    let overtakes = jitter.is_some_and(|jitter| jitter.reorder)
+        || reorder.is_some_and(|reorder| *reorder != Reorder::None);
     if let Some(slots) = fields.get("slots").filter(|_| overtakes) {
         let what = slots.at.subject();
         let message = format!("`{what}` cannot be combined with reordering");
@@ -87,10 +63,14 @@ fn no_order_in_slots(checker: &mut Checker, fields: &Fields) {
 }
 
 /// Refuses early packets on a link without delay, since they cannot overtake.
-fn no_delay_to_skip(checker: &mut Checker, fields: &Fields, delay: Option<&Schedule<Duration>>) {
-    let (Some(delay), Some(jitter), Some(Reorder::Early { .. })) =
-        (delay, jitter(fields), reorder(fields))
-    else {
+pub(crate) fn no_delay_to_skip(
+    checker: &mut Checker,
+    fields: &Fields,
+    delay: Option<&Schedule<Duration>>,
+    jitter: Option<&Jitter>,
+    reorder: Option<&Reorder>,
+) {
+    let (Some(delay), Some(jitter), Some(Reorder::Early { .. })) = (delay, jitter, reorder) else {
         return;
     };
     let mut delays = delay.changes.iter().map(|change| change.value).chain([delay.start]);
@@ -104,39 +84,29 @@ fn no_delay_to_skip(checker: &mut Checker, fields: &Fields, delay: Option<&Sched
     }
 }
 
-fn capacity(
-    checker: &mut Checker,
-    fields: &Fields,
-    end: Option<End>,
-    read_file: ReadFile<'_>,
-) -> Option<Capacity> {
-    let Some(rate) = fields.get("rate") else { return Some(Capacity::Unlimited) };
-    let schedule = match &rate.value {
-        Got::Table(table) => match table.get("trace") {
-            Some(file) => match trace(checker, table, file, end, read_file)? {
+impl FromKey for Capacity {
+    fn read(reading: &mut Reading<'_>, rate: &Checked) -> Option<Capacity> {
+        let trace = rate.table().and_then(|table| Some((table, table.get("trace")?)));
+        let schedule = match trace {
+            Some((table, file)) => match self::trace(reading, table, file)? {
                 Capacity::Rate(schedule) => schedule,
                 trace => return Some(trace),
             },
-            None => schedule::read(checker, table, "rate", Checked::rate, end)?,
-        },
-        _ => Schedule::constant(rate.rate()?),
-    };
-    let moves = |rate: &Rate| *rate > Rate::ZERO;
-    if !moves(&schedule.start) && !schedule.changes.iter().any(|change| moves(&change.value)) {
-        let message = "the rate is always 0bit: no packet would ever pass";
-        checker.report(&rate.at, message, "for an outage, write a step to 0bit and a step back");
+            None => Schedule::read(reading, rate)?,
+        };
+        let moves = |rate: &Rate| *rate > Rate::ZERO;
+        if !moves(&schedule.start) && !schedule.changes.iter().any(|change| moves(&change.value)) {
+            let message = "the rate is always 0bit: no packet would ever pass";
+            let help = "for an outage, write a step to 0bit and a step back";
+            reading.checker.report(&rate.at, message, help);
+        }
+        Some(Capacity::Rate(schedule))
     }
-    Some(Capacity::Rate(schedule))
 }
 
 /// A file of capacity: a mahimahi trace, or a table of rates, which is a schedule.
-fn trace(
-    checker: &mut Checker,
-    table: &Fields,
-    file: &Checked,
-    end: Option<End>,
-    read_file: ReadFile<'_>,
-) -> Option<Capacity> {
+fn trace(reading: &mut Reading<'_>, table: &Fields, file: &Checked) -> Option<Capacity> {
+    let Reading { ref mut checker, end, read_file, .. } = *reading;
     let name = file.text()?;
     let spacing = Spacing::named(table.choice("spacing")?)?;
     let text = match read_file(name) {
@@ -188,16 +158,8 @@ fn schedule_of(
     Some(Schedule { start: *start, changes: changes.collect() })
 }
 
-fn delay(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Schedule<Duration>> {
-    let delay = fields.get("delay")?;
-    match delay.table() {
-        Some(table) => schedule::read(checker, table, "delay", Checked::time, end),
-        None => Some(Schedule::constant(delay.time()?)),
-    }
-}
-
 /// The parameters of a controller or a queue, from values checked against the same declaration.
-pub(crate) fn params(declared: &[Param], values: &Fields) -> Option<Params> {
+pub(crate) fn params(declared: &[Key], values: &Fields) -> Option<Params> {
     let mut params = Params::defaults(declared);
     for param in declared {
         let value: &Scalar = values.first(param.name)?;
@@ -214,44 +176,32 @@ pub(crate) fn in_order(checker: &mut Checker, at: &At, key: &str, wrong: Option<
     }
 }
 
-fn buffer(fields: &Fields) -> Option<Buffer> {
-    match fields.get("buffer").map(|buffer| &buffer.value) {
-        None => Some(Buffer::Default),
-        Some(Got::Buffer(buffer)) => Some(*buffer),
-        Some(_) => None,
+impl FromKey for Buffer {
+    fn read(_: &mut Reading<'_>, value: &Checked) -> Option<Buffer> {
+        match value.value {
+            Got::Buffer(buffer) => Some(buffer),
+            _ => None,
+        }
     }
 }
 
-fn ring(fields: &Fields) -> Option<Option<Ring>> {
-    let Some(ring) = fields.get("ring") else { return Some(None) };
-    let ring = ring.table()?;
-    Some(Some(Ring { packets: ring.integer("packets")?, hold_time: ring.time("hold_time")? }))
-}
-
-fn loss(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Loss> {
-    match &fields.get("loss")?.value {
-        Got::Scalar(Scalar::Number(0.0)) => Some(Loss::None),
-        Got::Scalar(Scalar::Number(p)) => Some(Loss::Random(Schedule::constant(*p))),
-        Got::Table(table) if table.get("every").is_some() => {
-            Some(Loss::Periodic(table.integer("every")?))
+impl FromKey for Loss {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Loss> {
+        let table = match &value.value {
+            Got::Scalar(Scalar::Number(0.0)) => return Some(Loss::None),
+            Got::Table(table) if table.get("start").is_none() => table,
+            _ => return Schedule::read(reading, value).map(Loss::Random),
+        };
+        if table.get("every").is_some() {
+            return Some(Loss::Periodic(table.integer("every")?));
         }
-        Got::Table(table) if table.get("start").is_some() => {
-            schedule::read(checker, table, "loss", Checked::number, end).map(Loss::Random)
-        }
-        Got::Table(table) => Some(Loss::GilbertElliott {
+        Some(Loss::GilbertElliott {
             p: table.number("p")?,
             r: table.number("r")?,
             loss_bad: table.number("loss_bad")?,
             loss_good: table.number("loss_good")?,
-        }),
-        _ => None,
+        })
     }
-}
-
-/// A probability, or a table with its correlation.
-fn chance(table: &Fields) -> Option<Chance> {
-    let (probability, correlation) = (table.number("probability")?, table.number("correlation")?);
-    Some(Chance { probability, correlation })
 }
 
 /// Refuses a correlation of normal jitter. netem takes the lowest digits of the correlated number
@@ -265,43 +215,19 @@ fn no_correlated_table(checker: &mut Checker, fields: &Fields) {
     }
 }
 
-fn jitter(fields: &Fields) -> Option<Jitter> {
-    let jitter = fields.get("jitter")?;
-    let Some(table) = jitter.table() else {
-        return Some(Jitter { span: jitter.time()?, ..Jitter::default() });
-    };
-    Some(Jitter {
-        span: table.time("span")?,
-        distribution: Distribution::named(table.choice("distribution")?)?,
-        may_reorder: table.switch("reorder")?,
-        correlation: table.number("correlation")?,
-    })
-}
-
-fn reorder(fields: &Fields) -> Option<Reorder> {
-    let early = |chance, gap| Reorder::Early { chance, gap };
-    let reorder = match &fields.get("reorder")?.value {
-        Got::Scalar(Scalar::Number(p)) => early(Chance { probability: *p, ..Chance::default() }, 1),
-        Got::Table(table) if table.get("late").is_some() => {
-            Reorder::Late { chance: chance(table)?, late: table.time("late")? }
+impl FromKey for Reorder {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Reorder> {
+        let chance = Chance::read(reading, value)?;
+        let table = value.table();
+        if chance.probability == 0.0 {
+            return Some(Reorder::None);
         }
-        Got::Table(table) => early(chance(table)?, table.integer("gap")?),
-        _ => return None,
-    };
-    Some(match reorder {
-        Reorder::Late { chance, .. } | Reorder::Early { chance, .. }
-            if chance.probability == 0.0 =>
-        {
-            Reorder::None
+        match table.and_then(|table| table.time("late")) {
+            Some(late) => Some(Reorder::Late { chance, late }),
+            None => {
+                let gap = table.map_or(Some(1), |table| table.integer("gap"))?;
+                Some(Reorder::Early { chance, gap })
+            }
         }
-        reorder => reorder,
-    })
-}
-
-fn duplicate(fields: &Fields) -> Option<Chance> {
-    match &fields.get("duplicate")?.value {
-        Got::Scalar(Scalar::Number(p)) => Some(Chance { probability: *p, ..Chance::default() }),
-        Got::Table(table) => chance(table),
-        _ => None,
     }
 }

@@ -8,6 +8,7 @@ use crate::checked::{Checked, Fields};
 use crate::error::At;
 use crate::host;
 use crate::model::{Control, Source, Transport};
+use crate::needs::Governed;
 
 /// Refuses connection settings of a flow of media, which has no connection, and requires a path for
 /// the reports to a controller.
@@ -47,10 +48,11 @@ pub(crate) fn set_packet(transport: &mut Transport, source: Option<&Source>) {
 pub(crate) fn check_control(
     checker: &mut Checker,
     control: &Control,
-    (needs, source): (&Needs, &Source),
+    needs: &Needs,
+    flow: &Governed<'_>,
     at: &At,
-    flow: &str,
 ) -> bool {
+    let Governed { name: flow, source, .. } = *flow;
     let (name, kind) = (control.name(), source.info().name);
     if source.carrier() != Carrier::Media {
         if needs.media {

@@ -1,6 +1,5 @@
 //! The validated scenario, as theory, simulation and live runs use it.
 
-pub use crate::damage::{AckThinning, EcnFault, EcnFaultKind, Slots};
 use std::borrow::Cow;
 
 use crate::source::Carrier;
@@ -11,87 +10,15 @@ pub use sojourn_transport::{
     Config as Transport, EcnFeedback, EcnRequest, HandshakeMode as Handshake, Host, Profile,
     PrrRule,
 };
-use sojourn_transport::{Noise, Parameter, Stacks, choices};
+use sojourn_transport::{Parameter, choices};
 use sojourn_units::params::{Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
+pub use crate::damage::EcnFaultKind;
+pub use crate::schema::{
+    AckThinning, Chance, EcnFault, Flow, Jitter, Link, Measure, Record, Ring, Scenario, Slots,
+};
 use crate::taut::taut;
-
-/// A whole scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// Its purpose, in one line.
-    pub title: String,
-    /// Duration of the run.
-    pub duration: Duration,
-    /// Seed of all random decisions.
-    pub seed: u64,
-    /// Every change of a link and every stop comes later by one draw from [0, spread), the same for
-    /// all, so that repeated runs meet the senders at different points of their cycle.
-    pub spread: Duration,
-    /// Controllers to run one after the other, for the flows that name no controller.
-    pub controls: Vec<Control>,
-    /// Settings of the recording.
-    pub record: Record,
-    /// Time from which utilisation, queueing delays, round-trip times and response times are
-    /// measured.
-    pub measure_from: Duration,
-    /// Links, in the order of the document.
-    pub links: Vec<Link>,
-    /// Flows, in the order of the document.
-    pub flows: Vec<Flow>,
-    /// The controllers that it may name.
-    pub controllers: Catalogue,
-    /// The stacks that it may name.
-    pub stacks: Stacks,
-}
-
-/// Settings of the recording.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// Time between samples of flows and links; zero disables series.
-    pub interval: Duration,
-    /// Time after a change of capacity in which its spike is searched.
-    pub spike_window: Duration,
-}
-
-/// A one-way link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// Its name.
-    pub name: String,
-    /// Its capacity.
-    pub rate: Capacity,
-    /// Propagation delay.
-    pub delay: Schedule<Duration>,
-    /// Queue discipline in front of it.
-    pub queue: Discipline,
-    /// The rates of its shaper, if they change; the link's rate is then constant.
-    pub shaper: Option<Schedule<Rate>>,
-    /// Limit of the queue.
-    pub buffer: Buffer,
-    /// The device's transmit ring below the queue discipline; `None` if the discipline passes
-    /// packets on one at a time.
-    pub ring: Option<Ring>,
-    /// Loss on the wire, after the queue.
-    pub loss: Loss,
-    /// Extra delay.
-    pub jitter: Jitter,
-    /// Reordering on the wire.
-    pub reorder: Reorder,
-    /// Duplication on the wire.
-    pub duplicate: Chance,
-    /// Damage to the ECN field on the wire; `None` for an honest wire.
-    pub ecn: Option<EcnFault>,
-    /// Thinning of pure TCP acknowledgements; `None` if all pass.
-    pub ack_thinning: Option<AckThinning>,
-    /// The instants at which the medium delivers packets in batches; `None` if it delivers each
-    /// packet at its own time.
-    pub slots: Option<Slots>,
-    /// Bytes that this link counts for each packet in addition to the IP packet (14: Ethernet's
-    /// header as HTB counts it; 38: the whole Ethernet frame).
-    pub overhead: Bytes,
-}
 
 /// The capacity of a link.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,15 +169,6 @@ pub enum Buffer {
     Time(Duration),
 }
 
-/// A device's transmit ring, limited by byte queue limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ring {
-    /// Greatest number of packets in it.
-    pub packets: u64,
-    /// Time for which part of the limit must be unused before the limit is reduced by it.
-    pub hold_time: Duration,
-}
-
 /// Loss on a wire.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loss {
@@ -274,28 +192,6 @@ pub enum Loss {
         /// Loss in the good state (netem's 1-k).
         loss_good: f64,
     },
-}
-
-/// A random event of each packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Chance {
-    /// Probability of the event if draws are independent.
-    pub probability: f64,
-    /// Weight of the previous draw in each draw, from 0 to 1 (tc-netem(8)).
-    pub correlation: f64,
-}
-
-/// Random extra delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Jitter {
-    /// Greatest extra delay, or the standard deviation.
-    pub span: Duration,
-    /// Distribution of the extra delay.
-    pub distribution: Distribution,
-    /// Whether packets may overtake each other, as in netem.
-    pub may_reorder: bool,
-    /// Weight of the previous draw in each draw, from 0 to 1 (tc-netem(8)).
-    pub correlation: f64,
 }
 
 impl Distribution {
@@ -360,51 +256,9 @@ impl Link {
 
     /// Whether a packet may arrive before one that left earlier.
     pub fn may_reorder(&self) -> bool {
-        let jitter = self.jitter.may_reorder && self.jitter.span > Duration::ZERO;
+        let jitter = self.jitter.reorder && self.jitter.span > Duration::ZERO;
         jitter || self.reorder != Reorder::None
     }
-}
-
-/// A flow of data from one host to another.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// Its name.
-    pub name: String,
-    /// Its controller; `None` if the scenario's `controls` decide. [`Scenario::control_of`] has the
-    /// parameters of its host.
-    pub control: Option<Control>,
-    /// Links from sender to receiver: indices into [`Scenario::links`].
-    pub path: Vec<usize>,
-    /// Links from receiver to sender.
-    pub back: Vec<usize>,
-    /// Differentiated services codepoint of its packets.
-    pub dscp: u8,
-    /// Names of the hosts that send and receive; `None` for a host of its own.
-    pub hosts: [Option<String>; 2],
-    /// Its application.
-    pub source: Source,
-    /// Time of its start.
-    pub start: Instant,
-    /// It starts later by one draw from [0, `start_jitter`), but before it stops. Different starts
-    /// break phase effects (Floyd and Jacobson 1992, "On Traffic Phase Effects in Packet-Switched
-    /// Gateways").
-    pub start_jitter: Duration,
-    /// Time of its stop; `None` if it lasts until the end.
-    pub stop: Option<Instant>,
-    /// The host that sends. Neither a stack nor datagrams use it.
-    pub host: &'static Host,
-    /// The host that receives.
-    pub receiver: &'static Host,
-    /// Both with the values that differ from the host of this name.
-    pub systems: [String; 2],
-    /// The time that the sending and the receiving host take to process a packet.
-    pub noise: [Noise; 2],
-    /// Its transport, by the settings of both hosts. With a stack, only the sizes apply.
-    pub transport: Transport,
-    /// Its transport in the opposite direction, for requests, if the hosts differ.
-    pub reverse: Option<Box<Transport>>,
-    /// The stack that carries it; `None` for Sojourn's own transport.
-    pub stack: Option<StackChoice>,
 }
 
 /// A stack of a flow.
@@ -431,6 +285,11 @@ impl Flow {
             None if host == receiver => host.clone(),
             None => format!("{host} to {receiver}"),
         })
+    }
+
+    /// Names of the hosts that send and receive; `None` for a host of its own.
+    pub fn hosts(&self) -> [Option<&str>; 2] {
+        [self.from.as_deref(), self.to.as_deref()]
     }
 
     /// Size of its full packets, including the IP header.

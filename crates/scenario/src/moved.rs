@@ -74,6 +74,6 @@ fn setting(name: &str) -> Option<(String, String)> {
 }
 
 fn is_data(name: &str) -> bool {
-    let is_named = |setting: &&Setting| setting.name == name;
+    let is_named = |setting: &&Setting| setting.key.name == name;
     Transport::SETTINGS.iter().find(is_named).is_some_and(|setting| !setting.is_key())
 }

@@ -7,21 +7,23 @@ use crate::error::At;
 use crate::media;
 use crate::model::{Control, EcnFeedback, Source, StackChoice, Transport};
 
+/// A flow for which a controller is checked.
+pub(crate) struct Governed<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) source: &'a Source,
+    pub(crate) transport: &'a Transport,
+    pub(crate) stack: Option<&'a StackChoice>,
+}
+
 /// Refuses a controller whose requirements the transport of `flow` does not meet. `at`: the
 /// controller's position.
-pub(crate) fn check(
-    checker: &mut Checker,
-    control: &Control,
-    source: &Source,
-    (transport, stack): (&Transport, Option<&StackChoice>),
-    at: &At,
-    flow: &str,
-) {
+pub(crate) fn check(checker: &mut Checker, control: &Control, flow: &Governed<'_>, at: &At) {
     let Some(needs) = control.needs(&checker.known.controllers) else { return };
-    let name = control.name();
-    if !media::check_control(checker, control, (&needs, source), at, flow) {
+    if !media::check_control(checker, control, &needs, flow, at) {
         return;
     }
+    let name = control.name();
+    let Governed { name: flow, transport, stack, .. } = *flow;
     if let Some(stack) = stack {
         let info = checker.known.stacks.find(&stack.name);
         if let Some(need) = info.and_then(|info| info.lacks.of(&needs)) {

@@ -7,7 +7,7 @@ use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::link;
 use crate::model::{Capacity, Schedule};
-use crate::schedule::{self, End};
+use crate::table::{FromKey, Reading};
 
 /// Greatest nesting of queues, as of Linux's classes (`TC_HTB_MAXDEPTH`).
 const DEEPEST: u64 = 8;
@@ -16,32 +16,21 @@ const DEEPEST: u64 = 8;
 /// state. It is twice that of a `fq_codel` with the most `flows` in a shaper.
 const MOST: u64 = 1 << 17;
 
-/// Reads the queue of a link; `None` after a reported problem.
-pub(crate) fn read(
-    checker: &mut Checker,
-    fields: &Fields,
-    rate: Option<&Capacity>,
-) -> Option<Discipline> {
-    let value = fields.get("queue")?;
-    let queue = discipline(value)?;
-    extent(checker, value, &queue);
-    link::in_order(checker, &value.at, "queue", queue.contradiction());
-    if let (true, Some(rate)) = (queue.holds_back(), rate) {
-        constant_rate(checker, value, rate);
+impl FromKey for Discipline {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Discipline> {
+        let queue = discipline(value)?;
+        extent(reading.checker, value, &queue);
+        link::in_order(reading.checker, &value.at, "queue", queue.contradiction());
+        Some(queue)
     }
-    Some(queue)
 }
 
 /// Reads the rates of a link's shaper; `Some(None)` for a constant one and without a shaper.
-pub(crate) fn shaper(
-    checker: &mut Checker,
-    fields: &Fields,
-    end: Option<End>,
-) -> Option<Option<Schedule<Rate>>> {
+pub(crate) fn shaper(reading: &mut Reading<'_>, fields: &Fields) -> Option<Option<Schedule<Rate>>> {
     let (_, values) = fields.get("queue")?.variant()?;
-    only_outermost(checker, values);
-    match values.get("rate").and_then(Checked::table) {
-        Some(table) => schedule::read(checker, table, "rate", Checked::rate, end).map(Some),
+    only_outermost(reading.checker, values);
+    match values.get("rate").filter(|rate| rate.table().is_some()) {
+        Some(rate) => Schedule::read(reading, rate).map(Some),
         None => Some(None),
     }
 }
@@ -83,12 +72,21 @@ fn extent(checker: &mut Checker, value: &Checked, queue: &Discipline) {
 
 /// Requires a constant rate with a shaper. A shaper passes at most the link's rate, and saves up
 /// the rest of its own. With a changing rate, both bound and utilisation would be wrong.
-fn constant_rate(checker: &mut Checker, value: &Checked, rate: &Capacity) {
+pub(crate) fn needs_constant_rate(
+    checker: &mut Checker,
+    fields: &Fields,
+    rate: Option<&Capacity>,
+    queue: Option<&Discipline>,
+) {
+    let (Some(value), Some(_)) = (fields.get("queue"), queue.filter(|queue| queue.holds_back()))
+    else {
+        return;
+    };
     let what = match rate {
-        Capacity::Unlimited => return,
-        Capacity::Rate(schedule) if schedule.changes.is_empty() => return,
-        Capacity::Rate(_) => "whose rate changes",
-        Capacity::Trace(_) => "with a trace",
+        None | Some(Capacity::Unlimited) => return,
+        Some(Capacity::Rate(schedule)) if schedule.changes.is_empty() => return,
+        Some(Capacity::Rate(_)) => "whose rate changes",
+        Some(Capacity::Trace(_)) => "with a trace",
     };
     let message = format!("`queue` has a shaper, but is at a link {what}");
     let help = "give the shaper a link of its own before this one, with a constant `rate` \

@@ -13,14 +13,15 @@ use crate::host::{self, Chosen};
 use crate::known::Known;
 use crate::link::{self, ReadFile};
 use crate::listening;
-use crate::model::{Capacity, Control, Flow, Link, Record, Scenario, StackChoice, Transport};
+use crate::model::{Capacity, Control, Flow, Link, Scenario};
 use crate::names::Names;
 use crate::nearest;
-use crate::needs;
+use crate::needs::{self, Governed};
 use crate::schedule::End;
-use crate::schema::DOCUMENT;
+use crate::schema::{DOCUMENT, Parts};
 use crate::shape::Shape;
 use crate::size;
+use crate::table::Reading;
 use crate::tree::Node;
 
 /// The tick of Linux hosts (`CONFIG_HZ` of 250).
@@ -51,35 +52,44 @@ fn scenario(checker: &mut Checker, fields: &Fields, read_file: ReadFile<'_>) -> 
     if !size::check(checker, fields) {
         return None;
     }
-    let end = end(fields);
+    let names: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
+    let reading = &mut Reading { checker, end: end(fields), read_file, links: &names };
+    warm_up(reading, fields);
+    let parts = parts(reading, fields);
+    Scenario::of(reading, fields, parts)
+}
+
+/// Refuses an end of the warm-up at or after the end of the run.
+fn warm_up(reading: &mut Reading<'_>, fields: &Fields) {
+    let from = fields.get("measure").and_then(|measure| measure.table()?.get("from"));
+    if let (Some(end), Some(from)) = (reading.end, from)
+        && let Some(time) = from.time()
+    {
+        end.holds(reading.checker, time, &from.at);
+    }
+}
+
+/// The links, the flows and their controllers.
+fn parts(reading: &mut Reading<'_>, fields: &Fields) -> Option<Parts> {
     // Each before any `?`, so that all problems are reported at once.
-    let links = links(checker, fields, end, read_file);
-    let host = fields.get("host").and_then(|host| host::read(checker, host, &Chosen::default()));
-    let flows = flows(checker, fields, (end, host.as_ref()), read_file);
+    let links = links(reading, fields);
+    let host =
+        fields.get("host").and_then(|host| host::read(reading.checker, host, &Chosen::default()));
+    let flows = flows(reading, fields, host.as_ref());
+    let checker = &mut *reading.checker;
     let controls = controls(checker, fields, &flows);
-    let record = fields.get("record")?.table()?;
-    let measure_from = measure_from(checker, fields, end);
     let links = links?;
     flow_of_time(checker, fields, &flows, &links);
     unused_links(checker, fields, &flows);
     copies::check(checker, fields);
     listening::check(checker, fields, &flows, &links, controls.as_deref().unwrap_or_default());
     // Last, so that a problem of many flows is reported once.
-    let jitter = start_jitter(checker, fields, end)?;
+    let jitter = start_jitter(checker, fields, reading.end)?;
     let flows = flows.into_iter().map(|flow| Some(on_links(flow?, &links, jitter)));
     let flows = copies::expand(fields, flows.collect::<Option<_>>()?);
     extent::check(checker, fields, links.len(), &flows);
-    Some(Scenario {
-        title: fields.get("title")?.text()?.to_owned(),
-        duration: fields.time("duration")?,
-        seed: fields.integer("seed")?,
-        spread: fields.time("spread")?,
+    Some(Parts {
         controls: controls?,
-        record: Record {
-            interval: record.time("interval")?,
-            spike_window: record.time("spike_window")?,
-        },
-        measure_from: measure_from?,
         links,
         flows,
         controllers: checker.known.controllers.clone(),
@@ -100,16 +110,6 @@ fn start_jitter(
         end.holds(checker, jitter, &value.at);
     }
     Some(Some(jitter))
-}
-
-/// End of the warm-up, which must come before the end of the run.
-fn measure_from(checker: &mut Checker, fields: &Fields, end: Option<End>) -> Option<Duration> {
-    let value = fields.get("measure")?.table()?.get("from")?;
-    let from = value.time()?;
-    if let Some(end) = end {
-        end.holds(checker, from, &value.at);
-    }
-    Some(from)
 }
 
 /// Refuses a link on no path. It has no effect, and usually its name is misspelt. Skipped if a flow
@@ -181,32 +181,18 @@ fn end(fields: &Fields) -> Option<End> {
     Some(End { duration: fields.time("duration")?, spread })
 }
 
-fn links(
-    checker: &mut Checker,
-    fields: &Fields,
-    end: Option<End>,
-    read_file: ReadFile<'_>,
-) -> Option<Vec<Link>> {
+fn links(reading: &mut Reading<'_>, fields: &Fields) -> Option<Vec<Link>> {
     let links = fields.named("link").iter();
-    let read = links.map(|(name, value)| {
-        let fields = value.table()?;
-        link::read(checker, name, fields, end, read_file)
-    });
+    let read = links.map(|(name, value)| link::read(reading, name, value.table()?));
     // Read all of them before the first invalid one ends the iteration.
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn flows(
-    checker: &mut Checker,
-    fields: &Fields,
-    (end, host): (Option<End>, Option<&Chosen>),
-    read_file: ReadFile<'_>,
-) -> Vec<Option<Flow>> {
-    let links: Names<'_> = fields.named("link").iter().map(|(name, _)| name.as_str()).collect();
-    let noise = fields.get("noise").and_then(|value| Noise::named(host::choice(value)?));
-    let around = Around { links: &links, end, read_file, host, noise };
+fn flows(reading: &mut Reading<'_>, fields: &Fields, host: Option<&Chosen>) -> Vec<Option<Flow>> {
+    let noise = fields.choice("noise").and_then(Noise::named);
+    let around = Around { host, noise };
     let flows = fields.named("flow").iter();
-    flows.map(|(name, value)| flow::read(checker, name, value.table()?, &around)).collect()
+    flows.map(|(name, value)| flow::read(reading, name, value.table()?, &around)).collect()
 }
 
 /// Reads the list of controllers, and checks that flows use it.
@@ -226,17 +212,18 @@ fn controls(
     let read = given.iter().map(|value| {
         let control = flow::control(checker, value)?;
         for flow in flows.iter().flatten().filter(|flow| flow.control.is_none()) {
-            let carrier = flow_transport(flow);
-            needs::check(checker, &control, &flow.source, carrier, &value.at, &flow.name);
-            flow::check_signals(checker, &control, &flow.source, &value.at, &flow.name);
+            let flow = governed(flow);
+            needs::check(checker, &control, &flow, &value.at);
+            flow::check_signals(checker, &control, &flow, &value.at);
         }
         Some(control)
     });
     read.collect::<Vec<_>>().into_iter().collect()
 }
 
-fn flow_transport(flow: &Flow) -> (&Transport, Option<&StackChoice>) {
-    (&flow.transport, flow.stack.as_ref())
+fn governed(flow: &Flow) -> Governed<'_> {
+    let Flow { name, source, transport, stack, .. } = flow;
+    Governed { name, source, transport, stack: stack.as_ref() }
 }
 
 /// Whether a flow uses the controllers of `controls`.

@@ -1,11 +1,12 @@
 //! Steps and ramps: values that change with time.
 
-use sojourn_units::{Duration, Instant};
+use sojourn_units::{Duration, Instant, Rate};
 
 use crate::check::Checker;
 use crate::checked::{Checked, Fields};
 use crate::error::At;
 use crate::model::{Change, Schedule};
+use crate::table::{FromKey, Reading};
 
 /// The end of a run, and the greatest delay of its changes.
 #[derive(Clone, Copy, Debug)]
@@ -59,57 +60,75 @@ struct Placed<T> {
     at: At,
 }
 
-/// Reads the schedule under `key`.
-pub(crate) fn read<T: Copy>(
-    checker: &mut Checker,
-    fields: &Fields,
-    key: &str,
-    value: fn(&Checked) -> Option<T>,
-    end: Option<End>,
-) -> Option<Schedule<T>> {
-    let steps: Vec<_> =
-        tables(fields, "steps").filter_map(|step| read_step(step, key, value)).collect();
-    let ramps: Vec<_> =
-        tables(fields, "ramps").filter_map(|ramp| read_ramp(checker, ramp, key, value)).collect();
-    for placed in steps.iter().chain(&ramps) {
-        if let Some(end) = end {
-            end.holds_change(checker, placed.change.from.since(Instant::ZERO), &placed.at);
+/// A value that may change with time.
+trait Changing: FromKey + Copy {
+    /// The key of the value in a step and in a ramp.
+    const KEY: &'static str;
+}
+
+impl Changing for Rate {
+    const KEY: &'static str = "rate";
+}
+
+impl Changing for Duration {
+    const KEY: &'static str = "delay";
+}
+
+/// A probability of a loss.
+impl Changing for f64 {
+    const KEY: &'static str = "loss";
+}
+
+impl<T: Changing> FromKey for Schedule<T> {
+    fn read(reading: &mut Reading<'_>, value: &Checked) -> Option<Schedule<T>> {
+        let Some(fields) = value.table() else {
+            return T::read(reading, value).map(Schedule::constant);
+        };
+        let steps: Vec<Placed<T>> =
+            tables(fields, "steps").filter_map(|step| read_step(reading, step)).collect();
+        let ramps: Vec<Placed<T>> =
+            tables(fields, "ramps").filter_map(|ramp| read_ramp(reading, ramp)).collect();
+        for placed in steps.iter().chain(&ramps) {
+            if let Some(end) = reading.end {
+                let from = placed.change.from.since(Instant::ZERO);
+                end.holds_change(reading.checker, from, &placed.at);
+            }
         }
+        let checker = &mut *reading.checker;
+        // Both, so that the problems of both are reported.
+        let ordered = [in_order(checker, &steps), in_order(checker, &ramps)] == [true, true];
+        let changes = merge(checker, steps, ramps, ordered);
+        Some(Schedule { start: T::read(reading, fields.get("start")?)?, changes })
     }
-    // Both, so that the problems of both are reported.
-    let ordered = [in_order(checker, &steps), in_order(checker, &ramps)] == [true, true];
-    let changes = merge(checker, steps, ramps, ordered);
-    Some(Schedule { start: value(fields.get("start")?)?, changes })
 }
 
 fn tables<'a>(fields: &'a Fields, name: &str) -> impl Iterator<Item = &'a Fields> {
     fields.list(name).iter().filter_map(Checked::table)
 }
 
-fn read_step<T>(step: &Fields, key: &str, value: fn(&Checked) -> Option<T>) -> Option<Placed<T>> {
+fn read_step<T: Changing>(reading: &mut Reading<'_>, step: &Fields) -> Option<Placed<T>> {
     let at = step.get("at")?;
     let from = Instant::ZERO + at.time()?;
-    let change = Change { from, to: from, value: value(step.get(key)?)? };
+    let change = Change { from, to: from, value: T::read(reading, step.get(T::KEY)?)? };
     Some(Placed { change, at: at.at.clone() })
 }
 
-fn read_ramp<T>(
-    checker: &mut Checker,
-    ramp: &Fields,
-    key: &str,
-    value: fn(&Checked) -> Option<T>,
-) -> Option<Placed<T>> {
+fn read_ramp<T: Changing>(reading: &mut Reading<'_>, ramp: &Fields) -> Option<Placed<T>> {
     let (from, to) = (ramp.get("from")?, ramp.get("to")?);
     let (begin, complete) = (from.time()?, to.time()?);
     if complete <= begin {
         let message = format!("`to` is {complete}, not after `from`, which is {begin}");
-        checker.report(&to.at, message, "write a change without duration as one of `steps`");
+        reading.checker.report(
+            &to.at,
+            message,
+            "write a change without duration as one of `steps`",
+        );
         return None;
     }
     let change = Change {
         from: Instant::ZERO + begin,
         to: Instant::ZERO + complete,
-        value: value(ramp.get(key)?)?,
+        value: T::read(reading, ramp.get(T::KEY)?)?,
     };
     Some(Placed { change, at: from.at.clone() })
 }

@@ -3,7 +3,7 @@
 //! Validation ([`crate::check`]), `--set` ([`crate::set`]) and the JSON Schema ([`crate::export`])
 //! read the same declarations, so they cannot differ.
 
-use sojourn_units::params::Kind;
+use sojourn_units::params::{Given, Key, Kind};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::known::Known;
@@ -39,32 +39,7 @@ pub(crate) enum Shape {
 pub(crate) struct Form {
     /// A noun for the table.
     pub(crate) title: &'static str,
-    pub(crate) fields: &'static [Field],
-}
-
-/// A key of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
-    pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) given: Given,
-    /// Description in one line.
-    pub(crate) doc: &'static str,
-    /// Source of default and range; may be empty.
-    pub(crate) source: &'static str,
-}
-
-/// Whether a key is required.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Given {
-    /// It is required.
-    Required,
-    /// It may be absent, with a separate meaning.
-    Optional,
-    /// If absent, it has this value, in the syntax of `--set`.
-    Default(&'static str),
-    /// If absent, it has the default of its [`Kind`].
-    OfKind,
+    pub(crate) fields: &'static [Key<Shape>],
 }
 
 /// A short value or a table.
@@ -118,108 +93,62 @@ pub(crate) struct Variant {
     pub(crate) name: &'static str,
     /// Description in one line.
     pub(crate) title: &'static str,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<Key<Shape>>,
     /// Pairs of keys that exclude each other.
     pub(crate) exclusive: &'static [(&'static str, &'static str)],
 }
 
-impl Field {
-    pub(crate) const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Field {
-        Field { name, shape, given: Given::Required, doc, source: "" }
+/// The kinds of value of one of these keys.
+pub(crate) const fn kind_of(keys: &[Key<Shape>], name: &str) -> Shape {
+    let mut place = 0;
+    while !is_same(keys[place].name.as_bytes(), name.as_bytes()) {
+        place += 1;
     }
+    keys[place].kind
+}
 
-    pub(crate) const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Field {
-        Field { name, shape, given: Given::Optional, doc, source: "" }
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut place = 0;
+    while place < a.len() && place < b.len() && a[place] == b[place] {
+        place += 1;
     }
+    place == a.len() && place == b.len()
+}
 
-    pub(crate) const fn new(
-        name: &'static str,
-        shape: Shape,
-        default: &'static str,
-        doc: &'static str,
-    ) -> Field {
-        Field { name, shape, given: Given::Default(default), doc, source: "" }
-    }
-
-    /// The same field with the source of its default.
-    pub(crate) const fn from(self, source: &'static str) -> Field {
-        Field { source, ..self }
-    }
-
-    /// The default as text, if it is worth showing.
-    pub(crate) fn default_text(&self) -> Option<String> {
-        match (self.given, self.shape) {
-            (Given::Default(text), _) => Some(text.to_owned()),
-            // The greatest value means "none", and is hard to read.
-            (
-                Given::OfKind,
-                Shape::Scalar(
-                    Kind::Time(Duration::MAX, ..)
-                    | Kind::Data(Bytes::MAX, ..)
-                    | Kind::Rate(Rate::MAX, ..),
-                ),
-            ) => None,
-            (Given::OfKind, Shape::Scalar(kind)) => Some(kind.default_value().to_string()),
-            _ => None,
-        }
-    }
-
-    /// Description, default and source, in one line.
-    pub(crate) fn describe(&self) -> String {
-        let default = match self.default_text() {
-            Some(text) if !text.is_empty() => format!("; the default is {text}"),
-            _ => String::new(),
-        };
-        match self.source {
-            "" => format!("{}{default}", self.doc),
-            source => format!("{}{default} ({source})", self.doc),
-        }
+/// The default of a key as text, if it is worth showing.
+pub(crate) fn default_text(key: &Key<Shape>) -> Option<String> {
+    match (key.given, key.kind) {
+        (Given::Default(text), _) => Some(text.to_owned()),
+        // The greatest value means "none", and is hard to read.
+        (
+            Given::OfKind,
+            Shape::Scalar(
+                Kind::Time(Duration::MAX, ..)
+                | Kind::Data(Bytes::MAX, ..)
+                | Kind::Rate(Rate::MAX, ..),
+            ),
+        ) => None,
+        (Given::OfKind, Shape::Scalar(kind)) => Some(kind.default_value().to_string()),
+        _ => None,
     }
 }
 
-/// Declares the fields of a form, each with its description above it: `name: shape, default;`,
-/// `required name: shape;` or `optional name: shape;`, and the source of default and range at the
-/// end. A list may include fields that are declared elsewhere: `OTHER;`.
-macro_rules! fields {
-    (@list [$($done:expr,)*]) => { &[$($done),*] };
-    (@list [$($done:expr,)*]
-        $(#[doc = $doc:literal])+ required $name:ident: $shape:expr $(, $source:expr)?;
-        $($rest:tt)*
-    ) => {
-        fields!(@list [$($done,)*
-            Field::required(stringify!($name), $shape, concat!($($doc),+).trim_ascii())
-                $(.from($source))?,
-        ] $($rest)*)
+/// Description, default and source of a key, in one line.
+pub(crate) fn describe(key: &Key<Shape>) -> String {
+    let default = match default_text(key) {
+        Some(text) if !text.is_empty() => format!("; the default is {text}"),
+        _ => String::new(),
     };
-    (@list [$($done:expr,)*]
-        $(#[doc = $doc:literal])+ optional $name:ident: $shape:expr $(, $source:expr)?;
-        $($rest:tt)*
-    ) => {
-        fields!(@list [$($done,)*
-            Field::optional(stringify!($name), $shape, concat!($($doc),+).trim_ascii())
-                $(.from($source))?,
-        ] $($rest)*)
-    };
-    (@list [$($done:expr,)*]
-        $(#[doc = $doc:literal])+ $name:ident: $shape:expr, $default:expr $(, $source:expr)?;
-        $($rest:tt)*
-    ) => {
-        fields!(@list [$($done,)*
-            Field::new(stringify!($name), $shape, $default, concat!($($doc),+).trim_ascii())
-                $(.from($source))?,
-        ] $($rest)*)
-    };
-    (@list [$($done:expr,)*] $field:expr; $($rest:tt)*) => {
-        fields!(@list [$($done,)* $field,] $($rest)*)
-    };
-    ($($list:tt)+) => { fields!(@list [] $($list)+) };
+    match key.source {
+        "" => format!("{}{default}", key.doc),
+        source => format!("{}{default} ({source})", key.doc),
+    }
 }
-pub(crate) use fields;
 
 impl Shape {
     /// The shape of the value under `key`; `None` if the key is unknown.
     pub(crate) fn child(self, key: &str) -> Option<Shape> {
-        let named = |fields: &[Field]| fields.iter().find(|f| f.name == key).map(|f| f.shape);
+        let named = |fields: &[Key<Shape>]| fields.iter().find(|f| f.name == key).map(|f| f.kind);
         match self {
             Shape::Table(form) => named(form.fields),
             Shape::Named(form) => Some(Shape::Table(form)),

@@ -1,11 +1,11 @@
 //! Variants chosen by name: registered controllers, queues and stacks, and sources.
 
 use sojourn_queue::Inner;
-use sojourn_units::params::Param;
+use sojourn_units::params::{Given, Key};
 
 use crate::known::Known;
 use crate::schema::{QUEUE, SHAPER};
-use crate::shape::{Field, Given, Shape, Variant};
+use crate::shape::{Shape, Variant};
 
 /// Every controller of the catalogue.
 pub(crate) fn controllers(known: &Known) -> Vec<Variant> {
@@ -26,7 +26,7 @@ pub(crate) fn queues(_: &Known) -> Vec<Variant> {
         let mut variant = registered(info.name, info.title, info.params);
         let changes = info.shaper.and_then(|shaper| shaper.changes);
         for field in variant.fields.iter_mut().filter(|field| Some(field.name) == changes) {
-            field.shape = Shape::Either(&SHAPER);
+            field.kind = Shape::Either(&SHAPER);
         }
         variant.fields.extend(info.inner.iter().map(inner));
         variant
@@ -34,22 +34,16 @@ pub(crate) fn queues(_: &Known) -> Vec<Variant> {
     .collect()
 }
 
-fn inner(inner: &Inner) -> Field {
-    Field::new(inner.name, Shape::OneOf(&QUEUE), inner.default, inner.doc)
+fn inner(inner: &Inner) -> Key<Shape> {
+    Key::new(inner.name, Shape::OneOf(&QUEUE), inner.doc).given(Given::Default(inner.default))
 }
 
-fn registered(name: &'static str, title: &'static str, params: &[Param]) -> Variant {
-    let fields = params.iter().map(|param| Field {
-        name: param.name,
-        shape: Shape::Scalar(param.kind),
-        given: if param.is_required() { Given::Required } else { Given::OfKind },
-        doc: param.doc,
-        source: param.source,
-    });
+fn registered(name: &'static str, title: &'static str, params: &[Key]) -> Variant {
+    let fields = params.iter().map(|key| key.with(Shape::Scalar(key.kind)));
     Variant { name, title, fields: fields.collect(), exclusive: &[] }
 }
 
-fn plain(name: &'static str, title: &'static str, fields: &[Field]) -> Variant {
+fn plain(name: &'static str, title: &'static str, fields: &[Key<Shape>]) -> Variant {
     Variant { name, title, fields: fields.to_vec(), exclusive: &[] }
 }
 
@@ -60,10 +54,7 @@ pub(crate) fn sources(_: &Known) -> Vec<Variant> {
 
 fn source(info: &crate::source::Info) -> Variant {
     let mut variant = registered(info.name, info.title, info.params);
-    for field in variant.fields.iter_mut().filter(|field| info.optional.contains(&field.name)) {
-        field.given = Given::Optional;
-    }
-    let file = info.file.map(|file| Field::optional(file.name, Shape::Text, file.doc));
+    let file = info.file.map(|file| file.with(Shape::Text));
     variant.fields.extend(file);
     Variant { exclusive: info.exclusive, ..variant }
 }

@@ -49,7 +49,10 @@ pub(crate) fn build<M: Metering, T: Tap>(
     let scenario: &Scenario = &expanded;
     let mut timeline = Timeline::new(scenario, seed);
     let mut endpoints = Endpoints::new(network(scenario), tap);
-    add_flows(&mut endpoints, scenario, control, seed, (timeline.shift, remotes));
+    add_flows(&mut endpoints, scenario, control, seed, remotes);
+    for (flow, spec) in endpoints.flows.iter_mut().zip(&scenario.flows) {
+        flow.stop = spec.stop.map(|stop| stop + timeline.shift);
+    }
     endpoints.in_flight = in_flight(scenario, control, &endpoints);
     let mut changes = vec![false; scenario.links.len()];
     timeline.capacity_changes.iter().for_each(|change| changes[change.link] = true);
@@ -122,7 +125,7 @@ fn add_flows<M: Metering, T: Tap>(
     scenario: &Scenario,
     control: Option<&Control>,
     run_seed: u64,
-    (shift, remotes): (Duration, Remotes),
+    remotes: Remotes,
 ) {
     let mut remotes = remotes.into_iter();
     for (index, spec) in scenario.flows.iter().enumerate() {
@@ -136,7 +139,6 @@ fn add_flows<M: Metering, T: Tap>(
             is_limited: is_limited(spec, control.map_or(&[], std::slice::from_ref)),
         };
         endpoints.add(&setup, remotes.next().flatten());
-        endpoints.flows[index].stop = spec.stop.map(|stop| stop + shift);
     }
 }
 

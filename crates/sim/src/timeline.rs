@@ -89,8 +89,8 @@ impl Timeline {
                 timeline.note_swings(link, &swings(trace, scenario.duration), end);
             }
         }
-        if scenario.measure_from > Duration::ZERO {
-            let at = Instant::ZERO + scenario.measure_from;
+        if scenario.measure.from > Duration::ZERO {
+            let at = Instant::ZERO + scenario.measure.from;
             timeline.entries.push(Entry { at, link: 0, what: Change::Measure });
         }
         timeline.entries.sort_by_key(|e| e.at);

@@ -128,7 +128,7 @@ impl Host {
     pub fn settings(&self) -> Vec<HostSetting> {
         let settings = Config::SETTINGS.iter().filter_map(|setting| {
             let (value, source) = setting.of_profile(self.profile)?;
-            let own = self.values().find(|own| own.name == setting.name);
+            let own = self.values().find(|own| own.name == setting.key.name);
             let (value, source) = own.map_or((value, source), |own| (own.text, own.source));
             Some(HostSetting { setting, value, source, differs: own.is_some() })
         });

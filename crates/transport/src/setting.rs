@@ -1,7 +1,7 @@
 //! Declarations of settings. From one of them come a field of [`crate::Config`], its value in each
 //! profile, the key of a scenario and the reader of its value.
 
-use sojourn_units::params::{Kind, Value};
+use sojourn_units::params::{Given, Key, Kind, Value};
 use sojourn_units::{Bytes, Duration};
 
 use crate::choices::Profile;
@@ -65,14 +65,10 @@ choices! {
 /// A setting of a connection: the only place that knows it besides the code that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its name in scenarios and hosts.
-    pub name: &'static str,
-    /// Its unit and range. The default of the kind has no meaning.
-    pub kind: Kind,
+    /// Its key in scenarios and hosts. The default of its kind has no meaning.
+    pub key: Key,
     /// Whether it may be `unlimited`, which is [`Bytes::MAX`] as a [`Value`].
     pub may_be_unlimited: bool,
-    /// Description in one line.
-    pub doc: &'static str,
     pub(crate) of: Of,
     pub(crate) tcp: In,
     pub(crate) quic: In,
@@ -125,10 +121,10 @@ macro_rules! settings {
 
             /// All settings, in the order of their declaration.
             pub const SETTINGS: &'static [Setting] = &[$(Setting {
-                name: stringify!($name),
-                kind: $kind,
+                key: $crate::setting::key(
+                    stringify!($name), $kind, concat!($($doc),+).trim_ascii(),
+                ),
                 may_be_unlimited: <$type as Type>::MAY_BE_UNLIMITED,
-                doc: concat!($($doc),+).trim_ascii(),
                 of: $of,
                 tcp: $tcp,
                 quic: $quic,
@@ -164,6 +160,11 @@ macro_rules! settings {
     };
 }
 pub(crate) use settings;
+
+/// The key of a setting; if absent, the host decides.
+pub(crate) const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key::new(name, kind, doc).given(Given::Optional)
+}
 
 /// Owner of a setting: it alone changes the setting.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sojourn_cc::{Catalogue, Needs, Probe};
-use sojourn_units::params::{Kind, Param, Params};
+use sojourn_units::params::{Key, Kind, Params};
 use sojourn_units::{Bytes, Duration, Ecn, Instant, Rate};
 
 use crate::Vitals;
@@ -172,7 +172,7 @@ pub struct StackInfo {
     /// Description in one line.
     pub title: &'static str,
     /// Its settings, with [`StackInfo::MTU`] among them.
-    pub params: &'static [Param],
+    pub params: &'static [Key],
     /// Inputs that it cannot give to a controller.
     pub lacks: Lacks,
 }
@@ -180,12 +180,12 @@ pub struct StackInfo {
 impl StackInfo {
     /// The size of its full packets, which each stack has as a setting. QUIC's datagrams have at
     /// least 1200 bytes beside the headers of IPv4 and UDP.
-    pub const MTU: Param = Param {
-        name: "mtu",
-        kind: Kind::Data(Bytes(1475), Bytes(1228), Bytes(65_000)),
-        doc: "size of a full packet, IP included; without path MTU discovery",
-        source: "as the host `quic`; RFC 9000 section 14",
-    };
+    pub const MTU: Key = Key::new(
+        "mtu",
+        Kind::Data(Bytes(1475), Bytes(1228), Bytes(65_000)),
+        "size of a full packet, IP included; without path MTU discovery",
+    )
+    .from("as the host `quic`; RFC 9000 section 14");
 }
 
 /// Inputs to build a stack's connection.

@@ -24,6 +24,7 @@
 //! ```
 
 pub mod client;
+mod departures;
 mod error;
 pub mod io;
 pub mod record;

@@ -9,7 +9,7 @@ use sojourn_transport::{EcnCounts, EcnFailure, Stats};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::client::Client;
-use crate::io::Departures;
+use crate::departures::Departures;
 use crate::wire::Receipt;
 
 /// One sample of a connection. Times and rates are `None` while they are unknown.

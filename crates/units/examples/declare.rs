@@ -1,16 +1,13 @@
 //! Declares two parameters, sets one, and shows the refusal of a value outside its range.
 
-use sojourn_units::params::{Kind, Param, ParamError, Params, Value};
+use sojourn_units::params::{Key, Kind, ParamError, Params, Value, keys};
 
-const DECLARED: &[Param] = &[
-    Param {
-        name: "beta",
-        kind: Kind::Number(0.7, 0.1, 0.95),
-        doc: "window factor after a loss",
-        source: "RFC 9438 section 4.6",
-    },
-    Param { name: "target", kind: Kind::SPAN, doc: "queueing delay", source: "an example" },
-];
+const DECLARED: &[Key] = keys! {
+    /// window factor after a loss
+    beta: Kind::Number(0.7, 0.1, 0.95), "RFC 9438 section 4.6";
+    /// queueing delay
+    target: Kind::SPAN, "an example";
+};
 
 fn main() -> Result<(), ParamError> {
     let mut params = Params::defaults(DECLARED);

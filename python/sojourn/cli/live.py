@@ -147,7 +147,30 @@ def _recorded(
         with view:
             return record_live(core, args.file, args.runs, live, view.show, files, view)
     with Bar() as bar:
-        return record_live(core, args.file, args.runs, live, bar.simulating, files)
+        shown = _SetUp(bar)
+        return record_live(core, args.file, args.runs, live, shown.show, files, shown)
+
+
+class _SetUp:
+    """Shows the flows of a run that are set up, then its time."""
+
+    reads = False
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._run: _core.LiveRun | None = None
+
+    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+        """Follow this run from now on."""
+        self._run = run
+
+    def show(self, done_s: float, total_s: float) -> None:
+        """Show the present state, as a callback for progress."""
+        counts = self._run.setting_up if self._run is not None else None
+        if counts is not None:
+            self._bar.setting_up(*counts)
+        else:
+            self._bar.simulating(done_s, total_s)
 
 
 def _show_commands(args: argparse.Namespace) -> int:

@@ -14,6 +14,8 @@ _REFRESH_S = 0.25
 class Followed:
     """The readings of each run in turn."""
 
+    reads = True
+
     def __init__(self, title: str, link: str, runs: int) -> None:
         self._title = terminal.one_line(title)
         self._link = terminal.one_line(link)

@@ -43,7 +43,10 @@ _refusals: list[_core.LiveError] = []
 
 
 class Watcher(Protocol):
-    """Shows the bottleneck link of runs while they go on."""
+    """Shows runs while they go on."""
+
+    reads: bool
+    """Whether it takes readings of the bottleneck link."""
 
     def begin(self, run: "_core.LiveRun", control: str | None, seed: int) -> None:
         """Follow this run from now on. The thread that starts the run calls this."""
@@ -62,7 +65,7 @@ class LiveJob(Job):
         pcapng, qlog = self.captures
         name = self.scenario.controls()[self.control]
         acks = self.files.acks_prefix(name, self.seed) if self.files is not None else None
-        is_watched = self.watcher is not None
+        is_watched = self.watcher is not None and self.watcher.reads
         paths = (pcapng, qlog, acks)
         run = self.scenario.live(self.control, self.seed, self.live, paths, is_watched)
         if self.watcher is not None:

@@ -35,7 +35,13 @@ class Bar:
 
     def simulating(self, done_s: float, total_s: float) -> None:
         """Show the number of completed simulated seconds."""
-        self._progress.update(self._task, completed=done_s, total=total_s)
+        self._progress.update(self._task, description="Simulating", completed=done_s, total=total_s)
+
+    def setting_up(self, done: int, total: int) -> None:
+        """Show the number of flows of a live run that are set up."""
+        self._progress.update(
+            self._task, description="Setting up flows", completed=done, total=total
+        )
 
     def sending(self, done: float, total: float) -> None:
         """Show the part of a transfer that has been delivered, or the part of its time."""

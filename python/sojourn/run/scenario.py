@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,10 @@ from sojourn import _core, inputs
 from sojourn.arguments import checked, require_plain, require_text
 from sojourn.errors import OutputExistsError
 from sojourn.run import shipped
-
-Quantity = str | int | float
-"""A value with its unit as in `tc` ("60Mbit", "20ms", "150kB"), or a plain number."""
+from sojourn.run.builders import Builders
 
 
-class Scenario(MutableMapping[str, Any]):
+class Scenario(Builders, MutableMapping[str, Any]):
     """The document that `sojourn run` takes, as nested dicts and lists.
 
     The keys are those of the TOML file:
@@ -73,50 +71,6 @@ class Scenario(MutableMapping[str, Any]):
         scenario._origin = origin
         scenario._text = (text, copy.deepcopy(scenario._document))
         return scenario
-
-    def link(
-        self,
-        name: str,
-        *,
-        rate: Quantity | Mapping[str, Any] | None = None,
-        delay: Quantity | Mapping[str, Any] | None = None,
-        queue: str | Mapping[str, Any] | None = None,
-        buffer: Quantity | Mapping[str, Any] | None = None,
-        ring: Mapping[str, Any] | None = None,
-        loss: float | Mapping[str, Any] | None = None,
-        jitter: Quantity | Mapping[str, Any] | None = None,
-        reorder: float | Mapping[str, Any] | None = None,
-        duplicate: float | Mapping[str, Any] | None = None,
-        ecn: str | Mapping[str, Any] | None = None,
-        ack_thinning: int | Mapping[str, Any] | None = None,
-        slots: Mapping[str, Any] | None = None,
-        overhead: Quantity | None = None,
-    ) -> "Scenario":
-        """Add a link, or replace the one of this name; return the scenario."""
-        return self._put("link", locals())
-
-    def flow(
-        self,
-        name: str,
-        *,
-        path: Sequence[str],
-        back: Sequence[str] | None = None,
-        control: str | Mapping[str, Any] | None = None,
-        source: str | Mapping[str, Any] | None = None,
-        dscp: str | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        start: Quantity | None = None,
-        stop: Quantity | None = None,
-        count: int | None = None,
-        stagger: Quantity | None = None,
-        host: str | Mapping[str, Any] | None = None,
-        receiver: str | Mapping[str, Any] | None = None,
-        stack: str | Mapping[str, Any] | None = None,
-    ) -> "Scenario":
-        """Add a flow, or replace the one of this name; return the scenario."""
-        path, back = list(path), None if back is None else list(back)
-        return self._put("flow", locals())
 
     @checked
     def set(self, assignment: str) -> "Scenario":
@@ -175,6 +129,7 @@ class Scenario(MutableMapping[str, Any]):
         # `from` is a word of Python, so its argument ends with an underscore.
         given = {key.rstrip("_"): value for key, value in arguments.items() if value is not None}
         del given["self"], given["name"]
+        given = {key: _listed(value) for key, value in given.items()}
         self._document.setdefault(table, {})[arguments["name"]] = copy.deepcopy(given)
         return self
 
@@ -201,6 +156,12 @@ class Scenario(MutableMapping[str, Any]):
         from sojourn.record import notebook
 
         return notebook.of_scenario(self, self.to_toml)
+
+
+def _listed(value: Any) -> Any:
+    """Return a sequence, such as a tuple, as a list; other values as they are."""
+    is_sequence = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    return list(value) if is_sequence else value
 
 
 def _write_new(file: Path, text: str) -> None:

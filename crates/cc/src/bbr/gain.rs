@@ -1,11 +1,18 @@
 //! Gains in fixed point.
 
 use sojourn_units::Rate;
+use sojourn_units::params::{Typed, Value};
 
 /// A factor in 256ths (the kernel's `BBR_UNIT`). Products are integers, hence the same on
 /// every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gain(u64);
+
+impl Typed for Gain {
+    fn of(value: &Value) -> Option<Gain> {
+        f64::of(value).map(Gain::from_f64)
+    }
+}
 
 impl Gain {
     /// Units in one.

@@ -116,7 +116,7 @@ impl Bbr {
         name: "bbr",
         title: "BBR v1: sends by a model of bandwidth and round-trip time",
         source: "Linux 5.10 net/ipv4/tcp_bbr.c; draft-cardwell-iccrg-bbr-congestion-control-00",
-        params: config::PARAMS,
+        params: Config::KEYS,
         ordered: &[],
         needs: Needs { rate_samples: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,

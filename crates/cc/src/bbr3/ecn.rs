@@ -9,7 +9,7 @@
 //! Deviation (Google's BBR v3): load balancing (PLB) is absent, and fractions are millionths; there
 //! they have 8 bits.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration};
 
 use super::Bbr3;
@@ -21,7 +21,7 @@ use crate::contract::{EcnUse, Feedback, Setup};
 /// Greater than every round-trip time.
 const MOST_RTT: Duration = Duration::from_secs(1_000);
 
-params! {
+keys! {
     /// respond to ECN marks as Google's BBR v3 does; the marks must come from a shallow threshold
     pub(super) const ECN = ecn: Kind::Switch(false),
         "github.com/google/bbr v3, tcp_bbr.c; draft-ietf-ccwg-bbr-06 has no such response";

@@ -1,11 +1,18 @@
 //! Gains and shares in fixed point.
 
+use sojourn_units::params::{Typed, Value};
 use sojourn_units::{Bytes, Rate};
 
 /// A factor in millionths. The draft's gains and thresholds are exact in it, and products
 /// are integers, hence the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Factor(u64);
+
+impl Typed for Factor {
+    fn of(value: &Value) -> Option<Factor> {
+        f64::of(value).map(Factor::from_f64)
+    }
+}
 
 impl Factor {
     const UNIT: u64 = 1_000_000;

@@ -152,7 +152,7 @@ impl Bbr3 {
         }
         let headroom = self.config.headroom.of_bytes(self.inflight_longterm);
         let headroom = headroom.max(self.config.smss);
-        self.inflight_longterm.saturating_sub(headroom).max(self.config.min_pipe_cwnd)
+        self.inflight_longterm.saturating_sub(headroom).max(self.config.least_cwnd)
     }
 
     /// `TargetInflight` (section 5.3.3.8.3).

@@ -129,7 +129,7 @@ impl Bbr3 {
         title: "BBR v3: a model of bandwidth and round-trip time, bounded by loss; may lock before a \
                 deep buffer",
         source: "draft-ietf-ccwg-bbr-06; Google's response to ECN by choice",
-        params: config::PARAMS,
+        params: Config::KEYS,
         ordered: &[],
         needs: Needs { rate_samples: true, every_packet: true, prr: false, ..Needs::BASE },
         random: true,

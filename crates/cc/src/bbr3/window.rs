@@ -45,7 +45,7 @@ impl Bbr3 {
     /// `QuantizationBudget` (section 5.6.4.2).
     fn quantization_budget(&self, inflight_cap: Bytes) -> Bytes {
         let offload_budget = self.pacer.send_quantum * self.config.offload_budget;
-        let cap = inflight_cap.max(offload_budget).max(self.config.min_pipe_cwnd);
+        let cap = inflight_cap.max(offload_budget).max(self.config.least_cwnd);
         let is_up = self.state == State::ProbeBw(Phase::Up);
         if is_up { cap + self.config.smss * 2 } else { cap }
     }
@@ -65,7 +65,7 @@ impl Bbr3 {
     /// `ProbeRTTCwnd` (section 5.6.4.5).
     pub(super) fn probe_rtt_cwnd(&self) -> Bytes {
         let cwnd = self.bdp_multiple(self.bandwidth.bw, self.config.probe_rtt_cwnd_gain);
-        cwnd.max(self.config.min_pipe_cwnd)
+        cwnd.max(self.config.least_cwnd)
     }
 
     /// `SetCwnd` (section 5.6.4.6): the window grows towards the model's bound by at most
@@ -82,7 +82,7 @@ impl Bbr3 {
         } else {
             cwnd
         };
-        cwnd = cwnd.max(self.config.min_pipe_cwnd);
+        cwnd = cwnd.max(self.config.least_cwnd);
         if self.is_in_probe_rtt() {
             cwnd = cwnd.min(self.probe_rtt_cwnd());
         }
@@ -99,6 +99,6 @@ impl Bbr3 {
             State::ProbeBw(_) => self.inflight_longterm,
             State::Startup | State::Drain { .. } => Bytes::MAX,
         };
-        cap.min(self.short_term.inflight_shortterm).max(self.config.min_pipe_cwnd)
+        cap.min(self.short_term.inflight_shortterm).max(self.config.least_cwnd)
     }
 }

@@ -12,7 +12,7 @@
 //! implementation. The paper has no ceiling: if the buffer is smaller than the oscillation, the
 //! full queue becomes the minimum round-trip time, and every sample looks like an empty queue.
 
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Setup};
@@ -177,7 +177,7 @@ impl Copa {
         name: "copa",
         title: "Copa: aims at a rate of 1/(delta d_q)",
         source: "Arun and Balakrishnan, \"Copa\", NSDI 2018; ceiling: the authors' genericCC",
-        params: params! {
+        params: keys! {
             /// weight of delay: in the default mode a flow keeps about 1/delta packets in the queue
             delta: Kind::Number(0.5, 0.004, 4.0),
                 "Arun and Balakrishnan 2018 section 2.2; range: 250 packets to a quarter";

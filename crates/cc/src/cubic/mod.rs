@@ -4,7 +4,7 @@
 //! Windows are in bytes, and the cubic function counts segments, as in the RFC. With
 //! `arithmetic = "linux"`, windows are in whole packets, as in [`linux`].
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::AnyController;
@@ -108,7 +108,7 @@ impl Cubic {
         title: "CUBIC: grows by a cubic function of time, never slower than Reno",
         source: "RFC 9438; slow start: Linux HyStart, RFC 9406 or RFC 5681; RFC 8511 (ABE) and RFC 9959 (Careful Resume) \
                  by choice",
-        params: params! {
+        params: keys! {
             /// steepness of the cubic function, in segments per second cubed
             c: Kind::Number(0.4, 0.001, 100.0), "RFC 9438 section 5.1";
             /// factor applied to the window after a congestion event, loss or mark

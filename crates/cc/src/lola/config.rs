@@ -1,7 +1,7 @@
 //! LoLa's parameters, by the paper's names. Parameters that the paper does not name have
 //! their names from the published module, without its prefix.
 
-use sojourn_units::params::{Kind, Param, params};
+use sojourn_units::params::{Key, Kind, keys};
 use sojourn_units::{Bytes, Duration};
 
 use super::arithmetic::Arithmetic;
@@ -14,7 +14,7 @@ const MODULE: &str = "TCP LoLa's Linux module, version 1.5";
 
 /// The parameters with ranges and sources. The paper gives values only; the ranges are the
 /// physically possible ones.
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// queueing delay above which the queue counts as standing; the same for all flows
     q_low: Kind::Time(Duration::from_millis(1), Duration::from_micros(1), Duration::from_secs(10)),
         PAPER;

@@ -1,7 +1,7 @@
 //! Prague's registry entry and its parameters, by the draft's names.
 
 use sojourn_units::Duration;
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 
 use crate::contract::{EcnUse, Info, Needs};
 
@@ -17,7 +17,7 @@ pub(super) const INFO: Info = Info {
     name: "prague",
     title: "Prague: the scalable controller of L4S, DCTCP adapted to the Internet",
     source: draft!("; Huitema, \"A Low Latency Internet with L4S\", 2022"),
-    params: params! {
+    params: keys! {
         /// weight of the newest round trip in alpha
         g: Kind::Number(1.0 / 16.0, 1.0 / 1024.0, 1.0),
             draft!(" section 2.3.2; Linux PRAGUE_SHIFT_G");

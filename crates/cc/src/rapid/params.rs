@@ -1,11 +1,11 @@
 //! Rapid's parameters, and the transport features that it needs with them.
 
-use sojourn_units::params::{Kind, Param, Params, params};
+use sojourn_units::params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Rate};
 
 use crate::contract::Needs;
 
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// packets of a p-stream (N)
     packets: Kind::Integer(30, 5, 200),
         "Konda and Kaur 2009: some 30; a trend must be told from its noise";

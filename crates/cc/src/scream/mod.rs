@@ -109,7 +109,7 @@ impl Scream {
         let config = Config::new(setup);
         Scream {
             began: None,
-            ref_wnd: config.min_ref_wnd,
+            ref_wnd: config.least_ref_wnd,
             ref_wnd_i: 1.0,
             ref_wnd_i_update_allowed: true,
             delay: Delay::new(&config),
@@ -210,7 +210,7 @@ impl Scream {
                 self.ref_wnd *= 1.0 - self.undershoot(back_off);
             }
         }
-        self.ref_wnd = self.ref_wnd.max(self.config.min_ref_wnd);
+        self.ref_wnd = self.ref_wnd.max(self.config.least_ref_wnd);
         self.last_reaction = now;
         (self.loss_detected, self.data_units_marked) = (false, false);
     }
@@ -259,7 +259,7 @@ impl Scream {
             self.ref_wnd = grown;
         }
         self.ref_wnd = self.ref_wnd.min(self.max_policed_ref_wnd).min(MOST);
-        self.ref_wnd = self.ref_wnd.max(self.config.min_ref_wnd);
+        self.ref_wnd = self.ref_wnd.max(self.config.least_ref_wnd);
     }
 
     /// Once in a smoothed round-trip time.

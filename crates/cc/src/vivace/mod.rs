@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::params::{Kind, params};
+use sojourn_units::params::{Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::contract::{Controller, Feedback, Info, Limits, Needs, Pacing, Probe, Sent, Setup};
@@ -65,7 +65,7 @@ impl Vivace {
         name: "vivace",
         title: "PCC Vivace: learns the rate online from throughput, latency gradient and loss",
         source: "Dong et al., NSDI 2018",
-        params: params! {
+        params: keys! {
             /// exponent of the rate in the utility
             exponent: Kind::Number(0.9, 0.1, 0.99), PAPER;
             /// weight of the latency gradient; 0: Vivace-loss

@@ -44,36 +44,7 @@ pub(crate) fn choice(name: &str) -> Value {
 
 /// A feedback without content, on a path with this round-trip time.
 pub(crate) fn no_feedback(rtt: Duration) -> Feedback<'static> {
-    Feedback {
-        acked: Bytes::ZERO,
-        acked_packets: 0,
-        lost: Bytes::ZERO,
-        lost_packets: 0,
-        lost_numbers: &[],
-        ce_packets: 0,
-        ect0_packets: 0,
-        ect1_packets: 0,
-        loss_event: false,
-        ecn_event: false,
-        in_recovery: false,
-        is_duplicate: false,
-        spurious: false,
-        after_timeout: false,
-        rtt: None,
-        ack_delay: Duration::ZERO,
-        srtt: rtt,
-        min_rtt: rtt,
-        rate: None,
-        delivered: Bytes::ZERO,
-        in_flight_before: Bytes::ZERO,
-        in_flight: Bytes::ZERO,
-        cwnd_limited: false,
-        cwnd_filled: false,
-        slow_start_to: Bytes::ZERO,
-        largest_acked: 0,
-        next_number: 0,
-        received: &[],
-    }
+    Feedback { srtt: rtt, min_rtt: rtt, ..Feedback::default() }
 }
 
 /// Drives one controller, ACK by ACK.

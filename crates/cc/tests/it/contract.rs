@@ -212,15 +212,12 @@ impl Run {
             lost_numbers,
             ce_packets: told.ce,
             ect0_packets: told.acked.saturating_sub(told.ce),
-            ect1_packets: 0,
             loss_event,
             ecn_event,
             in_recovery,
             is_duplicate: told.lost > 0,
             spurious: told.spurious,
-            after_timeout: false,
             rtt: told.rtt.map(Duration),
-            ack_delay: Duration::ZERO,
             srtt: Duration(told.srtt),
             min_rtt: self.min_rtt,
             rate: told.rate.map(|(delivered, interval, prior, app_limited)| RateSample {
@@ -239,6 +236,7 @@ impl Run {
             largest_acked: told.numbers.0,
             next_number: told.numbers.1,
             received: &received,
+            ..Feedback::default()
         };
         self.cc.on_feedback(self.now, &feedback);
     }

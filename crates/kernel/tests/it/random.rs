@@ -88,16 +88,11 @@ impl Calls {
             acked_packets,
             lost: Bytes(MSS * lost_packets),
             lost_packets,
-            lost_numbers: &[],
             ce_packets: if self.is_one_of(4) { self.below(acked_packets + 1) } else { 0 },
-            ect0_packets: 0,
-            ect1_packets: 0,
             loss_event: self.is_one_of(60),
             ecn_event: self.is_one_of(20),
             in_recovery: self.is_one_of(3),
-            is_duplicate: false,
             spurious: self.is_one_of(60),
-            after_timeout: false,
             rtt: (!self.is_one_of(20)).then_some(rtt),
             ack_delay: if self.is_one_of(8) { Duration::from_millis(40) } else { Duration::ZERO },
             srtt: Duration(self.srtt),
@@ -108,10 +103,9 @@ impl Calls {
             in_flight: Bytes(MSS * self.below(200)),
             cwnd_limited: !self.is_one_of(5),
             cwnd_filled: true,
-            slow_start_to: Bytes::ZERO,
             largest_acked: self.acked,
             next_number: self.sent,
-            received: &[],
+            ..Feedback::default()
         }
     }
 }

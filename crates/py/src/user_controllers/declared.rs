@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pyo3::prelude::*;
 use sojourn_cc::{EcnUse, Info, Needs};
-use sojourn_units::params::{Kind, Param};
+use sojourn_units::params::{Key, Kind};
 use sojourn_units::{Bytes, Duration, Rate};
 
 use crate::errors::value_error;
@@ -56,7 +56,7 @@ enum Given {
 impl Declaration {
     pub(crate) fn declared(self) -> PyResult<Declared> {
         let params = self.params.iter().map(|(name, given)| param(&self.name, name, given));
-        let params = params.collect::<PyResult<Vec<Param>>>()?;
+        let params = params.collect::<PyResult<Vec<Key>>>()?;
         let needs = Needs {
             ecn: ecn(&self.name, &self.ecn)?,
             receive_times: self.receive_times,
@@ -100,7 +100,7 @@ fn ecn(name: &str, given: &str) -> PyResult<EcnUse> {
     }
 }
 
-fn param(controller: &str, name: &str, given: &GivenParam) -> PyResult<Param> {
+fn param(controller: &str, name: &str, given: &GivenParam) -> PyResult<Key> {
     let Some(kind) = kind(given) else {
         return Err(value_error(format!(
             "parameter `{name}` of controller `{controller}`: default, least and greatest must be \
@@ -108,7 +108,7 @@ fn param(controller: &str, name: &str, given: &GivenParam) -> PyResult<Param> {
              `choices` one of these"
         )));
     };
-    Ok(Param { name: kept(name), kind, doc: kept(&given.doc), source: kept(&given.source) })
+    Ok(Key::new(kept(name), kind, kept(&given.doc)).from(kept(&given.source)))
 }
 
 fn kind(given: &GivenParam) -> Option<Kind> {

@@ -82,7 +82,8 @@ impl<P: Packet> Tin<P> {
         share: Share,
         whole: Option<Rate>,
         isolation: Isolation,
-        (rtt, mtu): (Duration, Bytes),
+        rtt: Duration,
+        mtu: Bytes,
     ) -> Tin<P> {
         let (part, of) = share.rate;
         let rate = whole.map(|whole| Rate(whole.0 * part / of).max(LEAST_RATE));

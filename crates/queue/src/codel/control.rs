@@ -1,12 +1,12 @@
 //! CoDel's control loop over one FIFO: estimator, set point, control law.
 
-use sojourn_units::params::{Kind, Param, params};
+use sojourn_units::params::{Key, Kind, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::contract::{DropReason, Drops, Packet, Setup};
 use crate::fifo::Fifo;
 
-params! {
+keys! {
     /// Acceptable minimum sojourn time over an interval
     pub(crate) const TARGET =
         target: Kind::Time(Duration::from_millis(5), Duration::ZERO, Duration::MAX),
@@ -23,13 +23,9 @@ params! {
 }
 
 /// The switch between marking and dropping.
-pub(crate) const fn ecn(default: bool, source: &'static str) -> Param {
-    Param {
-        name: "ecn",
-        kind: Kind::Switch(default),
-        doc: "Marks ECN-capable packets CE instead of dropping them",
-        source,
-    }
+pub(crate) const fn ecn(default: bool, source: &'static str) -> Key {
+    Key::new("ecn", Kind::Switch(default), "Marks ECN-capable packets CE instead of dropping them")
+        .from(source)
 }
 
 /// The settings of a control loop; FQ-CoDel shares one set among all flows.

@@ -1,9 +1,9 @@
 //! Parameters of both DualPI2 variants; each has its own defaults.
 
 use sojourn_units::Duration;
-use sojourn_units::params::{Kind, Param, params};
+use sojourn_units::params::{Key, Kind, keys};
 
-params! {
+keys! {
     /// Target queueing delay of Classic traffic
     pub(crate) const TARGET =
         target: Kind::Time(Duration::from_millis(15), Duration::ZERO, Duration::MAX),
@@ -26,44 +26,30 @@ params! {
 }
 
 /// Time between two updates of the base probability.
-pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Param {
-    Param {
-        name: "tupdate",
-        // Linux counts in microseconds and cannot be set lower.
-        kind: Kind::Time(default, Duration::from_micros(1), Duration::MAX),
-        doc: "Time between two updates of the base probability",
-        source,
-    }
+pub(crate) const fn tupdate(default: Duration, source: &'static str) -> Key {
+    // Linux counts in microseconds and cannot be set lower.
+    let kind = Kind::Time(default, Duration::from_micros(1), Duration::MAX);
+    Key::new("tupdate", kind, "Time between two updates of the base probability").from(source)
 }
 
 /// Integral gain.
-pub(crate) const fn alpha(default: f64, source: &'static str) -> Param {
-    Param {
-        name: "alpha",
-        // Linux's minimum and maximum: 1/256 and (2^31 - 1)/256.
-        kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
-        doc: "Integral gain in Hz, for the delay above target",
-        source,
-    }
+pub(crate) const fn alpha(default: f64, source: &'static str) -> Key {
+    // Linux's minimum and maximum: 1/256 and (2^31 - 1)/256.
+    let kind = Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75);
+    Key::new("alpha", kind, "Integral gain in Hz, for the delay above target").from(source)
 }
 
 /// Proportional gain.
-pub(crate) const fn beta(default: f64, source: &'static str) -> Param {
-    Param {
-        name: "beta",
-        kind: Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75),
-        doc: "Proportional gain in Hz, for the delay's change since the last update",
-        source,
-    }
+pub(crate) const fn beta(default: f64, source: &'static str) -> Key {
+    let kind = Kind::Number(default, 0.003_906_25, 8_388_607.996_093_75);
+    let doc = "Proportional gain in Hz, for the delay's change since the last update";
+    Key::new("beta", kind, doc).from(source)
 }
 
 /// The C queue's share of the link under WRR, while both queues are backlogged.
-pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Param {
-    Param {
-        name: "classic_protection",
-        kind: Kind::Number(default, 0.0, 1.0),
-        doc: "Share of the link for the C queue while both queues have packets, with scheduler = \
-              \"wrr\"",
-        source,
-    }
+pub(crate) const fn classic_protection(default: f64, source: &'static str) -> Key {
+    let kind = Kind::Number(default, 0.0, 1.0);
+    let doc = "Share of the link for the C queue while both queues have packets, with scheduler = \
+               \"wrr\"";
+    Key::new("classic_protection", kind, doc).from(source)
 }

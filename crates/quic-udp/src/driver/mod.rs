@@ -1,6 +1,7 @@
 //! The loop of an endpoint on a UDP socket.
 
 mod receive;
+mod run;
 mod send;
 mod service;
 #[cfg(test)]
@@ -15,10 +16,9 @@ use std::time::Instant as StdInstant;
 use noq_proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use noq_proto::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, ValidationTokenConfig};
 use sojourn_quic::noq::{Gated, Kit};
-use sojourn_udp::io::{
-    CHECK, CappedPriority, Clock, Route, Scheduling, Socket, SpinAllowance, StopHandle,
-};
-use sojourn_units::{Duration, Ecn, Instant};
+use sojourn_udp::io::{CappedPriority, Clock, Route, Scheduling, Socket, StopHandle};
+use sojourn_udp::server::Shares;
+use sojourn_units::{Ecn, Instant};
 
 use crate::Error;
 use crate::observation::{self, Passing, SharedObserver};
@@ -28,8 +28,6 @@ pub use service::{Application, Closing, Service, Strays};
 
 /// Datagrams received, and sent on a connection, between two looks at everything else.
 const BATCH: usize = 64;
-/// Time between two collections of round-trip times, which bounds the samples in memory.
-const COLLECT: Duration = Duration::from_secs(1);
 /// The address of a socket that does not tell its own.
 const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
@@ -38,6 +36,7 @@ struct Serving {
     crypto: Arc<dyn ServerCrypto>,
     base: ServerConfig,
     limits: Limits,
+    shares: Shares,
 }
 
 /// An endpoint and its connections.
@@ -63,7 +62,6 @@ pub struct Driver<S: Service> {
     unproved: usize,
     /// The greatest number of a connection so far, plus one.
     slots: usize,
-    spins: SpinAllowance,
     priority: Option<CappedPriority>,
     service: S,
     observer: Option<SharedObserver>,
@@ -104,7 +102,8 @@ impl<S: Service> Driver<S> {
         let mut tokens = ValidationTokenConfig::default();
         tokens.sent(0);
         base.validation_token_config(tokens);
-        Driver::new(socket, clock, settings, service, Some(Serving { crypto, base, limits }))
+        let serving = Serving { crypto, base, limits, shares: Shares::default() };
+        Driver::new(socket, clock, settings, service, Some(serving))
     }
 
     fn new(
@@ -141,7 +140,6 @@ impl<S: Service> Driver<S> {
             strays: Strays::default(),
             unproved: 0,
             slots: 0,
-            spins: SpinAllowance::default(),
             priority: None,
             service,
             observer: None,
@@ -228,29 +226,6 @@ impl<S: Service> Driver<S> {
     /// Datagrams that the kernel dropped because the socket's buffer was full.
     pub fn overflows(&self) -> u32 {
         self.socket.overflows()
-    }
-
-    /// Runs until the stop handle ends it, or until `is_over` holds. Then closes the connections.
-    ///
-    /// # Errors
-    /// If the socket fails, or a client's server is not reachable.
-    pub fn run(&mut self, is_over: &mut dyn FnMut(&mut S) -> bool) -> Result<(), Error> {
-        let mut look_at = self.now;
-        while !self.stop.is_stopped() && !is_over(&mut self.service) {
-            let has_more = self.step()?;
-            let now = self.now;
-            self.account();
-            if look_at <= now {
-                let every = self.service.look_every();
-                self.look(now, every.is_some());
-                look_at = now + every.unwrap_or(COLLECT);
-            }
-            if !has_more {
-                self.wait(look_at)?;
-            }
-        }
-        self.close_all();
-        Ok(())
     }
 
     /// Receives, runs timers and sends. Returns whether there is more to do at once.
@@ -348,46 +323,9 @@ impl<S: Service> Driver<S> {
         self.epoch + std::time::Duration::from_nanos(now.0)
     }
 
-    /// Waits for the next event, at `until` at the latest.
-    fn wait(&mut self, until: Instant) -> Result<(), Error> {
-        let next = self.timers.first().copied();
-        let at = next.map_or(Instant::MAX, |(at, _)| at);
-        let departure = next.filter(|(at, key)| self.departs_at(*key) == Some(*at) && *at <= until);
-        let spin = if departure.is_some() { self.spin() } else { Duration::ZERO };
-        let until = until.min(at.saturating_sub(spin)).min(self.now + CHECK);
-        let wake = self.service.wake();
-        let has_wake = wake.is_some();
-        self.socket.wait(&self.clock, until, self.held.is_some(), wake)?;
-        if spin > Duration::ZERO {
-            self.spin_until(at, spin);
-        }
-        if has_wake {
-            self.rouse();
-        }
-        Ok(())
-    }
-
     /// The departure for which a connection waits.
     fn departs_at(&self, key: usize) -> Option<Instant> {
         self.peers.get(&key).and_then(Peer::departs_at)
-    }
-
-    /// Time before the next departure that the thread may spin.
-    fn spin(&mut self) -> Duration {
-        self.spins.account(self.clock.now());
-        let span = self.settings.spin;
-        // A datagram that is held leaves first, once the socket has room.
-        if self.held.is_none() { self.spins.permitted(span) } else { Duration::ZERO }
-    }
-
-    /// Reads the clock until a departure that is at most `span` away.
-    fn spin_until(&mut self, at: Instant, span: Duration) {
-        self.spins.account(self.clock.now());
-        self.spins.begin();
-        while self.clock.now() < at && at.since(self.clock.now()) <= span {
-            std::hint::spin_loop();
-        }
-        self.spins.account(self.clock.now());
     }
 }
 

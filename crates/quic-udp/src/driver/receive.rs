@@ -102,13 +102,15 @@ impl<S: Service> Driver<S> {
             return Ok(());
         };
         self.out.clear();
-        if self.peers.len() >= serving.limits.connections {
+        let is_proved = incoming.remote_address_validated();
+        let free = serving.limits.connections.saturating_sub(self.peers.len());
+        let is_admitted = serving.shares.admit(received.from.ip(), is_proved, free);
+        if free == 0 || is_proved && !is_admitted {
             self.strays.refused += 1;
             let transmit = self.endpoint.refuse(incoming, &mut self.out);
             return self.answer(&transmit);
         }
-        let is_proved = incoming.remote_address_validated();
-        if !is_proved && self.unproved >= serving.limits.unproved {
+        if !is_proved && (self.unproved >= serving.limits.unproved || !is_admitted) {
             self.strays.retries += 1;
             // It may always be asked as long as its address is not proved.
             return match self.endpoint.retry(incoming, &mut self.out) {
@@ -129,6 +131,9 @@ impl<S: Service> Driver<S> {
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.is_proved = is_proved;
                     self.unproved += usize::from(!is_proved);
+                    if let Some(serving) = &mut self.serving {
+                        serving.shares.open(received.from.ip(), is_proved);
+                    }
                     peer.figures.received.count(received.ecn, received.len);
                 }
                 Ok(())
@@ -156,7 +161,8 @@ impl<S: Service> Driver<S> {
             }
         });
         let figures = Figures::new(ends[1], now);
-        let mut peer = Peer::new((handle, connection), number, gate, app, figures, self.epoch);
+        let own = (self.credit.receive_windows[1], self.epoch);
+        let mut peer = Peer::new((handle, connection), number, gate, app, figures, own);
         peer.show_events(now, self.observer.as_ref());
         self.slots = self.slots.max(handle.0 + 1);
         self.peers.insert(handle.0, peer);

@@ -47,12 +47,15 @@ impl<S: Service> Driver<S> {
     /// Lets a connection act and send.
     pub(super) fn drive(&mut self, key: usize) -> Result<(), Error> {
         let now = self.advance();
-        let Driver { peers, endpoint, unproved, .. } = self;
+        let Driver { peers, endpoint, unproved, serving, .. } = self;
         let Some(peer) = peers.get_mut(&key) else { return Ok(()) };
         let was_proved = peer.is_proved;
         let mut is_gone = peer.exchange(endpoint);
         peer.run(now);
-        *unproved -= usize::from(!was_proved && peer.is_proved);
+        if !was_proved && peer.is_proved {
+            *unproved -= 1;
+            serving.iter_mut().for_each(|one| one.shares.prove(peer.figures.remote.ip()));
+        }
         is_gone |= peer.exchange(endpoint);
         if self.settle(key, is_gone) {
             return Ok(());
@@ -109,6 +112,9 @@ impl<S: Service> Driver<S> {
             observation::inform(self.observer.as_ref(), |observer| observer.ended(peer.number));
             self.timers.remove(&(peer.scheduled, key));
             self.unproved -= usize::from(!peer.is_proved);
+            if let Some(serving) = &mut self.serving {
+                serving.shares.close(peer.figures.remote.ip(), peer.is_proved);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use noq_proto::{Connection, Event};
 use sojourn_units::{Duration, Instant};
 
-use super::COLLECT;
+use super::run::COLLECT;
 use crate::figures::Figures;
 
 /// The reason for which an application closes its connection.
@@ -29,6 +29,11 @@ pub trait Application {
 
     /// Whether it has no data to write.
     fn is_app_limited(&self) -> bool;
+
+    /// Bytes that it has read ahead of missing ones, for which the peer gets no credit yet.
+    fn held(&self) -> u64 {
+        0
+    }
 
     /// The time of its next action.
     fn next_at(&self) -> Instant {

@@ -6,6 +6,7 @@ use nix::errno::Errno;
 use noq_proto::{Connection, Event};
 use sojourn_quic::noq::Kit;
 use sojourn_udp::io::open_here;
+use sojourn_units::Duration;
 
 use super::*;
 use crate::figures::{Ending, Figures};

@@ -3,12 +3,14 @@
 use std::io;
 
 use noq_proto::{Connection, Dir, Event, StreamEvent, StreamId};
+use sojourn_quic::Reassembly;
 use sojourn_units::Instant;
 
-use super::connection::{Common, fault, read_stream, write_some};
+use super::connection::{Common, fault, write_some};
 use super::frame::{self, Frames, Part, code, kind};
 use super::qpack::{self, DecodeError};
 use crate::driver::{Application, Closing};
+use crate::reader::read_stream;
 
 /// Takes the body of a response.
 pub type Sink = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send>;
@@ -52,6 +54,7 @@ struct Exchange {
     id: StreamId,
     /// The part of the request that the stack has not taken.
     unsent: Vec<u8>,
+    order: Reassembly,
     frames: Frames,
     kind: u64,
     section: Vec<u8>,
@@ -138,8 +141,8 @@ impl Get {
             ended_at: now,
             is_cut: false,
         };
-        let (frames, section) = (Frames::default(), Vec::new());
-        let exchange = Exchange { id, unsent, frames, kind: 0, section, left: 0, response };
+        let (order, frames, section) = Default::default();
+        let exchange = Exchange { id, unsent, order, frames, kind: 0, section, left: 0, response };
         self.open = Some(exchange);
         self.write(connection);
     }
@@ -168,8 +171,8 @@ impl Get {
         let Some(mut exchange) = self.open.take_if(|exchange| exchange.id == id) else {
             return Ok(());
         };
-        let mut done = Ok(());
-        let is_open = read_stream(id, connection, |bytes| {
+        let (mut order, mut done) = (std::mem::take(&mut exchange.order), Ok(()));
+        let is_open = read_stream(id, connection, &mut order, |bytes| {
             done = exchange.read(now, bytes, &mut |body| {
                 let sunk = (self.sink)(body);
                 let has_failed = sunk.is_err();
@@ -177,8 +180,9 @@ impl Get {
                 !has_failed
             });
             done.is_ok()
-        });
+        })?;
         done?;
+        exchange.order = order;
         if is_open {
             self.open = Some(exchange);
             return Ok(());
@@ -296,6 +300,10 @@ impl Application for Get {
         self.write(connection);
         self.ask(now, connection);
         self.closing
+    }
+
+    fn held(&self) -> u64 {
+        self.common.held() + self.open.as_ref().map_or(0, |open| open.order.held())
     }
 
     fn is_app_limited(&self) -> bool {

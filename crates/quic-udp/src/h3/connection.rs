@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use noq_proto::{Connection, Dir, ReadError, SendStream, StreamId, VarInt, WriteError};
+use noq_proto::{Connection, Dir, SendStream, StreamId, VarInt, WriteError};
+use sojourn_quic::Reassembly;
 
 use super::frame::{Frames, Part, code, frame, kind, put_varint, varint};
 use crate::driver::Closing;
+use crate::reader::{held, read_stream};
 
 /// Largest setting that is read, in bytes of payload.
 const SETTINGS_MOST: usize = 1 << 10;
@@ -34,7 +36,7 @@ pub(super) struct Common {
     /// The beginning of the own control stream that the stack has not taken.
     unsent: Vec<u8>,
     goaway: Option<u64>,
-    incoming: BTreeMap<StreamId, Incoming>,
+    incoming: BTreeMap<StreamId, (Incoming, Reassembly)>,
     /// Kinds of critical streams that the peer has opened.
     opened: [bool; 4],
 }
@@ -101,10 +103,15 @@ impl Common {
         self.goaway.is_some()
     }
 
+    /// See [`crate::Application::held`].
+    pub(super) fn held(&self) -> u64 {
+        held(self.incoming.values().map(|(_, order)| order))
+    }
+
     /// Accepts the unidirectional streams that the peer has opened.
     pub(super) fn accept(&mut self, connection: &mut Connection) -> Result<(), Closing> {
         while let Some(id) = connection.streams().accept(Dir::Uni) {
-            self.incoming.insert(id, Incoming::Typed(Vec::new()));
+            self.incoming.insert(id, (Incoming::Typed(Vec::new()), Reassembly::default()));
             self.read(id, connection)?;
         }
         Ok(())
@@ -116,12 +123,12 @@ impl Common {
         id: StreamId,
         connection: &mut Connection,
     ) -> Result<(), Closing> {
-        let Some(mut incoming) = self.incoming.remove(&id) else { return Ok(()) };
+        let Some((mut incoming, mut order)) = self.incoming.remove(&id) else { return Ok(()) };
         let mut bytes = Vec::new();
-        let is_open = read_stream(id, connection, |chunk| {
+        let is_open = read_stream(id, connection, &mut order, |chunk| {
             bytes.extend_from_slice(chunk);
             true
-        });
+        })?;
         let mut rest = &bytes[..];
         if let Incoming::Typed(head) = &mut incoming {
             while let Some((byte, after)) = rest.split_first() {
@@ -146,7 +153,7 @@ impl Common {
         }
         match (&incoming, is_open) {
             (_, true) => {
-                self.incoming.insert(id, incoming);
+                self.incoming.insert(id, (incoming, order));
             }
             (Incoming::Typed(_), false) => {}
             _ => {
@@ -279,28 +286,6 @@ fn check_settings(mut payload: &[u8]) -> Result<(), Closing> {
         }
     }
     Ok(())
-}
-
-/// Passes the bytes of a stream to `take`, as long as it wants more. Returns whether more may come.
-pub(super) fn read_stream(
-    id: StreamId,
-    connection: &mut Connection,
-    mut take: impl FnMut(&[u8]) -> bool,
-) -> bool {
-    let mut stream = connection.recv_stream(id);
-    let Ok(mut chunks) = stream.read(true) else { return false };
-    // Flow control limits the bytes that have arrived.
-    let is_open = loop {
-        match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) if take(&chunk.bytes) => {}
-            Ok(Some(_)) => break true,
-            Ok(None) | Err(ReadError::Reset(_)) => break false,
-            Err(ReadError::Blocked) => break true,
-        }
-    };
-    // The next poll sends the new flow control credit.
-    let _ = chunks.finalize();
-    is_open
 }
 
 #[cfg(test)]

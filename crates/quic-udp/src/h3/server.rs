@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use noq_proto::{Connection, Dir, Event, SendStream, StreamEvent, StreamId, VarInt, WriteError};
+use sojourn_quic::Reassembly;
 use sojourn_units::Instant;
 
-use super::connection::{Common, fault, read_stream};
+use super::connection::{Common, fault};
 use super::content::{Body, Content, Piece, Pool, Share, text};
 use super::frame::{self, Frames, Part, code, kind, put_varint};
 use super::qpack::{self, DecodeError, Field};
 use crate::driver::{Application, Closing};
+use crate::reader::{held, read_stream};
 
 /// The requests of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub struct Server {
 /// A request that is incomplete.
 #[derive(Debug, Default)]
 struct Request {
+    order: Reassembly,
     frames: Frames,
     kind: u64,
     section: Vec<u8>,
@@ -82,11 +85,12 @@ impl Server {
             return self.common.read(id, connection);
         }
         let Some(mut request) = self.requests.remove(&id) else { return Ok(()) };
-        let mut found = None;
-        let is_open = read_stream(id, connection, |bytes| {
+        let (mut order, mut found) = (std::mem::take(&mut request.order), None);
+        let is_open = read_stream(id, connection, &mut order, |bytes| {
             found = request.read(bytes).transpose();
             found.is_none()
-        });
+        })?;
+        request.order = order;
         match found {
             Some(Ok(section)) => {
                 // RFC 9114 section 4.1: the rest of the request is of no importance.
@@ -325,6 +329,10 @@ impl Application for Server {
         self.common.write(connection);
         self.write(connection);
         self.closing
+    }
+
+    fn held(&self) -> u64 {
+        self.common.held() + held(self.requests.values().map(|request| &request.order))
     }
 
     fn is_app_limited(&self) -> bool {

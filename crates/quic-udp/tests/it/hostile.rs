@@ -1,6 +1,6 @@
 //! Peers that are faulty, silent or hostile.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration as StdDuration, Instant as StdInstant};
@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
 use sojourn_quic_udp::h3::{Content, Get, Pool, Server};
 use sojourn_quic_udp::tls::{Identity, Trust};
-use sojourn_quic_udp::{Credit, Driver, Ending, Figures, Limits, Service};
+use sojourn_quic_udp::{Credit, Driver, Ending, Figures, Limits, Serve, Service};
 use sojourn_udp::io::{Clock, Socket, open_here};
 use sojourn_units::{Bytes, Duration};
 
@@ -93,6 +93,28 @@ fn a_client_that_vanishes_is_forgotten() {
     assert_eq!(figures.ending, Ending::Vanished);
     assert_eq!(get(fetch(server.address, "/bytes/1", 1)).expect("room").responses[0].bytes, 1);
     assert_eq!(server.end().refused, 1);
+}
+
+/// A client from one address opens connections and sends nothing on them. Another address finds a
+/// place, and the first one is refused beyond its share.
+#[test]
+fn one_address_does_not_hold_all_places() {
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let address = "[::]:0".parse().expect("an address");
+    let server = Running::start(Serve { address, ..serve(None, limits, Duration::from_secs(3)) });
+    let at = |ip: IpAddr| SocketAddr::new(ip, server.address.port());
+    let socket = UdpSocket::bind("[::1]:0").expect("binds");
+    let crowded = at(Ipv6Addr::LOCALHOST.into());
+    for _ in 0..limits.connections {
+        let (_, _, flight) = first_flight(crowded);
+        flight.iter().for_each(|one| {
+            socket.send_to(one, crowded).expect("sends");
+        });
+    }
+    std::thread::sleep(StdDuration::from_millis(50));
+    let other = get(fetch(at(Ipv4Addr::LOCALHOST.into()), "/bytes/1", 1)).expect("a place");
+    assert_eq!(other.responses[0].bytes, 1);
+    assert!(server.end().retries >= 2, "the address is to be proved for more than two places");
 }
 
 /// Changed copies of a real handshake, and random bytes.
@@ -212,11 +234,13 @@ fn resident() -> usize {
     pages.expect("a number") * 4096
 }
 
-/// Memory of 1,000 connections at both ends, in this process: less than 100 KB for each end.
+/// Memory of 1,000 connections at both ends, in this process: less than 100 KB for each end. One address
+/// gets half of the places.
 #[test]
 #[ignore = "long"]
 fn a_thousand_connections_have_bounded_memory() {
-    let server = Running::start(serve(None, Limits::default(), IDLE));
+    let limits = Limits { connections: 2_000, ..Limits::default() };
+    let server = Running::start(serve(None, limits, IDLE));
     let socket = Socket::bind("127.0.0.1:0".parse().expect("an address"), &open_here);
     let socket = socket.expect("binds");
     let crypto = Trust::Any.client(None).expect("any");

@@ -5,6 +5,9 @@
 //! from the operating system: the bytes differ from run to run, their number and times do not.
 //! Without cryptography, the bytes are equal too.
 
+#[cfg(test)]
+mod audit;
+mod handshake;
 mod keylog;
 #[cfg(feature = "noq")]
 pub mod noq;
@@ -12,6 +15,7 @@ mod payloads;
 #[cfg(feature = "quinn")]
 #[expect(clippy::duplicate_mod, reason = "one source for both stacks, whose types differ")]
 pub mod quinn;
+mod tls;
 
 use std::sync::OnceLock;
 
@@ -19,24 +23,24 @@ pub use keylog::KeyLogSink;
 #[cfg(feature = "noq")]
 pub use noq::{Crypto, SERVER_NAME, cryptography, key_log};
 use sojourn_transport::{Direction, Stack, StackInfo, StackSetup, Stacks};
-use sojourn_units::params::{Kind, Param};
+use sojourn_units::params::{Key, Kind};
 use sojourn_units::{Ecn, Instant};
 
 /// The settings of each stack.
-const PARAMS: &[Param] = &[
+const PARAMS: &[Key] = &[
     StackInfo::MTU,
-    Param {
-        name: "crypto",
-        kind: Kind::Choice("tls", &["tls", "none"]),
-        doc: "`tls`: TLS 1.3; `none`: packets of the same sizes in plain text, for speed",
-        source: "RFC 9001",
-    },
-    Param {
-        name: "ack_every",
-        kind: Kind::Integer(2, 1, 1_000),
-        doc: "data packets for each acknowledgement, as the sender requests it",
-        source: "RFC 9000 section 13.2.2; draft-ietf-quic-ack-frequency",
-    },
+    Key::new(
+        "crypto",
+        Kind::Choice("tls", &["tls", "none"]),
+        "`tls`: TLS 1.3; `none`: packets of the same sizes in plain text, for speed",
+    )
+    .from("RFC 9001"),
+    Key::new(
+        "ack_every",
+        Kind::Integer(2, 1, 1_000),
+        "data packets for each acknowledgement, as the sender requests it",
+    )
+    .from("RFC 9000 section 13.2.2; draft-ietf-quic-ack-frequency"),
 ];
 
 #[cfg(feature = "noq")]

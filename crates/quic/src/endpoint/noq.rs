@@ -3,9 +3,6 @@
 use crate::noq as kit;
 use crate::noq::cipher;
 
-#[cfg(test)]
-#[path = "shared/audit.rs"]
-mod audit;
 #[path = "shared/crypto.rs"]
 mod crypto;
 #[path = "shared/end.rs"]
@@ -16,8 +13,6 @@ mod keys;
 mod plain;
 #[path = "shared/stack.rs"]
 pub(super) mod stack;
-#[path = "shared/tls.rs"]
-mod tls;
 
 pub use crypto::{Crypto, SERVER_NAME, cryptography, key_log};
 

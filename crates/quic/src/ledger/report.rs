@@ -169,10 +169,7 @@ impl Ledger {
             loss_event,
             ecn_event,
             in_recovery: self.period != Period::None,
-            is_duplicate: false,
             spurious: is_spurious,
-            // QUIC's probe timeout deems no packet lost (RFC 9002 section 6.2).
-            after_timeout: false,
             rtt,
             ack_delay: report.ack_delay,
             srtt: self.rtts.map_or(Duration::ZERO, |rtts| rtts.smoothed),
@@ -183,10 +180,10 @@ impl Ledger {
             in_flight: Bytes(self.in_flight),
             cwnd_limited: cwnd_filled || self.is_held(report.in_flight_before),
             cwnd_filled,
-            slow_start_to: Bytes::ZERO,
             largest_acked: self.largest_acked,
             next_number: self.flight.next(),
-            received: &[],
+            // Never `after_timeout`: QUIC's probe timeout deems no packet lost (RFC 9002 section 6.2).
+            ..Feedback::default()
         };
         self.controller.on_feedback(now, &feedback);
         self.lost_numbers = lost_numbers;

@@ -7,9 +7,17 @@ use proto::{ConnectionId, PathId, TransportConfig};
 use sojourn_transport::Lacks;
 
 use super::cipher::{Cipher, Key};
+use crate::kit::Dialect;
 
-pub(crate) const NAME: &str = "noq";
-pub(super) const LACKS: Lacks = Lacks { every_packet: false, receive_times: true };
+/// The stack noq, as a type.
+#[derive(Debug)]
+pub enum Stack {}
+
+impl Dialect for Stack {
+    const NAME: &'static str = "noq";
+    const LACKS: Lacks = Lacks { every_packet: false, receive_times: true };
+}
+
 /// noq reports the numbers of packets to the controller.
 pub(super) const READS_NUMBERS: bool = false;
 

@@ -14,8 +14,6 @@ mod adapter;
 #[path = "../shared/cipher.rs"]
 pub(crate) mod cipher;
 pub(crate) mod dialect;
-#[path = "../shared/gated.rs"]
-mod gated;
 #[path = "../shared/kit.rs"]
 mod kit;
 #[path = "../shared/reader.rs"]
@@ -25,11 +23,10 @@ mod socket;
 
 use sojourn_transport::Lacks;
 
+pub use crate::gated::Gated;
 pub use crate::refusal::KitError;
-pub use gated::{Gated, codepoint};
-pub use kit::Kit;
-#[cfg(feature = "endpoint")]
-pub(crate) use kit::Link;
+pub use dialect::Stack;
+pub use kit::{Kit, codepoint};
 
 /// Inputs that noq cannot give to a controller.
-pub const LACKS: Lacks = dialect::LACKS;
+pub const LACKS: Lacks = <Stack as crate::kit::Dialect>::LACKS;

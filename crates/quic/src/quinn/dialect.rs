@@ -9,9 +9,17 @@ pub(crate) use quinn_proto as proto;
 use sojourn_transport::Lacks;
 
 use super::cipher::{Cipher, Key};
+use crate::kit::Dialect;
 
-pub(crate) const NAME: &str = "quinn";
-pub(super) const LACKS: Lacks = Lacks { every_packet: false, receive_times: true };
+/// The stack quinn, as a type.
+#[derive(Debug)]
+pub enum Stack {}
+
+impl Dialect for Stack {
+    const NAME: &'static str = "quinn";
+    const LACKS: Lacks = Lacks { every_packet: false, receive_times: true };
+}
+
 /// quinn reports sizes and times to the controller. The keys see the numbers of packets.
 pub(super) const READS_NUMBERS: bool = true;
 

@@ -1,26 +1,16 @@
-//! The reader of ECN counts: a wrapper of a stack's cryptography.
-//!
-//! The stacks report that there were marks, not how many, and their validation of ECN accepts
-//! counts of ECT(0) alone. The wrapper sees each packet after its decryption. It reads the counts,
-//! and exchanges those of ECT(0) and ECT(1) if the packets carry ECT(1). A stack, which takes its
-//! own packets for ECT(0), then validates the path as usual.
-//!
-//! If asked, the wrapper also counts the packets that leave with data sent before. For a stack that reports no
-//! packet numbers, it notes the numbers of the packets that leave, and of those that an ACK frame
-//! acknowledges.
+//! A wrapper of a stack's cryptography, for [`crate::inspection`].
 
 use std::any::Any;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use sojourn_transport::StackEvent;
 use sojourn_units::Ecn;
 
 use super::cipher::{Cipher, Key};
 use super::dialect::{self, Cid, Config, Path, proto};
 use super::kit::Kit;
-use crate::frames;
-use crate::tally::{Leaving, Space, Tally};
+use crate::inspection::Inspection;
+use crate::tally::{Space, Tally};
 use proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
     ServerConfig, Session, UnsupportedVersion,
@@ -88,16 +78,14 @@ impl Counting {
         Box::new(Counting { inner, tally: kit.begin_session(), swaps, given: 0 })
     }
 
-    /// The key for received packets.
-    fn remote(&self, space: Space, inner: Box<dyn PacketKey>) -> Box<dyn PacketKey> {
-        let tally = Arc::clone(&self.tally);
-        Box::new(Key(Received { inner, space, tally, swaps: self.swaps }))
-    }
-
     fn pair(&self, space: Space, keys: KeyPair<Box<dyn PacketKey>>) -> KeyPair<Box<dyn PacketKey>> {
-        let KeyPair { local, remote } = keys;
-        let local = Box::new(Key(Sent { inner: local, space, tally: Arc::clone(&self.tally) }));
-        KeyPair { local, remote: self.remote(space, remote) }
+        let key = |inner| -> Box<dyn PacketKey> {
+            let (tally, swaps) = (Arc::clone(&self.tally), self.swaps);
+            let reads_numbers = dialect::READS_NUMBERS;
+            let inspection = Inspection { space, tally, swaps, reads_numbers };
+            Box::new(Key(Inspected { inner, inspection }))
+        };
+        KeyPair { local: key(keys.local), remote: key(keys.remote) }
     }
 
     fn keys(&self, space: Space, Keys { header, packet }: Keys) -> Keys {
@@ -166,16 +154,16 @@ impl Session for Counting {
     }
 }
 
-/// A key for received packets.
-struct Received {
+/// A key whose packets are read.
+struct Inspected {
     inner: Box<dyn PacketKey>,
-    space: Space,
-    tally: Arc<Tally>,
-    swaps: bool,
+    inspection: Inspection,
 }
 
-impl Cipher for Received {
+impl Cipher for Inspected {
     fn encrypt(&self, path: Path, packet: u64, buf: &mut [u8], header_len: usize) {
+        let end = buf.len().saturating_sub(self.tag_len());
+        self.inspection.on_sent(packet, buf.len(), buf.get(header_len..end).unwrap_or(&[]));
         dialect::encrypt(&*self.inner, path, packet, buf, header_len);
     }
 
@@ -188,68 +176,8 @@ impl Cipher for Received {
     ) -> Result<(), CryptoError> {
         let length = header.len() + payload.len();
         dialect::decrypt(&*self.inner, path, packet, header, payload)?;
-        self.tally.log(|| event(false, self.space, packet, length, payload));
-        if dialect::READS_NUMBERS {
-            self.tally.begin_acks(self.space);
-        }
-        frames::for_each_ack(payload, |ack, payload| {
-            self.tally.delayed(ack.delay);
-            if dialect::READS_NUMBERS {
-                ack.for_each_range(payload, |range| self.tally.acked(range));
-            }
-            if let Some(counts) = ack.counts() {
-                self.tally.report(self.space, ack.largest, counts);
-                if self.swaps {
-                    ack.swap(payload);
-                }
-            }
-        });
+        self.inspection.on_received(packet, length, payload);
         Ok(())
-    }
-
-    fn tag_len(&self) -> usize {
-        self.inner.tag_len()
-    }
-
-    fn limits(&self) -> (u64, u64) {
-        (self.inner.confidentiality_limit(), self.inner.integrity_limit())
-    }
-}
-
-/// The event of a decrypted packet.
-fn event(is_sent: bool, space: Space, number: u64, length: usize, payload: &[u8]) -> StackEvent {
-    let (kind, frames) = (space.packet_type(), crate::qlog::frames(payload));
-    StackEvent::Packet { is_sent, kind, number, length: length as u32, frames }
-}
-
-/// A key for packets that leave.
-struct Sent {
-    inner: Box<dyn PacketKey>,
-    space: Space,
-    tally: Arc<Tally>,
-}
-
-impl Cipher for Sent {
-    fn encrypt(&self, path: Path, packet: u64, buf: &mut [u8], header_len: usize) {
-        let end = buf.len().saturating_sub(self.tag_len());
-        let payload = buf.get(header_len..end).unwrap_or(&[]);
-        self.tally.log(|| event(true, self.space, packet, buf.len(), payload));
-        self.tally.carries(self.space, payload);
-        if dialect::READS_NUMBERS && frames::counts_in_flight(payload) {
-            let leaving = Leaving { space: self.space, number: packet, bytes: buf.len() as u64 };
-            self.tally.leaves(leaving);
-        }
-        dialect::encrypt(&*self.inner, path, packet, buf, header_len);
-    }
-
-    fn decrypt(
-        &self,
-        path: Path,
-        packet: u64,
-        header: &[u8],
-        payload: &mut BytesMut,
-    ) -> Result<(), CryptoError> {
-        dialect::decrypt(&*self.inner, path, packet, header, payload)
     }
 
     fn tag_len(&self) -> usize {

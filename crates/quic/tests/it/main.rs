@@ -4,6 +4,7 @@
 mod common;
 mod downloads;
 mod faults;
+mod gaps;
 mod hostile;
 mod limited;
 mod programs;

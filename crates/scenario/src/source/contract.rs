@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use sojourn_units::params::{Param, Params};
+use sojourn_units::params::{Key, Params};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::source::cdf::Cdf;
@@ -16,13 +16,11 @@ pub struct Info {
     /// Its behaviour, in one line.
     pub title: &'static str,
     /// Its keys in a scenario.
-    pub params: &'static [Param],
-    /// Keys that may be absent: they have no default value.
-    pub optional: &'static [&'static str],
+    pub params: &'static [Key],
     /// Pairs of keys that exclude each other.
     pub exclusive: &'static [(&'static str, &'static str)],
     /// Key that names a file of sizes.
-    pub file: Option<FileKey>,
+    pub file: Option<Key<FileName>>,
     /// Carrier of its data.
     pub carrier: Carrier,
 }
@@ -34,21 +32,15 @@ impl Info {
         name: "",
         title: "",
         params: &[],
-        optional: &[],
         exclusive: &[],
         file: None,
         carrier: Carrier::Connection,
     };
 }
 
-/// A key of a source that names a file: a text.
+/// The kind of a key that names a file: a text.
 #[derive(Clone, Copy, Debug)]
-pub struct FileKey {
-    /// Its name in scenarios.
-    pub name: &'static str,
-    /// Its effect, in one line.
-    pub doc: &'static str,
-}
+pub struct FileName;
 
 /// An IPv4 header without options (RFC 791 section 3.1), in front of an ICMP message.
 pub const IP_HEADER: Bytes = Bytes(20);

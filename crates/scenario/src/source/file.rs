@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_units::params::{Param, Params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{Info, Model, Setup, Source};
-use crate::source::kinds::SIZE;
 use crate::source::transfers::{Series, Transfer};
 
 /// The source of one file.
@@ -17,7 +16,10 @@ impl Model for File {
     const INFO: Info = Info {
         name: "file",
         title: "One file",
-        params: &[Param { name: "size", kind: SIZE, doc: "size of the file", source: "" }],
+        params: keys! {
+            /// size of the file
+            required size: Kind::AMOUNT;
+        },
         ..Info::BASE
     };
 

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use sojourn_units::params::{Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{Carrier, Fault, Info, Model, Setup, Source};
-use crate::source::kinds::{COUNT, PAUSE, SIZE};
 use crate::source::sizes;
 use crate::source::transfers::{Series, Transfer};
 
@@ -18,19 +17,18 @@ impl Model for Files {
     const INFO: Info = Info {
         name: "files",
         title: "Files one after the other",
-        params: params! {
+        params: keys! {
             /// size of each file, unless `sizes` draws it
-            size: SIZE;
+            optional size: Kind::AMOUNT;
             sizes::SIZES;
             sizes::MEAN;
             sizes::SIGMA;
             sizes::SHAPE;
             /// number of files
-            count: COUNT;
+            required count: Kind::COUNT;
             /// pause between the delivery of one and the start of the next
-            think: PAUSE;
+            think: Kind::TIME;
         },
-        optional: &["size", "sizes", "mean", "sigma", "shape"],
         exclusive: &[("size", "sizes")],
         file: Some(sizes::FILE),
         carrier: Carrier::Connection,

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
 use crate::source::draws::uniform;
-use crate::source::kinds::{PAUSE, SPAN, span_of};
+use crate::source::kinds::span_of;
 
 /// Headers of IPv4 (RFC 791) without options and UDP (RFC 768), around an RTP packet.
 pub const UDP_IP_HEADERS: Bytes = Bytes(28);
@@ -68,18 +68,18 @@ impl Model for Media {
     const INFO: Info = Info {
         name: "media",
         title: "Frames in RTP packets, at a rate that follows the controller, with playout",
-        params: params! {
+        params: keys! {
             /// least rate of the encoder
             min_rate: LEAST, "RFC 8867 section 5: 150 kbit/s";
             /// greatest rate of the encoder
             max_rate: MOST, "RFC 8867 section 5: 1.5 Mbit/s";
             /// rate until the controller gives one, and always without a controller; `min_rate` if
             /// absent
-            start_rate: LEAST;
+            optional start_rate: LEAST;
             /// frames a second
             frame_rate: Kind::Number(30.0, 0.1, 10_000.0), "RFC 8593 figure 2, FPS: 30";
             /// time between two key frames; 0s for the first frame only
-            key_interval: PAUSE;
+            key_interval: Kind::TIME;
             /// size of a key frame, as a multiple of the mean size; the frames of the next second
             /// are smaller, so that the rate stays the same
             key_size: Kind::Number(1.0, 1.0, 100.0);
@@ -87,15 +87,15 @@ impl Model for Media {
             /// standard deviation is 1.41 times as large
             variation: Kind::Number(0.15, 0.0, 1.0), "RFC 8593 figure 2, SCALE_B: 0.15";
             /// least time between two changes of the encoder's rate
-            reaction: PAUSE, "RFC 8593 section 5.1, tau_v: 0.2 s for a slow encoder";
+            reaction: Kind::TIME, "RFC 8593 section 5.1, tau_v: 0.2 s for a slow encoder";
             /// time after the start at which the source pauses, until `resume`
-            pause: SPAN, "RFC 8867 section 5.8";
+            optional pause: Kind::SPAN, "RFC 8867 section 5.8";
             /// time after the start at which the source goes on, with a key frame
-            resume: SPAN, "RFC 8867 section 5.8";
+            optional resume: Kind::SPAN, "RFC 8867 section 5.8";
             /// greatest RTP packet, with RTP's 12 bytes of header; UDP and IP add 28
             packet: Kind::Data(Bytes(1200), Bytes(64), Bytes(65_000)), "libwebrtc: 1,200 bytes";
             /// packets that the pacing spreads over this time leave together
-            microburst: PAUSE, "Ericsson's sender of SCReAM, -microburstinterval: 0.5 ms";
+            microburst: Kind::TIME, "Ericsson's sender of SCReAM, -microburstinterval: 0.5 ms";
             /// format of the feedback: RFC 8888 has marks and times in units of 1/1024 s;
             /// transport-wide has times in units of 250 us, and no marks
             feedback: Kind::Choice("rfc8888", &["rfc8888", "transport-wide"]),
@@ -109,7 +109,7 @@ impl Model for Media {
             /// whether the last packet of a frame makes a report due
             feedback_on_frame: Kind::Switch(true), "draft-ietf-ccwg-rfc8298bis-screamv2 section 5";
             /// time from the capture of a frame to its playout; adaptive if absent
-            playout_delay: PAUSE;
+            optional playout_delay: Kind::TIME;
             /// after a lost frame, the decoder conceals the loss, or it waits for a key frame that
             /// it requests
             repair: Kind::Choice("conceal", &["conceal", "key-frame"]),
@@ -121,7 +121,6 @@ impl Model for Media {
             /// resolution of the video, for the estimated quality
             resolution: Kind::Choice("720p", RESOLUTIONS);
         },
-        optional: &["start_rate", "pause", "resume", "playout_delay"],
         carrier: Carrier::Media,
         ..Info::BASE
     };
@@ -301,12 +300,12 @@ impl Media {
 mod tests {
     use super::*;
     use crate::source::spec::Spec;
-    use sojourn_units::params::Value;
+    use sojourn_units::params::{Given, Value};
 
     fn encoder(keys: &[(&str, Value)]) -> Box<dyn Source> {
         let declared = Media::INFO.params;
         let mut params = Params::empty();
-        for param in declared.iter().filter(|p| !Media::INFO.optional.contains(&p.name)) {
+        for param in declared.iter().filter(|key| key.given != Given::Optional) {
             params.set(declared, param.name, param.kind.default_value()).expect("a default");
         }
         for (name, value) in keys {

@@ -17,7 +17,7 @@ mod transfers;
 
 pub use cdf::{Cdf, CdfError};
 pub use contract::{
-    Action, Carrier, Fault, FileKey, IP_HEADER, Info, Model, Setup, SizedTransfer, Source,
+    Action, Carrier, Fault, FileName, IP_HEADER, Info, Model, Setup, SizedTransfer, Source,
     Transfers,
 };
 pub use media::{RTP_HEADER, UDP_IP_HEADERS, pixels};

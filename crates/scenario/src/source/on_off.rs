@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
 use crate::source::draws::exponential;
-use crate::source::kinds::{SPAN, SPEED, TIME};
+use crate::source::kinds::SPEED;
 
 /// The on-off source.
 #[derive(Debug)]
@@ -35,13 +35,13 @@ impl Model for OnOff {
     const INFO: Info = Info {
         name: "on-off",
         title: "On and off at a constant rate; without pauses if `off` is 0s",
-        params: params! {
+        params: keys! {
             /// rate of payload while on
-            rate: SPEED;
+            required rate: SPEED;
             /// time on; its mean if exponential
-            on: SPAN;
+            required on: Kind::SPAN;
             /// time off; its mean if exponential
-            off: TIME;
+            required off: Kind::TIME;
             /// distribution of the times
             distribution: Kind::Choice("periodic", &["periodic", "exponential"]);
         },

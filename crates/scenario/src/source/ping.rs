@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::source::cdf::Cdf;
@@ -21,7 +21,7 @@ impl Model for Ping {
     const INFO: Info = Info {
         name: "ping",
         title: "ICMP echo requests, each answered at once; their RTT is recorded",
-        params: params! {
+        params: keys! {
             /// time between two requests, independent of the replies
             interval: span_of(Duration::from_secs(1)), "ping(8), -i";
             /// size of the ICMP message, 8 bytes of header included; IP's 20 bytes are added

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::params::{Params, params};
+use sojourn_units::params::{Given, Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{Action, Carrier, Fault, Info, Model, Setup, Source};
 use crate::source::draws::exponential;
-use crate::source::kinds::{COUNT, SPAN, SPEED};
+use crate::source::kinds::SPEED;
 use crate::source::sizes::{self, Sizes};
 
 /// The source of a Poisson process of transfers.
@@ -29,19 +29,18 @@ impl Model for Poisson {
     const INFO: Info = Info {
         name: "poisson",
         title: "Transfers that arrive at random, each over a new connection",
-        params: params! {
+        params: keys! {
             /// mean rate of payload that arrives
-            load: SPEED;
+            optional load: SPEED;
             /// mean time between two arrivals, instead of `load`
-            interval: SPAN;
+            optional interval: Kind::SPAN;
             /// number of transfers; unlimited if absent
-            count: COUNT;
-            sizes::SIZES;
+            optional count: Kind::COUNT;
+            sizes::SIZES.given(Given::Required);
             sizes::MEAN;
             sizes::SIGMA;
             sizes::SHAPE;
         },
-        optional: &["load", "interval", "count", "mean", "sigma", "shape"],
         exclusive: &[("load", "interval")],
         file: Some(sizes::FILE),
         carrier: Carrier::Connections,

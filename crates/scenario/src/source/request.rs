@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Kind, Params, keys};
 use sojourn_units::{Bytes, Duration, Instant};
 
 use crate::source::cdf::Cdf;
 use crate::source::contract::{
     Action, Carrier, Fault, Info, Model, Setup, SizedTransfer, Source, Transfers,
 };
-use crate::source::kinds::{COUNT, PAUSE, SIZE, SPAN};
 use crate::source::sizes;
 use crate::source::transfers::Series;
 
@@ -37,28 +36,27 @@ impl Model for Request {
     const INFO: Info = Info {
         name: "request",
         title: "Requests in the reverse direction, each with a response",
-        params: params! {
+        params: keys! {
             /// size of a request
-            request: SIZE;
+            required request: Kind::AMOUNT;
             /// size of a response, unless `sizes` draws it
-            response: SIZE;
+            optional response: Kind::AMOUNT;
             sizes::SIZES;
             sizes::MEAN;
             sizes::SIGMA;
             sizes::SHAPE;
             /// number of requests; unlimited if absent
-            count: COUNT;
+            optional count: Kind::COUNT;
             /// number of requests between two pauses, each sent when the response to the one before
             /// has arrived
             batch: Kind::Integer(1, 1, 1_000_000_000);
             /// pause between the arrival of a batch's last response and the next request; 0s if
             /// absent
-            think: PAUSE;
+            optional think: Kind::TIME;
             /// time between the first requests of two batches, instead of `think`; a late response
             /// delays the next batch
-            interval: SPAN;
+            optional interval: Kind::SPAN;
         },
-        optional: &["response", "sizes", "mean", "sigma", "shape", "count", "think", "interval"],
         exclusive: &[("response", "sizes"), ("think", "interval")],
         file: Some(sizes::FILE),
         carrier: Carrier::Requests,

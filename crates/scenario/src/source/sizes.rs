@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_units::Bytes;
-use sojourn_units::params::{Kind, Params, params};
+use sojourn_units::params::{Given, Key, Kind, Params, keys};
 
 use crate::source::cdf::Cdf;
-use crate::source::contract::{Fault, FileKey};
+use crate::source::contract::{Fault, FileName};
 use crate::source::draws::{exponential, greatest_exponential, normal, uniform};
-use crate::source::kinds::SIZE;
 
 /// The name of each distribution, with the keys that it needs beside `sizes`.
 const KEYS: &[(&str, &[&str])] = &[
@@ -26,23 +25,25 @@ const KEYS: &[(&str, &[&str])] = &[
 pub(crate) const NAMES: &[&str] =
     &["fixed", "exponential", "lognormal", "pareto", "web-search", "data-mining", "file"];
 
-params! {
+keys! {
     /// distribution of the sizes; web-search and data-mining are published ones
-    pub(crate) const SIZES = sizes: Kind::Choice("", NAMES),
+    pub(crate) const SIZES = optional sizes: Kind::Choice("", NAMES),
         "web-search: Alizadeh et al. 2010, DCTCP, SIGCOMM; data-mining: Greenberg et al. 2009, \
          VL2, SIGCOMM; points as in HKUST-SING/TrafficGenerator, conf";
     /// mean size, for fixed, exponential, lognormal and pareto
-    pub(crate) const MEAN = mean: SIZE;
+    pub(crate) const MEAN = optional mean: Kind::AMOUNT;
     /// standard deviation of the size's natural logarithm, for lognormal
-    pub(crate) const SIGMA = sigma: Kind::Number(0.0, 0.001, 5.0);
+    pub(crate) const SIGMA = optional sigma: Kind::Number(0.001, 0.001, 5.0);
     /// exponent of the tail, for pareto; the mean is finite above 1
-    pub(crate) const SHAPE = shape: Kind::Number(0.0, 1.001, 100.0);
+    pub(crate) const SHAPE = optional shape: Kind::Number(1.001, 1.001, 100.0);
 }
-pub(crate) const FILE: FileKey = FileKey {
-    name: "file",
-    doc: "file of sizes, for file: each line has a size in bytes and the share of transfers up to \
+pub(crate) const FILE: Key<FileName> = Key::new(
+    "file",
+    FileName,
+    "file of sizes, for file: each line has a size in bytes and the share of transfers up to \
           it, from 0 to 1 or in percent; its path is relative to the scenario's folder",
-};
+)
+.given(Given::Optional);
 
 /// A distribution of transfer sizes, in bytes.
 #[derive(Clone, Debug)]

@@ -18,6 +18,7 @@ fn a_table_with_and_without_units() {
         "# measured\n\n0, 60Mbit\n1500ms, 0bit\n2s, 20Mbit",
         "time,mbps\n0,60\n1.5,0\n2,20\n",
         "\"Time (ms)\";\"Throughput (kbit/s)\"\n0;60000\n1500;0.0\n2000;20000\n",
+        "TIMESTAMP [MS],RATE_MBPS\n0,60\n1500,0\n2000,20\n",
         // The seconds and Mbit/s of public data sets.
         "0 60.0\n1.5\t0\n2  20\n",
     ] {
@@ -51,6 +52,12 @@ fn what_is_malformed_is_told_with_its_line() {
         ("0,60Mbit,1\n", "line 1: its columns are 3; keep two, the time and the rate"),
         ("0,60000000\n1,20000000\n", "line 1: `60000000` has no unit: write it with the rate"),
         ("t,rate\n0,60\n1,20\n", "or in a heading, such as `time_s,rate_mbps`"),
+        // Bytes, binary prefixes, and words that only contain a unit.
+        ("t,rate_mibps\n0,60\n1,20\n", "line 2: `60` has no unit"),
+        ("t,rate_MBps\n0,60\n1,20\n", "line 2: `60` has no unit"),
+        ("t,DL_bitrate\n0,60\n1,20\n", "line 2: `60` has no unit"),
+        ("Time (minutes),mbps\n0,60\n1,20\n", "line 1: the heading `Time minutes` has no known"),
+        ("time_fortnights,mbps\n0,60\n1,20\n", "write `time_s`, `time_ms`, `time_us`"),
         ("0,60Mbit\n-1,20Mbit\n", "line 2"),
         ("0,60Mbit\n", "less than two rows"),
         ("0,60Mbit\n1,0\n", "ends without capacity"),

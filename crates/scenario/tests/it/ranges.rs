@@ -2,7 +2,7 @@
 //! just outside either end, with the range in the error, and accepts the ends themselves.
 
 use sojourn_scenario::Document;
-use sojourn_units::params::{Kind, Param, Value};
+use sojourn_units::params::{Key, Kind, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// The error messages for a scenario with this value.
@@ -87,10 +87,10 @@ fn beyond(kind: &Kind) -> Vec<String> {
 }
 
 /// Every declared parameter, of controllers and of queues.
-fn declared() -> Vec<(&'static str, &'static str, &'static Param)> {
+fn declared() -> Vec<(&'static str, &'static str, &'static Key)> {
     let controllers = sojourn_cc::all().iter().map(|a| ("controller", a.info.name, a.info.params));
     let queues = sojourn_queue::infos().iter().map(|info| ("queue", info.name, info.params));
-    let each = |(table, name, params): (_, _, &'static [Param])| {
+    let each = |(table, name, params): (_, _, &'static [Key])| {
         params.iter().map(move |param| (table, name, param))
     };
     controllers.chain(queues).flat_map(each).collect()

@@ -45,7 +45,7 @@ fn the_document() {
     assert!(scenario.flows.iter().all(|flow| flow.noise == [Noise::Busy; 2]));
     assert_eq!(scenario.record.interval, Duration::ZERO);
     assert_eq!(scenario.record.spike_window, Duration::from_secs(2));
-    assert_eq!(scenario.measure_from, Duration::from_secs(5));
+    assert_eq!(scenario.measure.from, Duration::from_secs(5));
     let Control::Algorithm { kind, params, .. } = &scenario.controls[1] else {
         panic!("it is reno")
     };
@@ -90,7 +90,7 @@ fn packets_overtake_and_come_twice() {
     let chance = |probability, correlation| Chance { probability, correlation };
     assert_eq!(links[0].reorder, Reorder::Early { chance: chance(0.01, 0.0), gap: 1 });
     assert_eq!(links[0].duplicate, chance(0.001, 0.0));
-    let jitter = Jitter { span: ms(2), may_reorder: true, correlation: 0.25, ..Jitter::default() };
+    let jitter = Jitter { span: ms(2), reorder: true, correlation: 0.25, ..Jitter::default() };
     assert_eq!(links[1].jitter, jitter);
     assert_eq!(links[1].reorder, Reorder::Late { chance: chance(0.02, 0.5), late: ms(10) });
     assert_eq!(links[1].duplicate, chance(0.01, 0.25));
@@ -111,10 +111,10 @@ fn wires_damage_ecn_and_acknowledgements() {
     assert_eq!((links[3].ack_thinning, links[1].ack_thinning), (thinning(4, 1), None));
     let slots = Slots {
         least: Duration::from_micros(800),
-        most: Duration::from_millis(10),
+        most: Some(Duration::from_millis(10)),
         packets: 42,
         bytes: Bytes(64_000),
-        filters_acks: true,
+        filter_acks: true,
     };
     assert_eq!((links[3].slots, links[0].slots), (Some(slots), None));
     let plain: Vec<_> = links.iter().map(|link| link.is_plain()).collect();

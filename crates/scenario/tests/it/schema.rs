@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sojourn_scenario::{Document, json_schema};
-use sojourn_units::params::Param;
+use sojourn_units::params::Key;
 
 /// The tables among the variants of a property.
 fn variants(property: &Value) -> impl Iterator<Item = &Value> {
@@ -10,7 +10,7 @@ fn variants(property: &Value) -> impl Iterator<Item = &Value> {
     all.filter(|variant| variant["type"] == "object")
 }
 
-fn assert_lists(property: &Value, name: &str, params: &[Param], more: usize) {
+fn assert_lists(property: &Value, name: &str, params: &[Key], more: usize) {
     let is_named = |v: &&Value| {
         let kind = &v["properties"]["kind"];
         kind["const"] == name || kind["enum"][0] == name
@@ -26,7 +26,7 @@ fn assert_lists(property: &Value, name: &str, params: &[Param], more: usize) {
     assert_eq!(listed, params.len() + 1 + more, "{name} has its parameters and its kind");
     assert_eq!(variant["additionalProperties"], false);
     let names = property["anyOf"][0]["enum"].as_array().expect("names come first");
-    let alone = !params.iter().any(Param::is_required);
+    let alone = !params.iter().any(Key::is_required);
     assert_eq!(names.iter().any(|n| n == name), alone, "{name} may stand alone: {alone}");
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_scenario::source::{Action, Carrier, Cdf, CdfError, Info, Source, Spec, infos};
-use sojourn_units::params::{Kind, Params, Value};
+use sojourn_units::params::{Given, Kind, Params, Value};
 use sojourn_units::{Bytes, Duration, Instant, Rate};
 
 const MSS: Bytes = Bytes(1448);
@@ -24,7 +24,7 @@ fn params(info: &Info, draws: &[u64]) -> Params {
     let mut params = Params::empty();
     for (place, param) in info.params.iter().enumerate() {
         let draw = draws[place];
-        let is_optional = info.optional.contains(&param.name);
+        let is_optional = param.given == Given::Optional;
         let mut pairs = info.exclusive.iter();
         let is_excluded = pairs.any(|(first, second)| {
             *second == param.name && params.has(first) || *first == param.name && params.has(second)
@@ -132,7 +132,12 @@ fn listings_are_consistent() {
     for info in infos() {
         let is_declared = |name: &&str| info.params.iter().any(|param| param.name == *name);
         let exclusive = info.exclusive.iter().flat_map(|(first, second)| [*first, *second]);
-        let named = info.optional.iter().copied().chain(exclusive);
+        let named = info
+            .params
+            .iter()
+            .filter(|key| key.given == Given::Optional)
+            .map(|key| key.name)
+            .chain(exclusive);
         assert!(named.clone().all(|name| is_declared(&name)), "{}", info.name);
     }
 }

@@ -52,8 +52,8 @@ impl<M: Metering, T: Tap> Endpoints<M, T> {
 /// Hash values of the two hosts. The transfers of one flow share its hosts.
 fn ends(spec: &Flow) -> [u64; 2] {
     let own = spec.name.split('.').next().unwrap_or_default();
-    let [from, to] = &spec.hosts;
-    let end = |named: &Option<String>, way: &str| match named {
+    let [from, to] = spec.hosts();
+    let end = |named: Option<&str>, way: &str| match named {
         Some(name) => seed::hash(name),
         // A flow's name has neither a dot nor a space, and a host's name may have both.
         None => seed::hash(&format!("{own} . {way}")),

@@ -295,7 +295,7 @@ fn greatest_delay(link: &Link) -> Duration {
         Reorder::None | Reorder::Early { .. } => Duration::ZERO,
     };
     // A packet may miss one slot, and wait for the next.
-    let slots = link.slots.map_or(Duration::ZERO, |slots| slots.most * 2);
+    let slots = link.slots.map_or(Duration::ZERO, |slots| slots.most() * 2);
     delays.chain([link.delay.start]).max().unwrap_or_default()
         + link.jitter.greatest()
         + late

@@ -229,7 +229,7 @@ pub fn is_random(scenario: &Scenario) -> bool {
         !matches!(link.loss, Loss::None | Loss::Periodic(_))
             || link.jitter.span > Duration::ZERO
             || draws(link)
-            || link.slots.is_some_and(|slots| slots.least < slots.most)
+            || link.slots.is_some_and(|slots| slots.least < slots.most())
             || link.queue.is_random() && link.rate != Capacity::Unlimited
     };
     let controller = |control: &Control| {

@@ -86,7 +86,7 @@ impl Overtaking {
         };
         spec.may_reorder().then(|| Overtaking {
             rule,
-            by_jitter: spec.jitter.may_reorder,
+            by_jitter: spec.jitter.reorder,
             aside: BinaryHeap::new(),
             entered: 0,
             left: 0,

@@ -131,6 +131,21 @@ impl Label {
     }
 }
 
+/// The content of a pure acknowledgement that links see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckFields {
+    /// Slot of the acknowledgement.
+    pub(crate) slot: usize,
+    /// First missing segment.
+    pub(crate) cumulative: u64,
+    /// Whether it says more than that, such as selective ranges.
+    pub(crate) is_distinct: bool,
+    /// Whether it has the flag ECE.
+    pub(crate) is_echo: bool,
+    /// Whether it is encrypted.
+    pub(crate) is_opaque: bool,
+}
+
 impl Packet {
     #[inline]
     pub(crate) fn data(connection: usize, route: u32, data: &Data, header: u32) -> Packet {
@@ -188,16 +203,10 @@ impl Packet {
         }
     }
 
-    /// A pure acknowledgement in `slot`. `cumulative`: its first missing segment; `is_distinct`:
-    /// whether it says more than that, such as selective ranges; `is_echo`: whether it has the flag
-    /// ECE; `is_opaque`: whether it is encrypted.
+    /// A pure acknowledgement of a connection.
     #[inline]
-    pub(crate) fn ack(
-        (connection, route): (usize, u32),
-        (size, slot): (u32, usize),
-        cumulative: u64,
-        [is_distinct, is_echo, is_opaque]: [bool; 3],
-    ) -> Packet {
+    pub(crate) fn ack(connection: usize, route: u32, size: u32, ack: AckFields) -> Packet {
+        let AckFields { slot, cumulative, is_distinct, is_echo, is_opaque } = ack;
         let kind = PacketKind::Ack;
         let mut label = Label::new(route, kind, Ecn::NotEct, is_distinct).with_end(is_opaque);
         if is_echo {
@@ -231,17 +240,10 @@ impl Packet {
         }
     }
 
-    /// A packet of a handshake. `part`: the part of the opening or answer; `extra`: the slot of an
-    /// acknowledgement, counted from 1, or 0.
-    pub(crate) fn handshake(
-        (connection, route): (usize, u32),
-        kind: PacketKind,
-        ip_size: u32,
-        (part, extra): (u32, u32),
-    ) -> Packet {
-        let mut packet = Packet::plain(connection, route, kind, ip_size);
-        (packet.number, packet.segment) = (part, extra);
-        packet
+    /// The same packet as one of a handshake. `part`: the part of the opening or answer; `extra`:
+    /// the slot of an acknowledgement, counted from 1, or 0.
+    pub(crate) fn with_part(self, part: u32, extra: u32) -> Packet {
+        Packet { number: part, segment: extra, ..self }
     }
 
     /// Sets whether an opening asks for ECN (RFC 3168 section 6.1.1, an ECN-setup SYN). The label's

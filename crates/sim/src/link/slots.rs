@@ -25,7 +25,7 @@ impl Slots {
 
     /// Whether only the newest acknowledgement of a connection stays in a slot.
     pub(crate) fn filters_acks(&self) -> bool {
-        self.spec.filters_acks
+        self.spec.filter_acks
     }
 
     /// Assigns a slot to a packet of `bytes` that entered the wire at `entered` and is ready at
@@ -48,7 +48,7 @@ impl Slots {
     }
 
     fn open_after(&mut self, time: Instant) {
-        let spread = self.spec.most.saturating_sub(self.spec.least);
+        let spread = self.spec.most().saturating_sub(self.spec.least);
         self.at = time + self.spec.least + Duration(self.draws.below(spread.0.saturating_add(1)));
         (self.packets_left, self.bytes_left) = (self.spec.packets, self.spec.bytes.0);
     }

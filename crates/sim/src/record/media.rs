@@ -51,14 +51,21 @@ impl Pause {
 }
 
 /// The path of a flow without other traffic, for single frames.
-struct EmptyPath<'a> {
-    run: &'a Run,
-    spec: &'a Flow,
-    links: &'a [LinkSummary],
-    capacities: &'a [History],
+#[derive(Clone, Copy)]
+pub(super) struct EmptyPath<'a> {
+    pub(super) run: &'a Run,
+    pub(super) spec: &'a Flow,
+    /// Those of the run, with the histories of their capacities.
+    pub(super) links: &'a [LinkSummary],
+    pub(super) capacities: &'a [History],
 }
 
 impl EmptyPath<'_> {
+    /// The rows for the table of frames: with the least delay of each in seconds.
+    pub(super) fn with_least(&self, rows: &[FrameRow]) -> Vec<(FrameRow, f64)> {
+        rows.iter().map(|row| (*row, self.seconds(row))).collect()
+    }
+
     /// The least delay of a frame in seconds: the path's delays, and the longest transmission of
     /// all its packets by one link, at the capacity of that time.
     fn seconds(&self, row: &FrameRow) -> f64 {
@@ -91,19 +98,18 @@ const FREEZE: (f64, f64) = (3.0, 0.150);
 const FREEZE_FRAMES: usize = 30;
 
 impl<'a> Frames<'a> {
-    /// `times`: begin and end of the flow. `links` and `capacities`: of the run.
+    /// The frames of a flow over this path, which lasts from `begin` to `end`.
     pub(super) fn new(
-        run: &'a Run,
-        spec: &'a Flow,
+        empty: EmptyPath<'a>,
         rows: &'a [FrameRow],
-        times: (Instant, Instant),
-        (links, capacities): (&'a [LinkSummary], &'a [History]),
+        begin: Instant,
+        end: Instant,
     ) -> Frames<'a> {
-        let from = times.0.max(Instant::ZERO + run.scenario.measure_from);
+        let EmptyPath { run, spec, .. } = empty;
+        let from = begin.max(Instant::ZERO + run.scenario.measure.from);
         let first = rows.partition_point(|row| row.captured_at < from);
-        let empty = EmptyPath { run, spec, links, capacities };
-        let pause = Pause::of(spec, times.0);
-        Frames { spec, rows: &rows[first..], from, end: times.1, pause, empty }
+        let pause = Pause::of(spec, begin);
+        Frames { spec, rows: &rows[first..], from, end, pause, empty }
     }
 
     fn delays(&self, to: impl Fn(&FrameRow) -> Instant) -> Vec<f64> {
@@ -230,17 +236,6 @@ impl<'a> Frames<'a> {
         let all: Vec<f64> =
             sums.iter().map(|(bits, frames)| quality::video(*bits, *frames, pixels)).collect();
         mean(&all)
-    }
-
-    /// The rows for the table of frames: with the least delay of each in seconds.
-    pub(super) fn with_least(
-        run: &'a Run,
-        spec: &'a Flow,
-        rows: &'a [FrameRow],
-        (links, capacities): (&'a [LinkSummary], &'a [History]),
-    ) -> Vec<(FrameRow, f64)> {
-        let empty = EmptyPath { run, spec, links, capacities };
-        rows.iter().map(|row| (*row, empty.seconds(row))).collect()
     }
 }
 

@@ -11,7 +11,7 @@ const CLASSES: [u64; 2] = [100_000, 10_000_000];
 
 /// All transfers that started after the warm-up, and those of each class of sizes that has any.
 pub(super) fn of(run: &Run, transfers: &[Transfer]) -> Vec<SizeClass> {
-    let warm = Instant::ZERO + run.scenario.measure_from;
+    let warm = Instant::ZERO + run.scenario.measure.from;
     let measured: Vec<&Transfer> = transfers.iter().filter(|one| one.start >= warm).collect();
     let ends = CLASSES.into_iter().map(Some).chain([None]);
     let mut from = 0;

@@ -6,9 +6,8 @@ use sojourn_transport::{Choice, EcnFailure};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::Record;
-use super::bounds::History;
 use super::load::{Load, utilisation};
-use super::media::Frames;
+use super::media::{EmptyPath, Frames};
 use super::outcome::{FlowSummary, LinkSummary, MediaSummary, Outcome, RunSummary, SpikeSummary};
 use super::{size_classes, transfers};
 use crate::endpoint::media::FrameRow;
@@ -40,20 +39,26 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
             Some(arrivals) => {
                 let members = group.flows.clone();
                 let list =
-                    transfers::list(run, endpoints, &links, (place, arrivals, members.clone()));
-                (transfers::summarise(run, endpoints, (arrivals, members), &list), Some(list))
+                    transfers::list(run, endpoints, &links, place, arrivals, members.clone());
+                (transfers::summarise(run, endpoints, arrivals, members, &list), Some(list))
             }
             None => {
                 let index = group.flows.start;
-                let list = transfers::of_connection(run, endpoints, &links, (place, index));
+                let list = transfers::of_connection(run, endpoints, &links, place, index);
                 let classes = list.as_ref().map(|list| size_classes::of(run, list));
                 let transfers_by_size = classes.unwrap_or_default();
-                let of_run = (&links[..], &record.capacities[..]);
-                let media = media(run, endpoints, (place, index), of_run, &mut frames);
+                let spec = &run.scenario.flows[index];
+                let capacities = &record.capacities;
+                let media =
+                    media(endpoints, index, EmptyPath { run, spec, links: &links, capacities });
+                let media = media.map(|(summary, rows)| {
+                    frames.push((place, rows));
+                    summary
+                });
                 (FlowSummary { transfers_by_size, media, ..flow(run, endpoints, index) }, list)
             }
         };
-        let begin = Instant::ZERO + run.scenario.measure_from;
+        let begin = Instant::ZERO + run.scenario.measure.from;
         let rtt_missing_share = record.recorder.rtt_missing_share(place, begin);
         flows.push(FlowSummary { rtt_missing_share, ..own });
         has_sizes |= list.is_some();
@@ -63,7 +68,7 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
         control: run.control.clone(),
         seed: run.seed,
         duration_s: run.end.as_secs_f64(),
-        measured_from_s: run.scenario.measure_from.as_secs_f64(),
+        measured_from_s: run.scenario.measure.from.as_secs_f64(),
         flows,
         links,
         spikes,
@@ -73,20 +78,17 @@ pub(crate) fn outcome<M: Metering, T: Tap>(
     Outcome { summary, recorder: record.recorder, has_sizes, transfers: all, frames }
 }
 
-/// The summary of a flow's frames, if it has any. Adds the frames to `frames`.
+/// The summary of a flow's frames, and the frames, if it has any.
 fn media<M: Metering, T: Tap>(
-    run: &Run,
     endpoints: &Endpoints<M, T>,
-    (place, index): (usize, usize),
-    of_run: (&[LinkSummary], &[History]),
-    frames: &mut Vec<(usize, Vec<(FrameRow, f64)>)>,
-) -> Option<MediaSummary> {
-    let (state, spec) = (&endpoints.flows[index], &run.scenario.flows[index]);
+    index: usize,
+    empty: EmptyPath<'_>,
+) -> Option<(MediaSummary, Vec<(FrameRow, f64)>)> {
+    let state = &endpoints.flows[index];
     let AnyEndpoint::Other(endpoint) = &state.endpoint else { return None };
     let rows = endpoint.report().frames?;
-    frames.push((place, Frames::with_least(run, spec, rows, of_run)));
-    let end = state.stop.unwrap_or(run.end).min(run.end);
-    Some(Frames::new(run, spec, rows, (state.start, end), of_run).summary())
+    let end = state.stop.unwrap_or(empty.run.end).min(empty.run.end);
+    Some((Frames::new(empty, rows, state.start, end).summary(), empty.with_least(rows)))
 }
 
 fn seconds(ns: Option<u64>) -> Option<f64> {
@@ -206,7 +208,7 @@ pub(super) fn with_rtts(base: FlowSummary, rtts: &Histogram) -> FlowSummary {
 
 /// Goodput of `bytes` from the start of a flow, or from the later end of the warm-up, to `end`.
 pub(super) fn goodput(run: &Run, bytes: u64, start: Instant, end: Instant) -> f64 {
-    let span = end.since(start.max(Instant::ZERO + run.scenario.measure_from));
+    let span = end.since(start.max(Instant::ZERO + run.scenario.measure.from));
     if span == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / span.as_secs_f64() }
 }
 

@@ -103,7 +103,9 @@ pub(super) fn list<M: Metering, T: Tap>(
     run: &Run,
     endpoints: &Endpoints<M, T>,
     links: &[LinkSummary],
-    (place, arrivals, flows): (usize, &Arrivals, Range<usize>),
+    place: usize,
+    arrivals: &Arrivals,
+    flows: Range<usize>,
 ) -> Vec<Transfer> {
     let path = EmptyPath::new(run, &arrivals.spec, links);
     let transfer = |flow: usize| {
@@ -121,7 +123,8 @@ pub(super) fn of_connection<M: Metering, T: Tap>(
     run: &Run,
     endpoints: &Endpoints<M, T>,
     links: &[LinkSummary],
-    (place, flow): (usize, usize),
+    place: usize,
+    flow: usize,
 ) -> Option<Vec<Transfer>> {
     if !run.scenario.flows[flow].source.lists_transfers() {
         return None;
@@ -144,7 +147,8 @@ pub(super) fn of_connection<M: Metering, T: Tap>(
 pub(super) fn summarise<M: Metering, T: Tap>(
     run: &Run,
     endpoints: &Endpoints<M, T>,
-    (arrivals, flows): (&Arrivals, Range<usize>),
+    arrivals: &Arrivals,
+    flows: Range<usize>,
     transfers: &[Transfer],
 ) -> FlowSummary {
     let spec = &arrivals.spec;

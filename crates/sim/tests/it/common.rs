@@ -62,7 +62,7 @@ pub(crate) type Datum = (String, String, String);
 pub(crate) fn host_data(text: &str) -> (String, Vec<Datum>) {
     let is_data = |name: &str| {
         let mut settings = Transport::SETTINGS.iter();
-        settings.any(|setting| setting.name == name && !setting.is_key())
+        settings.any(|setting| setting.key.name == name && !setting.is_key())
     };
     let (mut lines, mut data, mut flow) = (Vec::new(), Vec::new(), "");
     for line in text.lines() {

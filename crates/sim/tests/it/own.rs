@@ -9,7 +9,7 @@ use sojourn_cc::{
 };
 use sojourn_scenario::{Document, Scenario};
 use sojourn_sim::{RunSummary, Simulation};
-use sojourn_units::params::{Kind, Param};
+use sojourn_units::params::{Key, Kind};
 use sojourn_units::{Bytes, Instant};
 
 const NEEDS: Needs = Needs {
@@ -28,12 +28,7 @@ const MINE: Info = Info {
     name: "mine",
     title: "A controller of a user's own",
     source: "this test",
-    params: &[Param {
-        name: "gain",
-        kind: Kind::Number(1.0, 0.5, 2.0),
-        doc: "what it is for",
-        source: "this test",
-    }],
+    params: &[Key::new("gain", Kind::Number(1.0, 0.5, 2.0), "what it is for").from("this test")],
     ordered: &[],
     needs: NEEDS,
     random: false,
@@ -133,8 +128,7 @@ fn a_catalogue_refuses_what_nobody_could_choose() {
     for name in ["", "my own", "mine=2", "a.b"] {
         assert!(refused(Info { name, ..MINE }).contains("cannot name"), "{name}");
     }
-    const WRONG: &[Param] =
-        &[Param { name: "gain", kind: Kind::Number(3.0, 0.5, 2.0), doc: "", source: "" }];
+    const WRONG: &[Key] = &[Key::new("gain", Kind::Number(3.0, 0.5, 2.0), "")];
     let why = refused(Info { name: "yours", params: WRONG, ..MINE });
     assert!(why.contains("`gain` of `yours` is 3 by default; it must be 0.5 to 2"), "{why}");
 }

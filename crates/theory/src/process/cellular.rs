@@ -9,13 +9,13 @@
 //! arrive as a Poisson process of this rate, of which a sender cannot know more.
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, Params, params};
+use sojourn_units::params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::uniform;
 use crate::capacity::Step;
 
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// standard deviation of the rate's change after one second
     sigma: Kind::Rate(Rate(2_400_000), Rate(1), Rate::MAX),
         "Sprout: 200 packets (of 1500 bytes) per second and root second";

@@ -10,7 +10,7 @@ mod length;
 mod wifi;
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, ParamError, Params, Value};
+use sojourn_units::params::{Key, Kind, ParamError, Params, Value};
 use sojourn_units::{Instant, Rate, UnitError};
 
 pub use cellular::Cellular;
@@ -60,7 +60,7 @@ pub enum ProcessError {
 }
 
 /// The parameters of a published model, or `None` if the name is unknown.
-pub fn declared(name: &str) -> Option<&'static [Param]> {
+pub fn declared(name: &str) -> Option<&'static [Key]> {
     match name {
         "wifi" => Some(wifi::PARAMS),
         "cellular" => Some(cellular::PARAMS),
@@ -103,7 +103,7 @@ impl Process {
     }
 }
 
-fn value(param: &Param, text: &str) -> Result<Value, ProcessError> {
+fn value(param: &Key, text: &str) -> Result<Value, ProcessError> {
     let name = param.name;
     let quantity = |error| ProcessError::Quantity { name, error };
     let number = |_| ProcessError::Number { name, text: text.to_owned() };

@@ -14,7 +14,7 @@
 //! follow it at once and without errors.
 
 use rand_core::RngCore;
-use sojourn_units::params::{Kind, Param, Params, params};
+use sojourn_units::params::{Key, Kind, Params, keys};
 use sojourn_units::{Duration, Instant, Rate};
 
 use super::{pick, uniform};
@@ -38,7 +38,7 @@ pub(crate) const SCHEMES: [(f64, u64); 8] = [
     (22.0, 65_000),
 ];
 
-pub(super) const PARAMS: &[Param] = params! {
+pub(super) const PARAMS: &[Key] = keys! {
     /// mean signal-to-noise ratio in dB
     snr: Kind::Number(20.0, -10.0, 60.0),
         "our choice: at 20 dB every scheme is in use, and an outage is rare (2.5 %)";

@@ -475,25 +475,10 @@ impl<C: Controller> Sender<C> {
     #[inline(always)]
     pub(super) fn feedback(&self) -> Feedback<'static> {
         Feedback {
-            acked: Bytes::ZERO,
-            acked_packets: 0,
-            lost: Bytes::ZERO,
-            lost_packets: 0,
-            lost_numbers: &[],
-            ce_packets: 0,
-            ect0_packets: 0,
-            ect1_packets: 0,
-            loss_event: false,
-            ecn_event: false,
             in_recovery: self.episode.holds(),
-            is_duplicate: false,
-            spurious: false,
             after_timeout: matches!(self.episode, Episode::Timeout(_)),
-            rtt: None,
-            ack_delay: Duration::ZERO,
             srtt: self.rtt.srtt,
             min_rtt: self.rtt.min,
-            rate: None,
             delivered: Bytes(self.delivery.delivered),
             in_flight_before: Bytes(self.scoreboard.in_flight),
             in_flight: Bytes(self.scoreboard.in_flight),
@@ -502,7 +487,7 @@ impl<C: Controller> Sender<C> {
             slow_start_to: self.slow_start_to(),
             largest_acked: self.largest_acked,
             next_number: self.next_number,
-            received: &[],
+            ..Feedback::default()
         }
     }
 }

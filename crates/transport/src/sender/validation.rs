@@ -217,20 +217,21 @@ impl Decay {
         packets.max(least) * self.mss
     }
 
-    /// `tcp_cwnd_validate` after a batch has left: a sender that has not filled its window for a
-    /// timeout loses half of the unused part, if `is_open`.
+    /// `tcp_cwnd_validate` after a batch has left that filled the window.
+    fn filled(&mut self, now: Instant) {
+        (self.used, self.stamp) = (0, now);
+    }
+
+    /// `tcp_cwnd_validate` after a batch has left that did not fill the window: a sender that has
+    /// not filled it for a timeout loses half of the unused part, if `is_open`.
     fn validated(
         &mut self,
         now: Instant,
         in_flight: u64,
         cwnd: u64,
         rto: Duration,
-        (is_limited, is_open): (bool, bool),
+        is_open: bool,
     ) -> Option<u64> {
-        if is_limited {
-            (self.used, self.stamp) = (0, now);
-            return None;
-        }
         self.used = self.used.max(in_flight.div_ceil(self.mss));
         if now.since(self.stamp) < rto {
             return None;
@@ -276,9 +277,14 @@ impl<C: Controller> Sender<C> {
         }
         self.note_use();
         let (in_flight, cwnd) = (self.scoreboard.in_flight, self.limits.cwnd.0);
-        let flags = (self.uses_window(), self.is_open());
+        let (is_filled, is_open) = (self.uses_window(), self.is_open());
         if let Some(Validation::Linux(rule)) = self.validation.as_deref_mut() {
-            let window = rule.validated(now, in_flight, cwnd, self.rtt.rto(), flags);
+            let window = if is_filled {
+                rule.filled(now);
+                None
+            } else {
+                rule.validated(now, in_flight, cwnd, self.rtt.rto(), is_open)
+            };
             self.set_validated(now, window, false);
             self.limits = self.controller.limits();
         }

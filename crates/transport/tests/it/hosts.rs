@@ -9,7 +9,7 @@ use sojourn_units::params::Value;
 #[test]
 fn scenarios_have_at_most_eighteen_keys() {
     let keys = Config::SETTINGS.iter().filter(|setting| setting.is_key());
-    let names: Vec<&str> = keys.map(|setting| setting.name).collect();
+    let names: Vec<&str> = keys.map(|setting| setting.key.name).collect();
     assert!(names.len() <= 18, "{names:?}");
 }
 
@@ -27,7 +27,7 @@ fn each_value_of_a_host_differs_and_has_a_source() {
     for host in Host::ALL {
         host.config();
         for own in host.settings() {
-            let name = own.setting.name;
+            let name = own.setting.key.name;
             let (value, _) = own.setting.of_profile(host.profile).expect("the profile has it");
             assert_eq!(own.differs, own.value != value, "{} {name}", host.name);
             assert!(!own.source.is_empty(), "{} {name}", host.name);

@@ -197,7 +197,7 @@ fn slack_delays_a_tail_loss_probe_of_several_packets() {
 /// QUIC's probe timeout has no slack: RFC 9002 section 6.2.1 has its granularity instead.
 #[test]
 fn slack_is_a_setting_of_tcp() {
-    let slack = Config::SETTINGS.iter().find(|setting| setting.name == "timer_slack");
+    let slack = Config::SETTINGS.iter().find(|setting| setting.key.name == "timer_slack");
     let slack = slack.expect("it is declared");
     assert!(slack.of_profile(Profile::Tcp).is_some());
     assert!(slack.of_profile(Profile::Quic).is_none());

@@ -229,7 +229,7 @@ impl Client {
         let answered = self.handshake.on_answer(now, u32::from(accept.part));
         let Answered::Established(rtt) = answered else { return Heard::Other };
         self.server_id = Some(accept.server_id);
-        self.server_idle = Duration::from_millis(u64::from(accept.idle_ms));
+        self.server_idle = accept.idle();
         self.sender.limit_window(Bytes(u64::from(accept.window) * self.config.mss.0));
         if self.status == Status::Opening {
             self.status = Status::Open;

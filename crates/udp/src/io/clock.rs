@@ -2,7 +2,7 @@
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
-use sojourn_units::Instant;
+use sojourn_units::{Duration, Instant};
 
 /// Time since an origin, by the kernel's monotonic clock. Endpoints with the same origin have the
 /// same time.
@@ -17,9 +17,25 @@ impl Clock {
         Clock::with_origin(monotonic())
     }
 
+    /// A clock that starts after this time, and shows zero until then.
+    pub fn start_in(time: Duration) -> Clock {
+        Clock::with_origin(monotonic().saturating_add_unsigned(time.0))
+    }
+
     /// A clock with this origin, in nanoseconds of `CLOCK_MONOTONIC`.
     pub fn with_origin(origin_ns: i64) -> Clock {
         Clock { origin_ns }
+    }
+
+    /// Its time zero, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub fn origin_ns(&self) -> i64 {
+        self.origin_ns
+    }
+
+    /// Sleeps until this time, before time zero as well.
+    pub fn sleep_until(&self, at: Instant) {
+        let left = self.monotonic_ns(at).saturating_sub(monotonic().unsigned_abs());
+        std::thread::sleep(std::time::Duration::from_nanos(left));
     }
 
     /// The time now.
@@ -74,4 +90,18 @@ fn monotonic() -> i64 {
 fn nanoseconds(clock: ClockId) -> i64 {
     let time = clock_gettime(clock).expect("Linux has this clock");
     time.tv_sec() * 1_000_000_000 + time.tv_nsec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_shows_zero_until_its_start() {
+        let clock = Clock::start_in(Duration::from_secs(3600));
+        assert_eq!(clock.now(), Instant::ZERO);
+        let clock = Clock::start_in(Duration::from_millis(2));
+        clock.sleep_until(Instant::ZERO + Duration::from_millis(1));
+        assert!(clock.now() >= Instant::ZERO + Duration::from_millis(1));
+    }
 }

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use sojourn_units::params::Params;
 
 use super::clock::Clock;
-use super::departures::{Departures, Timing};
 use super::fit::fit;
 use super::load::Feed;
 use super::plan::{Observer, Plan};
@@ -13,8 +12,9 @@ use super::qdisc;
 use super::socket::{Opener, Socket, least_timer_slack, open_here};
 use super::stop::StopHandle;
 use super::transfer::Transfer;
-use crate::Error;
+use crate::error::Error;
 use crate::client::{Client, Setup};
+use crate::departures::{Departures, Timing};
 use crate::record::Outcome;
 
 /// An endpoint that sends data to a server.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use sojourn_transport::Config;
 use sojourn_units::Bytes;
 
-use crate::Error;
+use crate::error::Error;
 use crate::wire::HEADER;
 
 const UDP: u64 = 8;

@@ -6,7 +6,7 @@ use sojourn_scenario::source::{Action, Source};
 use sojourn_units::{Bytes, Instant};
 
 use super::writer::Writer;
-use crate::Error;
+use crate::error::Error;
 use crate::client::Client;
 
 /// More bytes than any transfer can send.

@@ -6,22 +6,23 @@
 //! pacer, and merge the receive times and ECN fields of packets.
 
 mod clock;
-mod departures;
 mod endpoint;
 mod fit;
 mod load;
 mod plan;
 mod priority;
 mod qdisc;
+pub mod rtnetlink;
 mod server;
 mod socket;
 mod spin;
 mod stop;
 mod transfer;
+mod turns;
 mod writer;
 
+pub use crate::departures::{Departures, Timing};
 pub use clock::{Clock, Realtime};
-pub use departures::{Departures, Timing};
 pub use endpoint::Endpoint;
 pub use load::Load;
 pub use plan::{Observer, Plan};
@@ -32,4 +33,5 @@ pub use socket::{
 };
 pub use spin::SpinAllowance;
 pub use stop::{CHECK, StopHandle};
+pub use turns::{Polled, TakesTurns, Turn, Wait, take_turns};
 pub use writer::Writer;

@@ -3,13 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-};
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::tc::{TcAttribute, TcMessage};
-use netlink_sys::protocols::NETLINK_ROUTE;
-use netlink_sys::{Socket, SocketAddr};
+use super::rtnetlink::Socket;
 
 /// Why the interface of this address does not hold packets until their departure times; `None` if it
 /// does. `fq` does for the monotonic clock; `etf` wants another clock.
@@ -36,7 +30,7 @@ fn refusal(name: &str, kinds: &[String]) -> Option<String> {
     ))
 }
 
-fn interface(local: IpAddr) -> Option<(String, i32)> {
+fn interface(local: IpAddr) -> Option<(String, u32)> {
     let mut all = nix::ifaddrs::getifaddrs().ok()?;
     let has = |address: &nix::sys::socket::SockaddrStorage| {
         let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
@@ -46,54 +40,13 @@ fn interface(local: IpAddr) -> Option<(String, i32)> {
     let found = all.find(|interface| interface.address.as_ref().is_some_and(has))?;
     let name = found.interface_name;
     let index = nix::net::if_::if_nametoindex(name.as_str()).ok()?;
-    Some((name, i32::try_from(index).ok()?))
+    Some((name, index))
 }
 
 /// The kinds of all disciplines of an interface.
-fn disciplines(index: i32) -> io::Result<Vec<String>> {
-    let mut socket = Socket::new(NETLINK_ROUTE)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    let mut header = NetlinkHeader::default();
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
-    let message = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::with_index(index));
-    let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
-    request.finalize();
-    let mut octets = vec![0; request.buffer_len()];
-    request.serialize(&mut octets);
-    socket.send(&octets, 0)?;
-    let mut kinds = Vec::new();
-    loop {
-        let (answer, _) = socket.recv_from_full()?;
-        if take(&answer, index, &mut kinds)? {
-            return Ok(kinds);
-        }
-    }
-}
-
-/// Adds the kinds in an answer; returns whether it is the last one.
-fn take(mut octets: &[u8], index: i32, kinds: &mut Vec<String>) -> io::Result<bool> {
-    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-    while !octets.is_empty() {
-        let message =
-            NetlinkMessage::<RouteNetlinkMessage>::deserialize(octets).map_err(invalid)?;
-        let len = (message.header.length as usize).next_multiple_of(4);
-        octets = octets.get(len..).unwrap_or(&[]);
-        match message.payload {
-            NetlinkPayload::Done(_) => return Ok(true),
-            NetlinkPayload::Error(error) => return Err(error.to_io()),
-            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(tc))
-                if tc.header.index == index =>
-            {
-                kinds.extend(tc.attributes.into_iter().filter_map(|attribute| match attribute {
-                    TcAttribute::Kind(kind) => Some(kind),
-                    _ => None,
-                }));
-            }
-            _ => {}
-        }
-    }
-    Ok(false)
+fn disciplines(index: u32) -> io::Result<Vec<String>> {
+    let all = Socket::open()?.qdiscs()?.into_iter();
+    Ok(all.filter(|one| one.index == index).map(|one| one.kind).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A server on a socket.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use nix::errno::Errno;
@@ -8,8 +9,10 @@ use sojourn_units::{Duration, Instant};
 
 use super::clock::Clock;
 use super::socket::{Opener, Route, Socket, lacks_ipv6, least_timer_slack, open_dual, open_here};
+use super::spin::SpinAllowance;
 use super::stop::{CHECK, StopHandle};
-use crate::Error;
+use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
+use crate::error::Error;
 use crate::server::{Arrival, Ending, Limits, PeerReport, Secret, Server as Table, Strays};
 
 /// Datagrams received between two looks at the timers.
@@ -114,24 +117,10 @@ impl Server {
     /// If the socket fails.
     pub fn run(&mut self, observer: &mut dyn ServerObserver) -> Result<Strays, Error> {
         least_timer_slack();
-        let mut look_at = self.clock.now() + observer.interval();
-        while !self.stop.is_stopped() {
-            if self.receive()? {
-                observer.arrived(&self.table);
-            }
-            let now = self.clock.now();
-            if self.table.timer() <= now {
-                let mut out = sender(&self.socket, &self.locals, &mut self.unsent);
-                self.table.on_timer(now, &mut out);
-            }
-            self.table.take_ended().iter().for_each(|peer| observer.ended(peer));
-            if look_at <= now {
-                observer.look(now, &self.table);
-                look_at = now + observer.interval();
-            }
-            let until = self.table.timer().min(look_at).min(now + CHECK);
-            self.socket.wait(&self.clock, until, false, None)?;
-        }
+        let look_at = self.clock.now() + observer.interval();
+        let (clock, stop) = (self.clock, self.stop.clone());
+        let mut serving = Serving { server: &mut *self, observer: &mut *observer, look_at };
+        take_turns(&mut serving, clock, || stop.is_stopped())?;
         let open = self.table.peers().filter(|peer| peer.ending == Ending::Open);
         open.for_each(|peer| observer.ended(&peer));
         Ok(self.table.strays())
@@ -165,6 +154,43 @@ impl Server {
     /// Datagrams that the socket did not take. A lost acknowledgement does no harm.
     pub fn unsent(&self) -> u64 {
         self.unsent
+    }
+}
+
+/// A server that runs, and its observer.
+struct Serving<'a> {
+    server: &'a mut Server,
+    observer: &'a mut dyn ServerObserver,
+    look_at: Instant,
+}
+
+impl TakesTurns for Serving<'_> {
+    type Error = Error;
+
+    fn turn(&mut self, _: &SpinAllowance) -> Result<Turn, Error> {
+        let Serving { server, observer, look_at } = self;
+        if server.receive()? {
+            observer.arrived(&server.table);
+        }
+        let now = server.clock.now();
+        if server.table.timer() <= now {
+            let mut out = sender(&server.socket, &server.locals, &mut server.unsent);
+            server.table.on_timer(now, &mut out);
+        }
+        server.table.take_ended().iter().for_each(|peer| observer.ended(peer));
+        if *look_at <= now {
+            observer.look(now, &server.table);
+            *look_at = now + observer.interval();
+        }
+        Ok(Turn::Wait(Wait::until(server.table.timer().min(*look_at).min(now + CHECK))))
+    }
+
+    fn polled(&self) -> Polled<'_> {
+        self.server.socket.polled(false, None)
+    }
+
+    fn failed(error: io::Error) -> Error {
+        Error::socket("wait", error)
     }
 }
 

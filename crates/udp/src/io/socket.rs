@@ -6,16 +6,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType,
     SockaddrStorage, bind, recvmsg, sendmsg, setsockopt, socket, sockopt,
 };
-use nix::sys::time::TimeSpec;
-use sojourn_units::{Duration, Ecn, Instant};
+use sojourn_units::{Ecn, Instant};
 
 use super::clock::{Clock, Realtime};
-use crate::Error;
+use super::turns::{Polled, wait_until};
+use crate::error::Error;
 
 /// Opens a socket that is bound to this address. A caller may open it in another network namespace.
 pub type Opener = dyn Fn(SocketAddr) -> io::Result<UdpSocket> + Send + Sync;
@@ -277,21 +277,16 @@ impl Socket {
         for_room: bool,
         wake: Option<BorrowedFd<'_>>,
     ) -> Result<(), Error> {
-        let span = until.since(clock.now());
-        if span == Duration::ZERO {
-            return Ok(());
-        }
-        let events =
-            if for_room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
-        let own = self.socket.as_fd();
-        let count = 1 + usize::from(wake.is_some());
-        let mut polled =
-            [PollFd::new(own, events), PollFd::new(wake.unwrap_or(own), PollFlags::POLLIN)];
-        let span = TimeSpec::from_duration(std::time::Duration::from_nanos(span.0));
-        match ppoll(&mut polled[..count], Some(span), None) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(errno) => Err(Error::socket("wait", errno)),
-        }
+        wait_until(clock, until, self.polled(for_room, wake))
+            .map_err(|errno| Error::socket("wait", errno))
+    }
+
+    /// Its descriptor, which is ready once a datagram arrives, or there is room for one to leave if
+    /// `for_room`; and `wake`, once it is readable.
+    pub fn polled<'a>(&'a self, for_room: bool, wake: Option<BorrowedFd<'a>>) -> Polled<'a> {
+        let room = if for_room { PollFlags::POLLOUT } else { PollFlags::empty() };
+        let own = PollFd::new(self.socket.as_fd(), PollFlags::POLLIN | room);
+        (own, wake.map(|wake| PollFd::new(wake, PollFlags::POLLIN)))
     }
 }
 

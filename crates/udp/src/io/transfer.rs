@@ -1,5 +1,6 @@
 //! The loop of a transfer.
 
+use std::io;
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
@@ -8,14 +9,15 @@ use sojourn_transport::EcnCounts;
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use super::clock::Clock;
-use super::departures::{Departures, LEAD, Timing};
 use super::load::Feed;
 use super::plan::Observer;
 use super::socket::{Route, Socket};
 use super::spin::SpinAllowance;
 use super::stop::{CHECK, StopHandle};
-use crate::Error;
+use super::turns::{Polled, TakesTurns, Turn, Wait, take_turns};
+use crate::error::Error;
 use crate::client::{Client, Heard, Output, Status};
+use crate::departures::{Departures, LEAD, Timing};
 use crate::record::{Outcome, Punctuality, Recorder, Span, summary};
 use crate::wire::Receipt;
 
@@ -50,7 +52,6 @@ pub(super) struct Transfer {
     held: Option<(Route, u16)>,
     sent: EcnCounts,
     punctuality: Punctuality,
-    spins: SpinAllowance,
     /// Datagrams that this machine's queue dropped.
     rejected: u64,
     /// ICMP errors since the connection opened.
@@ -96,7 +97,6 @@ impl Transfer {
             held: None,
             sent: EcnCounts::default(),
             punctuality: Punctuality { departures: timing.departures, ..Punctuality::default() },
-            spins: SpinAllowance::default(),
             rejected: 0,
             unreachable: 0,
             end: None,
@@ -112,45 +112,12 @@ impl Transfer {
         observer: &mut dyn Observer,
     ) -> Result<End, Error> {
         let stop_at = self.started_at + duration;
-        let mut sample_at = sample_after(self.started_at, interval);
-        loop {
-            let reads = self.has_sent || !self.departs_soon();
-            let is_heard = reads && self.receive(observer)?;
-            let now = self.advance();
-            // Until all datagrams are read, one of them may still stop a timer.
-            let known = if is_heard { self.heard_at } else { now };
-            self.feed.act(now, &mut self.client);
-            self.end_if_due(now, stop_at, stop)?;
-            // A timer's packets could not leave, and it would expire again.
-            if reads && self.held.is_none() && self.client.timer() <= known {
-                self.client.on_timer(now);
-                self.report_losses(observer);
-            }
-            match (self.client.status(), self.end) {
-                (Status::Failed(fault), _) => {
-                    let delivered = self.client.sender().delivered();
-                    return Err(Error::of(fault, self.remote, delivered));
-                }
-                (Status::Done(receipt), Some(end)) => return Ok(End { receipt, ..end }),
-                (_, Some(end)) if stop.is_abandoned() => return Ok(end),
-                _ => {}
-            }
-            let is_idle = self.transmit(observer)?;
-            if is_idle && observer.follows_state() {
-                observer.vitals(self.now, &self.client.sender().vitals());
-            }
-            if sample_at <= now && self.end.is_none() {
-                observer.sample(self.recorder.sample(now, &self.client));
-                // A late thread leaves samples out.
-                while sample_at <= now {
-                    sample_at = sample_after(sample_at, interval);
-                }
-            }
-            if is_idle && !is_heard {
-                let next = if self.end.is_none() { sample_at.min(stop_at) } else { Instant::MAX };
-                self.wait(next.min(now + CHECK))?;
-            }
-        }
+        let sample_at = sample_after(self.started_at, interval);
+        let clock = self.clock;
+        let mut running =
+            Running { transfer: self, observer, stop, stop_at, sample_at, interval, done: None };
+        take_turns(&mut running, clock, || false)?;
+        Ok(running.done.expect("the turns are over once the transfer is"))
     }
 
     /// Closes the connection if the load was delivered, the duration is over, or another thread
@@ -175,6 +142,18 @@ impl Transfer {
         self.client.stop();
         self.client.close(now);
         Ok(())
+    }
+
+    /// The end of the transfer, once its connection is closed.
+    fn ended(&self, stop: &StopHandle) -> Result<Option<End>, Error> {
+        match (self.client.status(), self.end) {
+            (Status::Failed(fault), _) => {
+                let delivered = self.client.sender().delivered();
+                Err(Error::of(fault, self.remote, delivered))
+            }
+            (Status::Done(receipt), Some(end)) => Ok(Some(End { receipt, ..end })),
+            (_, end) => Ok(end.filter(|_| stop.is_abandoned())),
+        }
     }
 
     /// The time now.
@@ -326,38 +305,27 @@ impl Transfer {
         }
     }
 
-    /// Waits for the next event, at `until` at the latest.
-    fn wait(&mut self, until: Instant) -> Result<(), Error> {
+    /// The wait for the next event, at `until` at the latest.
+    fn wait(&self, until: Instant) -> Wait {
         // A full socket delays the next packet, whatever timers and the pacer allow.
         if self.held.is_some() {
-            return self.socket.wait(&self.clock, until, true, None);
+            return Wait::until(until);
         }
         let paced = self.paced_at.unwrap_or(Instant::MAX);
-        self.spins.account(self.clock.now());
-        let spin = self.spin();
-        let lead = match self.timing.departures {
-            Departures::Kernel | Departures::KernelAssumed => LEAD,
-            Departures::Timer => spin,
-        };
-        let until =
-            until.min(self.client.timer()).min(self.feed.next_at()).min(paced.saturating_sub(lead));
-        self.socket.wait(&self.clock, until, false, self.feed.wake())?;
-        if self.timing.departures == Departures::Timer {
-            self.spins.account(self.clock.now());
-            self.spins.begin();
-            while self.clock.now() < paced && paced.since(self.clock.now()) <= spin {
-                std::hint::spin_loop();
+        let until = until.min(self.client.timer()).min(self.feed.next_at());
+        match self.timing.departures {
+            Departures::Kernel | Departures::KernelAssumed => {
+                Wait::until(until.min(paced.saturating_sub(LEAD)))
             }
-            self.spins.account(self.clock.now());
+            Departures::Timer => Wait { event: paced, spin: self.spin(), ..Wait::until(until) },
         }
-        Ok(())
     }
 
     /// Whether a packet with an exact gap is so close to its departure that reading a datagram could
     /// delay it. One datagram is read after each packet, however short the gaps are.
-    fn departs_soon(&self) -> bool {
+    fn departs_soon(&self, spins: &SpinAllowance) -> bool {
         let at = self.paced_at.filter(|_| self.held.is_none() && self.has_exact_gaps());
-        at.is_some_and(|at| at.since(self.clock.now()) <= self.spin())
+        at.is_some_and(|at| at.since(self.clock.now()) <= spins.permitted(self.spin()))
     }
 
     fn has_exact_gaps(&self) -> bool {
@@ -367,8 +335,7 @@ impl Transfer {
     /// Time before the next departure that the thread spins.
     fn spin(&self) -> Duration {
         let is_exact = self.has_exact_gaps();
-        let span = if is_exact { self.timing.spin.max(EXACT_SPIN) } else { self.timing.spin };
-        self.spins.permitted(span)
+        if is_exact { self.timing.spin.max(EXACT_SPIN) } else { self.timing.spin }
     }
 
     /// The outcome of a transfer that has ended.
@@ -419,6 +386,68 @@ impl Transfer {
             notes.push("the server's receipt did not arrive: its figures are the sender's".into());
         }
         notes
+    }
+}
+
+/// A transfer that runs, and its observer.
+struct Running<'a> {
+    transfer: &'a mut Transfer,
+    observer: &'a mut dyn Observer,
+    stop: &'a StopHandle,
+    stop_at: Instant,
+    sample_at: Instant,
+    interval: Duration,
+    done: Option<End>,
+}
+
+impl TakesTurns for Running<'_> {
+    type Error = Error;
+
+    fn turn(&mut self, spins: &SpinAllowance) -> Result<Turn, Error> {
+        let Running { transfer, observer, stop, stop_at, .. } = self;
+        let reads = transfer.has_sent || !transfer.departs_soon(spins);
+        let is_heard = reads && transfer.receive(*observer)?;
+        let now = transfer.advance();
+        // Until all datagrams are read, one of them may still stop a timer.
+        let known = if is_heard { transfer.heard_at } else { now };
+        transfer.feed.act(now, &mut transfer.client);
+        transfer.end_if_due(now, *stop_at, stop)?;
+        // A timer's packets could not leave, and it would expire again.
+        if reads && transfer.held.is_none() && transfer.client.timer() <= known {
+            transfer.client.on_timer(now);
+            transfer.report_losses(*observer);
+        }
+        self.done = transfer.ended(stop)?;
+        if self.done.is_some() {
+            return Ok(Turn::Over);
+        }
+        let is_idle = transfer.transmit(*observer)?;
+        if is_idle && observer.follows_state() {
+            observer.vitals(transfer.now, &transfer.client.sender().vitals());
+        }
+        if self.sample_at <= now && transfer.end.is_none() {
+            observer.sample(transfer.recorder.sample(now, &transfer.client));
+            // A late thread leaves samples out.
+            while self.sample_at <= now {
+                self.sample_at = sample_after(self.sample_at, self.interval);
+            }
+        }
+        if !is_idle || is_heard {
+            return Ok(Turn::Again);
+        }
+        let is_open = transfer.end.is_none();
+        let next = if is_open { self.sample_at.min(*stop_at) } else { Instant::MAX };
+        Ok(Turn::Wait(transfer.wait(next.min(now + CHECK))))
+    }
+
+    fn polled(&self) -> Polled<'_> {
+        let for_room = self.transfer.held.is_some();
+        let wake = if for_room { None } else { self.transfer.feed.wake() };
+        self.transfer.socket.polled(for_room, wake)
+    }
+
+    fn failed(error: io::Error) -> Error {
+        Error::socket("wait", error)
     }
 }
 

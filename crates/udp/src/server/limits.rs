@@ -2,7 +2,7 @@
 
 use sojourn_units::{Bytes, Duration};
 
-use crate::wire::Terms;
+use crate::wire::{Terms, bounds};
 
 /// Memory of a peer without its gaps: its state, receive times, ranges, and the numbers that
 /// detect copies.
@@ -17,7 +17,8 @@ const BATCH: u64 = 65_536;
 /// The resources that a server gives to its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most peers at a time.
+    /// Most peers at a time. One address (of IPv6: a prefix of 64 bits) may hold as many as are free
+    /// ([`super::Shares`]): alone, it gets half of them.
     pub peers: usize,
     /// Most memory of one peer.
     pub peer_memory: Bytes,
@@ -47,6 +48,7 @@ impl Limits {
         // A list that grows has both its old and its new memory for a moment.
         let left = self.peer_memory.0.checked_sub(FIXED + 2 * held)?;
         let segments = left / EACH_SEGMENT;
-        (segments >= 16).then(|| u32::try_from(segments).unwrap_or(1 << 30).min(1 << 30))
+        let most = *bounds::WINDOW.end();
+        (segments >= 16).then(|| u32::try_from(segments).unwrap_or(most).min(most))
     }
 }

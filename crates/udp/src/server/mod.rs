@@ -12,6 +12,7 @@ mod cookie;
 mod limits;
 mod peer;
 mod report;
+mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -23,6 +24,7 @@ pub use cookie::Secret;
 pub use limits::Limits;
 use peer::Peer;
 pub use report::{Arrival, Ending, Outbox, PeerReport, Strays};
+pub use shares::Shares;
 
 use crate::wire::{Accept, Cookie, DataPacket, Hello, Malformed, Message, Reason, decode, encode};
 
@@ -42,6 +44,8 @@ pub struct Server {
     places: BTreeMap<Key, u64>,
     due: BTreeSet<(Instant, u64)>,
     not_validated: usize,
+    /// The places of open peers: a closed one remains for a second only.
+    shares: Shares,
     opened: u64,
     strays: Strays,
     ended: Vec<PeerReport>,
@@ -66,6 +70,7 @@ impl Server {
             places: BTreeMap::new(),
             due: BTreeSet::new(),
             not_validated: 0,
+            shares: Shares::default(),
             opened: 0,
             strays: Strays::default(),
             ended: Vec::new(),
@@ -94,10 +99,15 @@ impl Server {
             Ok(Message::Close(close)) => {
                 let (key, mut ended) = ((arrival.from, close.id), None);
                 self.answer(now, key, datagram.len(), out, |peer| {
-                    ended = peer.close(close.sent).then(|| peer.report(Ending::Closed));
+                    ended = peer
+                        .close(close.sent)
+                        .then(|| (peer.is_validated, peer.report(Ending::Closed)));
                     Message::Closed { id: peer.client_id, receipt: peer.receipt() }
                 });
-                self.note_ended(ended);
+                if let Some((is_validated, report)) = ended {
+                    self.shares.close(arrival.from.ip(), is_validated);
+                    self.note_ended(Some(report));
+                }
             }
             Ok(_) => self.strays.unknown += 1,
             Err(fault) => self.on_malformed(arrival, datagram, fault, out),
@@ -155,10 +165,13 @@ impl Server {
         };
         let has_cookie = hello.cookie != Cookie::default()
             && self.secret.accepts(now, arrival.from, hello.id, &hello.cookie);
-        if !has_cookie && self.not_validated >= self.limits.peers / 2 {
+        let free = self.limits.peers.saturating_sub(self.peers.len());
+        let is_admitted = self.shares.admit(arrival.from.ip(), has_cookie, free);
+        let is_crowded = self.not_validated >= self.limits.peers / 2;
+        if !has_cookie && (is_crowded || !is_admitted && free > 0) {
             return self.retry(now, arrival.from, hello.id, out);
         }
-        if self.peers.len() >= self.limits.peers {
+        if !is_admitted {
             return self.refuse(arrival.from, hello.id, Reason::Full, out);
         }
         let place = self.open(now, key, hello, window);
@@ -186,6 +199,7 @@ impl Server {
         self.places.insert((from, id), place);
         self.places.insert((from, server_id), place);
         self.not_validated += 1;
+        self.shares.open(from.ip(), false);
         place
     }
 
@@ -213,6 +227,9 @@ impl Server {
         let peer = &mut self.peers.get_mut(&place).expect("it has a place").peer;
         if !std::mem::replace(&mut peer.is_validated, true) {
             self.not_validated -= 1;
+            if !peer.is_closed {
+                self.shares.prove(peer.address.ip());
+            }
         }
     }
 
@@ -310,6 +327,9 @@ impl Server {
         self.places.remove(&(peer.address, peer.client_id));
         self.places.remove(&(peer.address, peer.server_id));
         self.not_validated -= usize::from(!peer.is_validated);
+        if !peer.is_closed {
+            self.shares.close(peer.address.ip(), peer.is_validated);
+        }
         self.note_ended((!peer.is_closed).then(|| peer.report(Ending::Vanished)));
     }
 

@@ -5,7 +5,7 @@ use sojourn_transport::{Config, EcnAcks, EcnFeedback, Profile};
 use sojourn_units::{Bytes, Duration};
 
 use super::message::Cookie;
-use super::{INITIAL, Malformed};
+use super::{INITIAL, Malformed, bounds};
 
 /// The settings of a connection that its receiver applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub enum TermsFault {
     #[error("`mss` is zero")]
     Mss,
     /// No packet is ever acknowledged.
-    #[error("`ack_every` is zero")]
-    AckEvery,
+    #[error("`ack_every` is {0}; it is from 1 to 2^32")]
+    AckEvery(u64),
     /// More ranges than a receiver keeps.
     #[error("`sack_ranges` is {0}; it is at most 256")]
     SackRanges(u16),
@@ -50,10 +50,6 @@ pub enum TermsFault {
     #[error("`ack_delay` or `gro` is over an hour")]
     Delay,
 }
-
-/// Longest delay of an acknowledgement or a batch.
-const LONGEST: Duration = Duration::from_secs(3600);
-const MOST_RANGES: u16 = 256;
 
 impl Terms {
     /// The settings of `config` for its receiver.
@@ -66,8 +62,8 @@ impl Terms {
             receive_times,
             mss: short(config.mss),
             ack_size: short(config.ack_size),
-            sack_ranges: config.sack_ranges.min(u64::from(MOST_RANGES)) as u16,
-            ack_every: config.ack_every,
+            sack_ranges: config.sack_ranges.min(u64::from(*bounds::SACK_RANGES.end())) as u16,
+            ack_every: config.ack_every.min(*bounds::ACK_EVERY.end()),
             quick_acks: config.quick_acks,
             ack_delay: config.ack_delay,
             gro: config.gro,
@@ -96,16 +92,16 @@ impl Terms {
     /// # Errors
     /// The first setting that is out of range.
     pub fn check(&self) -> Result<(), TermsFault> {
-        if self.mss == 0 {
+        if !bounds::MSS.contains(&self.mss) {
             return Err(TermsFault::Mss);
         }
-        if self.ack_every == 0 {
-            return Err(TermsFault::AckEvery);
+        if !bounds::ACK_EVERY.contains(&self.ack_every) {
+            return Err(TermsFault::AckEvery(self.ack_every));
         }
-        if self.sack_ranges > MOST_RANGES {
+        if !bounds::SACK_RANGES.contains(&self.sack_ranges) {
             return Err(TermsFault::SackRanges(self.sack_ranges));
         }
-        if self.ack_delay.max(self.gro) > LONGEST {
+        if !bounds::DELAY.contains(&self.ack_delay) || !bounds::DELAY.contains(&self.gro) {
             return Err(TermsFault::Delay);
         }
         Ok(())

@@ -2,11 +2,11 @@
 
 use bytes::{Buf, BufMut};
 use sojourn_transport::{Data, EcnCounts};
-use sojourn_units::{Ecn, Instant};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use super::ack::AckPacket;
 use super::hello::Hello;
-use super::{Malformed, VERSION, whole};
+use super::{Malformed, VERSION, bounds, whole};
 
 /// A datagram.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,14 @@ pub struct Accept {
     pub part: u8,
     /// The number of packets of the answer.
     pub parts: u8,
+}
+
+impl Accept {
+    /// The idle timeout, within its bounds.
+    pub fn idle(&self) -> Duration {
+        let [least, most] = [*bounds::IDLE_MS.start(), *bounds::IDLE_MS.end()];
+        Duration::from_millis(u64::from(self.idle_ms.clamp(least, most)))
+    }
 }
 
 /// Proof that a client receives datagrams at its address.
@@ -256,7 +264,8 @@ fn take_accept(id: u64, from: &mut &[u8]) -> Result<Accept, Malformed> {
         part: from.try_get_u8()?,
         parts: from.try_get_u8()?,
     };
-    let is_possible = accept.part < accept.parts && accept.parts <= 32 && accept.window > 0;
+    let has_parts = accept.part < accept.parts && bounds::PARTS.contains(&accept.parts);
+    let is_possible = has_parts && bounds::WINDOW.contains(&accept.window);
     if is_possible { Ok(accept) } else { Err(Malformed::Value) }
 }
 

@@ -39,6 +39,7 @@
 //!   the message that they answer at most.
 
 mod ack;
+pub mod bounds;
 mod hello;
 mod message;
 mod numbers;

@@ -6,6 +6,7 @@ use sojourn_cc::Catalogue;
 use sojourn_transport::{Config, Profile};
 use sojourn_udp::client::{Client, Fault, Output, Setup, Status};
 use sojourn_udp::server::{Arrival, Limits, Secret, Server};
+use sojourn_udp::wire::{Accept, Message, encode};
 use sojourn_units::params::Params;
 use sojourn_units::{Duration, Ecn, Instant};
 
@@ -29,9 +30,10 @@ impl Ends {
         Ends { client: Client::new(now, setup.unwrap()), server, now }
     }
 
-    /// Runs both ends for this long; the server alone hears nothing if it has vanished.
-    fn run(&mut self, span: Duration, has_server: bool) {
-        let end = self.now + span;
+    /// Runs both ends for this long; the server alone hears nothing if it has vanished. Returns the
+    /// datagrams that the client sent.
+    fn run(&mut self, span: Duration, has_server: bool) -> u64 {
+        let (end, mut sent) = (self.now + span, 0);
         while self.now < end {
             if self.client.timer() <= self.now {
                 self.client.on_timer(self.now);
@@ -40,6 +42,7 @@ impl Ends {
             while let Output::Datagram { ecn, payload } =
                 self.client.poll_transmit(self.now, &mut datagram)
             {
+                sent += 1;
                 datagram.resize(datagram.len() + usize::from(payload), 0);
                 if has_server {
                     self.deliver(&datagram, ecn);
@@ -47,6 +50,7 @@ impl Ends {
             }
             self.now += STEP;
         }
+        sent
     }
 
     fn deliver(&mut self, datagram: &[u8], ecn: Ecn) {
@@ -87,4 +91,23 @@ fn a_lost_receipt_is_no_fault() {
     ends.client.write(10_000);
     ends.run(Duration::from_secs(1), true);
     assert_eq!(ends.close(), Status::Done(None));
+}
+
+/// A server names the least times and numbers, and says no more. RFC 9000 section 6.2.1 allows a probe
+/// for each PTO, and the floor of the idle timeout 30 pings a second.
+#[test]
+fn the_numbers_of_a_server_do_not_set_the_rate_of_datagrams() {
+    for (idle_ms, window) in [(0, 1), (1, 1 << 30), (u32::MAX, 1 << 30)] {
+        let mut ends = Ends::new();
+        ends.client.write(10_000);
+        ends.run(Duration::from_millis(1), false);
+        for part in 0..3 {
+            let accept = Accept { id: 7, server_id: 8, window, idle_ms, part, parts: 3 };
+            let mut octets = Vec::new();
+            encode(&Message::Accept(accept), 1200, &mut octets);
+            ends.client.on_datagram(ends.now, &octets);
+        }
+        let sent = ends.run(Duration::from_secs(6), false);
+        assert!(sent < 6 * 40, "{sent} datagrams in 6 s: {idle_ms} ms, {window} segments");
+    }
 }

@@ -208,6 +208,30 @@ fn a_full_server_refuses_a_proven_address() {
     assert_eq!(reason, Reason::Full);
 }
 
+/// A client with many connections, each proved, leaves places to others.
+#[test]
+fn one_address_does_not_hold_all_places() {
+    let mut desk = Desk::new(Limits { peers: 8, ..limits() });
+    let mut last = None;
+    for id in 0..20 {
+        let mut cookie = Cookie::default();
+        for _ in 0..2 {
+            desk.hello(address(1), id, cookie, Profile::Tcp);
+            let (_, answer) = desk.take().pop().unwrap();
+            match decode(&answer) {
+                Ok(Message::Accept(accept)) => desk.data(address(1), accept.server_id, 0, 0),
+                Ok(Message::Retry { cookie: given, .. }) => cookie = given,
+                Ok(Message::Refuse { reason, .. }) => last = Some(reason),
+                other => panic!("{other:?}"),
+            }
+            desk.take();
+        }
+    }
+    assert_eq!((desk.server.len(), last), (4, Some(Reason::Full)));
+    desk.hello(address(2), 1, Cookie::default(), Profile::Tcp);
+    assert!(desk.server_id().is_some(), "another address has a place");
+}
+
 /// A repeated CLOSE, whose answer was lost, does not change the report.
 #[test]
 fn a_closed_peer_is_reported_once_and_at_once() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_transport::{Ack, Config, EcnCounts, Profile, SegmentRange};
 use sojourn_udp::wire::{
     Accept, ClosePacket, Cookie, DataPacket, Expected, HEADER, Hello, Malformed, Message, Reason,
-    Receipt, Terms, decode, encode, encode_ack,
+    Receipt, Terms, bounds, decode, encode, encode_ack,
 };
 use sojourn_units::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn message() -> impl Strategy<Value = Message<'static>> {
             terms,
             cookie
         })),
-        (any::<[u64; 2]>(), 1_u32.., any::<u32>(), 0_u8..32).prop_map(
+        (any::<[u64; 2]>(), bounds::WINDOW, any::<u32>(), 0_u8..32).prop_map(
             |(ids, window, idle_ms, part)| {
                 let (id, server_id) = (ids[0], ids[1]);
                 Message::Accept(Accept { id, server_id, window, idle_ms, part, parts: 32 })

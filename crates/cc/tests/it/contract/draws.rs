@@ -1,10 +1,10 @@
 //! Random parameters from their whole declared ranges.
 
-use sojourn_units::params::{Kind, Param, Params, Value};
+use sojourn_units::params::{Key, Kind, Params, Value};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// A value for each parameter, all from `seed`; the ends of the ranges are frequent.
-pub(crate) fn draw_params(declared: &[Param], seed: u64) -> Params {
+pub(crate) fn draw_params(declared: &[Key], seed: u64) -> Params {
     let mut draws = Draws(seed);
     let mut params = Params::defaults(declared);
     for param in declared {

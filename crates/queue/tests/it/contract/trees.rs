@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_queue::{Discipline, Info, find, infos};
-use sojourn_units::params::{Kind, Param, Value};
+use sojourn_units::params::{Key, Kind, Value};
 use sojourn_units::{Bytes, Rate};
 
 /// A queue of up to `depth` levels.
@@ -34,7 +34,7 @@ fn plain() -> Discipline {
 }
 
 /// Values of the parameters relevant to nested queues; the others have defaults.
-fn value(param: &Param) -> Option<BoxedStrategy<(&'static str, Value)>> {
+fn value(param: &Key) -> Option<BoxedStrategy<(&'static str, Value)>> {
     let name = param.name;
     let values = match name {
         // Few, so that flows share them and a tree of them stays small.

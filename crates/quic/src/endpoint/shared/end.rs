@@ -1,18 +1,22 @@
 //! One end of a connection.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Instant as StdInstant;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use sojourn_units::{Ecn, Instant};
 
 use super::dialect::{self, proto};
-use super::kit::{Link, codepoint};
+use super::kit::codepoint;
+use crate::Reassembly;
 use crate::ledger::{Clock, Ledger};
+use crate::link::Link;
 use crate::lock::lock;
 use proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId,
+    VarInt,
 };
 
 /// Data that the application writes at once.
@@ -39,8 +43,9 @@ pub(super) struct End {
     unwritten: u64,
     /// Time of the stack's next timer.
     timer: Instant,
-    /// Bytes that the application has read.
+    /// Bytes that the application has read in order.
     pub(super) read: u64,
+    incoming: BTreeMap<StreamId, Reassembly>,
     buffer: Vec<u8>,
     pub(super) closed: Option<String>,
 }
@@ -58,6 +63,7 @@ impl End {
             unwritten: 0,
             timer: Instant::MAX,
             read: 0,
+            incoming: BTreeMap::new(),
             buffer: Vec::new(),
             closed: None,
         }
@@ -129,7 +135,7 @@ impl End {
     /// Lets the application act and the stack send, until both have finished.
     pub(super) fn drive(&mut self, now: Instant, send: &mut dyn FnMut(Leaving)) {
         self.exchange_events();
-        self.run_application();
+        self.run_application(now);
         self.transmit(now, send);
         self.exchange_events();
         if let Some((_, connection)) = &mut self.connection {
@@ -147,7 +153,7 @@ impl End {
         }
     }
 
-    fn run_application(&mut self) {
+    fn run_application(&mut self, now: Instant) {
         let Some((_, connection)) = &mut self.connection else { return };
         let mut readable = Vec::new();
         while let Some(event) = connection.poll() {
@@ -164,20 +170,26 @@ impl End {
             }
         }
         for id in readable {
-            self.read_all(id);
+            self.read_all(now, id);
         }
         self.write_more();
     }
 
-    fn read_all(&mut self, id: StreamId) {
+    fn read_all(&mut self, now: Instant, id: StreamId) {
+        let time = self.time(now);
         let Some((_, connection)) = &mut self.connection else { return };
-        let mut stream = connection.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return };
-        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-            self.read += chunk.bytes.len() as u64;
+        let (mut stream, read) = (connection.recv_stream(id), &mut self.read);
+        let Ok(mut chunks) = stream.read(false) else { return };
+        let (order, mut taken) = (self.incoming.entry(id).or_default(), Ok(()));
+        while let (Ok(()), Ok(Some(chunk))) = (taken, chunks.next(usize::MAX)) {
+            taken = order.take(chunk.offset, chunk.bytes, |bytes| *read += bytes.len() as u64);
         }
         // The next poll sends the new flow control credit.
         let _ = chunks.finalize();
+        if taken.is_err() {
+            connection.close(time, VarInt::from_u32(0), Bytes::new());
+            self.closed = Some("too many gaps in a stream".to_owned());
+        }
     }
 
     /// Passes data to the stack, as long as it takes them.

@@ -8,16 +8,14 @@ use bytes::BytesMut;
 use sojourn_transport::{Direction, Stack, StackDatagram, StackEvent, StackSetup, StackState};
 use sojourn_units::{Duration, Ecn, Instant};
 
-use super::crypto;
+use super::crypto::{self, SERVER_NAME};
 use super::dialect::{self, proto};
 use super::end::{End, Leaving};
 use super::keys::{Random, ResetKey};
-use super::kit::{Kit, Link};
-use super::tls::SERVER_NAME;
+use super::kit::Kit;
 use crate::endpoint::payloads::Payloads;
 use crate::endpoint::{Exposed, keylog, other};
-#[cfg(test)]
-use crate::ledger::Ledger;
+use crate::link::Link;
 use crate::lock::lock;
 use proto::{
     AckFrequencyConfig, ClientConfig, DatagramEvent, Endpoint, EndpointConfig, ServerConfig,
@@ -101,12 +99,6 @@ impl Connection {
         }
     }
 
-    /// The ledger of the end that sends in this direction.
-    #[cfg(test)]
-    pub(super) fn ledger(&self, direction: Direction) -> Option<&std::sync::Mutex<Ledger>> {
-        self.ends[direction.index()].ledger()
-    }
-
     fn open(&mut self, now: Instant) {
         let end = &mut self.ends[self.opening.index()];
         let time = end.time(now);
@@ -184,6 +176,13 @@ fn transport(setup: &StackSetup<'_>, kit: &Kit) -> TransportConfig {
 impl Exposed for Connection {
     fn inject(&mut self, now: Instant, direction: Direction, bytes: &[u8], ecn: Ecn) {
         self.deliver(now, direction, BytesMut::from(bytes), ecn);
+    }
+}
+
+#[cfg(test)]
+impl crate::endpoint::audit::Audited for Connection {
+    fn ledger(&self, direction: Direction) -> Option<&std::sync::Mutex<crate::ledger::Ledger>> {
+        self.ends[direction.index()].ledger()
     }
 }
 

@@ -117,14 +117,13 @@ impl Opening {
 
     /// A packet of the client.
     fn client_packet(&self, part: u32, size: u32) -> Packet {
-        let way = (self.client, self.client_route);
-        Packet::handshake(way, PacketKind::Opening, size, (part, 0))
+        Packet::plain(self.client, self.client_route, PacketKind::Opening, size).with_part(part, 0)
     }
 
     /// A packet of the server. `ack`: slot of the acknowledgement, counted from 1.
     fn server_packet(&self, part: u32, ack: u32) -> Packet {
-        let way = (self.client, self.server_route);
-        Packet::handshake(way, PacketKind::Answer, self.size(), (part, ack))
+        Packet::plain(self.client, self.server_route, PacketKind::Answer, self.size())
+            .with_part(part, ack)
     }
 
     /// Size of the opening, and of each packet of the answer.
@@ -197,7 +196,7 @@ impl<M: Metering, T: Tap> Endpoints<M, T> {
         };
         let part = if len > 0 { EARLY_OPENING } else { OPENING };
         let size = SYN + COOKIE + len;
-        let mut packet = Packet::handshake((client, route), PacketKind::Opening, size, (part, 0));
+        let mut packet = Packet::plain(client, route, PacketKind::Opening, size).with_part(part, 0);
         packet.set_ecn_setup(is_ecn_setup);
         packet
     }

@@ -17,7 +17,7 @@ use sojourn_units::params::Params;
 
 use super::{AnyEndpoint, Endpoints, Setup};
 use crate::events::Kind;
-use crate::link::packet::Packet;
+use crate::link::packet::{AckFields, Packet};
 use crate::meter::{Metering, Part};
 use crate::peak::Peak;
 use crate::seed::{Stream, seed};
@@ -167,15 +167,19 @@ impl<M: Metering, T: Tap> Endpoints<M, T> {
         let ack = self.acks.get(place);
         let owes_another = connection.receiver.take_ack(self.net.clock.now, ack);
         M::enter(Part::Engine);
-        let (cumulative, is_distinct, is_echo) = (ack.cumulative, ack.is_distinct(), ack.ece);
-        let size = (connection.ack_size, place);
-        let (route, is_opaque) = (connection.back, connection.is_opaque);
+        let fields = AckFields {
+            slot: place,
+            cumulative: ack.cumulative,
+            is_distinct: ack.is_distinct(),
+            is_echo: ack.ece,
+            is_opaque: connection.is_opaque,
+        };
+        let (route, size) = (connection.back, connection.ack_size);
         if T::LISTENS {
             let held = connection.receiver.held();
             self.trace_ack(id, Passage::Sent, place, held);
         }
-        let content = [is_distinct, is_echo, is_opaque];
-        self.forward(Packet::ack((id, route), size, cumulative, content));
+        self.forward(Packet::ack(id, route, size, fields));
         owes_another
     }
 
