@@ -41,19 +41,24 @@ def raise_missing(
 
 
 def require_rows(
-    folder: AnyFolder, table: str, rows: "pl.DataFrame", executions: "pl.DataFrame"
+    folder: AnyFolder,
+    table: str,
+    rows: "pl.DataFrame",
+    executions: "pl.DataFrame",
+    counted: "pl.DataFrame",
 ) -> None:
     """Refuse rows of runs that are not in their batch, and results without rows.
 
-    `rows` and `executions` have the columns `run` and `batch`; executions also have `failed`.
-    Another batch's file has taken the place of the right one.
+    `rows` and `executions` have the columns `run` and `batch`, and those that count also `failed`.
+    Another batch's file has taken the place of the right one. A command that cleans the dataset
+    removes the rows of executions that do not count.
     """
     import polars as pl
 
     key = ["run", "batch"]
     faults = {"it has rows of another batch": rows.join(executions, on=key, how="anti")}
     if table in _EACH_RUN:
-        well = executions.filter(~pl.col("failed"))
+        well = counted.filter(~pl.col("failed"))
         faults["it lacks the rows of a run"] = well.join(rows, on=key, how="anti")
     for fault, found in faults.items():
         if not found.is_empty():
@@ -126,7 +131,7 @@ def _belong_together(
     runs = found[TABLES[0]].select("run", pl.col("error").is_not_null().alias("failed"), batch)
     try:
         for table, frame in found.items():
-            require_rows(folder, table, frame.select("run", batch), runs)
+            require_rows(folder, table, frame.select("run", batch), runs, runs)
     except DatasetError:
         return False
     return True

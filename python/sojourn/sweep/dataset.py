@@ -206,7 +206,8 @@ class StoredDataset:
         every = pl.concat(frames, how="diagonal")
         own = self._executions.every.filter(pl.col("batch").is_in(names))
         rows = every.select("run", pl.col("_batch").alias("batch"))
-        damage.require_rows(self.folder, table, rows, own)
+        counting = executions.filter(pl.col("batch").is_in(names))
+        damage.require_rows(self.folder, table, rows, own, counting)
         kept = every.join(counted, on=["run", "_batch"], how="semi", maintain_order="left")
         return kept.drop("_batch")
 
