@@ -106,8 +106,8 @@ DIMENSIONS = (
 
 
 def measure(small: bool) -> dict[str, list[Row]]:
-    """Return the tables; the small form has two dimensions and their two least sizes."""
-    chosen = DIMENSIONS[1:3] if small else DIMENSIONS
+    """Return the tables; the small form has one dimension and its two least sizes."""
+    chosen = DIMENSIONS[1:2] if small else DIMENSIONS
     return {
         "sizes": [
             {"dimension": one.name, "size": size, **measured(one.text(size))}

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from sojourn import output
 from sojourn.cli import main
 from sojourn.errors import DatasetError, UsageError
 from sojourn.sweep import executions, remote, store
-from support import SMALL, command, environment
+from support import SMALL, Sojourn, environment
 
 _TABLES = ("runs", "flows", "links", "spikes", "series_flows", "series_links")
 
@@ -111,7 +110,7 @@ def test_torn_files(
     file = file_of(dataset, table)
     data = file.read_bytes()
     draw = random.Random(f"{table} {damage}")
-    for _ in range(5):
+    for _ in range(3):
         at = draw.randrange(len(data))
         if damage == "cut":
             file.write_bytes(data[:at])
@@ -371,23 +370,11 @@ def test_a_command_repeats_only_the_runs_of_a_damaged_batch(
     assert f"{dataset}: 1 damaged batch was removed, and its runs repeated" in said
 
 
-_LIMIT = 4 << 30
-
-
-def bounded(*args: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command(*args),
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_LIMIT, _LIMIT)),
-    )
-
-
 @pytest.mark.parametrize("table", ["sweep.json", *_FILES[:5]])
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "pipe", "folder", "sparse"])
-def test_what_is_no_file(table: str, what: str, dataset: Path, tmp_path: Path) -> None:
+def test_what_is_no_file(
+    bounded: Sojourn, table: str, what: str, dataset: Path, tmp_path: Path
+) -> None:
     file = file_of(dataset, table)
     file.unlink()
     if what == "pipe":
@@ -407,7 +394,9 @@ def test_what_is_no_file(table: str, what: str, dataset: Path, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not Path("/proc/kmsg").exists(), reason="a regular file whose reads wait")
-def test_files_that_wait_although_they_are_regular(dataset: Path, tmp_path: Path) -> None:
+def test_files_that_wait_although_they_are_regular(
+    bounded: Sojourn, dataset: Path, tmp_path: Path
+) -> None:
     (tmp_path / "kept").mkdir()
     for args, file in (
         (["check", "/proc/kmsg"], "/proc/kmsg"),

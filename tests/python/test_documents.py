@@ -95,12 +95,16 @@ def workplace(tmp_path: Path) -> Path:
     return outputs.workplace(tmp_path)
 
 
-SHOWN = {file.relative_to(ROOT).as_posix(): file for file in outputs.documents()}
+DOCUMENTS = outputs.documents()
+SHOWN = {file.relative_to(ROOT).as_posix(): file for file in DOCUMENTS}
 # The tutorials are notebooks, which test_notebooks.py executes.
 OTHERS = {
     file.relative_to(ROOT).as_posix(): file
     for file in tracked(".md")
-    if file not in outputs.documents() and "tutorials" not in file.parts and not is_generated(file)
+    if file not in DOCUMENTS
+    and "tutorials" not in file.parts
+    and not is_generated(file)
+    and outputs.blocks(file.read_text("utf-8"))
 }
 
 
