@@ -340,6 +340,8 @@ def test_an_interrupted_sweep_counts_the_runs_it_has(
     for table in ("runs", "flows", "links", "spikes"):
         for file in (out / table).iterdir():
             pl.read_parquet(file).filter(pl.col("run") == first).write_parquet(file)
+    about = json.loads((out / "sweep.json").read_text())
+    (out / "sweep.json").write_text(json.dumps({**about, "complete": False}))
     assert sojourn.Dataset(out).medians()["n"].to_list() == [1, 0]
     assert main(["sweep", "show", str(out)]) == 0
     shown = capsys.readouterr().out
