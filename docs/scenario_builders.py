@@ -68,7 +68,9 @@ def _method(schema: Schema, table: str) -> str:
         hint = " | ".join(dict.fromkeys(_hints(declared["properties"][key])))
         is_required = key in declared["required"]
         arguments.append(f"{name}: {hint}" + ("" if is_required else " | None = None"))
-    lines = "".join(f"        {argument},\n" for argument in ["self: _Built", "name: str", "*", *arguments])
+    lines = "".join(
+        f"        {argument},\n" for argument in ["self: _Built", "name: str", "*", *arguments]
+    )
     return f'''
     def {table}(
 {lines}    ) -> _Built:
