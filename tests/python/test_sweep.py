@@ -560,8 +560,11 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
     listed = capsys.readouterr().err
-    assert "spikes.: " in listed
+    assert "did you mean `links.queue_delay_p50_s` or " in listed
+    assert "It has " in listed
     assert "queue_delay_p99_s" in listed
+    assert main(["sweep", "show", str(out), "--metric", "flows.mos"]) == 2
+    assert "did you mean `flows.quality_mos`?" in capsys.readouterr().err
     assert main(["sweep", "show", str(out), "--metric", "queue_delay_p99_s"]) == 2
     assert "did you mean `links.queue_delay_p99_s`?" in capsys.readouterr().err
     assert main(["sweep", "show", str(small.parent)]) == 2
