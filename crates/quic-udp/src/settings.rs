@@ -47,7 +47,7 @@ impl Default for Credit {
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time. More are refused. One address (of IPv6: a prefix of 64 bits) may hold as
+    /// Connections at a time. More are refused. One address (of IPv6: a prefix of 56 bits) may hold as
     /// many as are free ([`sojourn_udp::server::Shares`]): alone, it gets half of them.
     pub connections: usize,
     /// Connections at a time whose peers have not proved their address. Further ones are asked to
