@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use flate2::Crc;
 use parquet::basic::{
     Compression, ConvertedType, Encoding, GzipLevel, Repetition, Type as Physical,
 };
@@ -22,6 +23,9 @@ const ROWS_PER_GROUP: usize = 1 << 20;
 
 /// The fastest: higher levels save one per cent on such series.
 const GZIP_LEVEL: u32 = 1;
+
+/// The key of the footer's metadata that has the number of bytes of the pages, and their CRC-32.
+const CHECKSUM: &str = "sojourn.crc32";
 
 /// Reasons why a table could not be written.
 #[derive(Debug)]
@@ -78,7 +82,7 @@ impl From<ParquetError> for TableError {
 
 impl Table {
     /// The table as a Parquet file, compressed with gzip. The file's footer stores
-    /// `metadata` in the given order.
+    /// `metadata` in the given order, and a checksum of the pages.
     ///
     /// The same table and version of Sojourn give the same bytes: the file contains no time
     /// and no host name.
@@ -111,6 +115,12 @@ impl Table {
             }
             group.close()?;
         }
+        // Decoders do not notice all damage.
+        writer.flush().map_err(ParquetError::from)?;
+        let mut checksum = Crc::new();
+        checksum.update(writer.inner());
+        let value = format!("{} {}", checksum.amount(), checksum.sum());
+        writer.append_key_value_metadata(KeyValue::new(CHECKSUM.to_owned(), value));
         writer.close()?;
         Ok(file)
     }

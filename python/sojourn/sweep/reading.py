@@ -121,7 +121,7 @@ def _checked(
 
     declared = _OTHERS.get(of) or tables.columns(of)
     wanted = {name: kind for name, kind in declared.items() if not columns or name in columns}
-    missing = [name for name in wanted if name not in frame.columns]
+    missing = [name for name in wanted if name not in {*frame.columns, *tables.of_media()}]
     if missing and (is_own or of in _OTHERS):
         listed = ", ".join(f"`{name}`" for name in missing)
         raise UsageError(f"{file}: it has no column {listed}")

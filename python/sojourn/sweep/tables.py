@@ -49,6 +49,12 @@ _TYPES: Mapping[Any, str] = {
 
 
 @cache
+def of_media() -> frozenset[str]:
+    """Return the columns of flows that a dataset without media may lack."""
+    return frozenset(get_type_hints(MediaSummary))
+
+
+@cache
 def columns(table: Table) -> Mapping[str, str]:
     """Return the columns of a table and the names of their types in polars."""
     if table == "runs":

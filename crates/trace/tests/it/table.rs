@@ -59,7 +59,16 @@ fn the_file_says_what_made_it() {
     assert_eq!(metadata.created_by(), Some(made_by.as_str()));
     let pairs = metadata.key_value_metadata().unwrap().iter();
     let pairs: Vec<_> = pairs.map(|kv| (kv.key.as_str(), kv.value.as_deref())).collect();
-    assert_eq!(pairs, [("seed", Some("7")), ("scenario", Some("a \"drop\"\n"))]);
+    assert_eq!(pairs[..2], [("seed", Some("7")), ("scenario", Some("a \"drop\"\n"))]);
+    let (key, checksum) = pairs[2];
+    assert_eq!(key, "sojourn.crc32");
+    let words: Vec<_> = checksum.unwrap().split(' ').collect();
+    let pages = &bytes[..words[0].parse::<usize>().unwrap()];
+    let mut again = flate2::Crc::new();
+    again.update(pages);
+    assert_eq!(again.sum().to_string(), words[1]);
+    let first = reader.metadata().row_group(0).column(0).data_page_offset() as usize;
+    assert!(pages.len() > first, "it covers the pages");
 }
 
 #[test]
