@@ -166,7 +166,7 @@ def _shape(data: bytes) -> Shape:
 
 
 def _check(data: bytes, metadata: list[dict[int, Any]]) -> None:
-    """Compare the pages with the checksum that Sojourn writes; decoders do not notice all damage."""
+    """Compare the pages with the checksum that Sojourn writes: decoders overlook some damage."""
     found = [one[2] for one in metadata if one[1] == b"sojourn.crc32"]
     for length, checksum in (value.split() for value in found):
         if zlib.crc32(data[: int(length)]) != int(checksum):
