@@ -5,7 +5,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TEST_BIN := target/venv/bin
-PYTEST := $(TEST_BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
+# One more than the cores, up to four, because live runs and servers wait for real time.
+WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
+PYTEST := $(TEST_BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
 PIP := -m pip --disable-pip-version-check --quiet
 
 # Cargo and the compilers that it starts would look for make's jobserver, which is not for them.

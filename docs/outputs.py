@@ -54,6 +54,8 @@ FACTOR = 3
 LITTLE = 2
 # Lines about the machine that runs the commands, in outputs that are otherwise the same anywhere.
 _MACHINE = re.compile(r"runs in [\d.]|on \d+ processes|packets a second here")
+# Between the outputs of a program's blocks.
+_NEXT = "next block"
 # No command takes so long, even on a busy machine.
 _LIMIT_S = 300
 
@@ -172,9 +174,9 @@ def kept(output: str, lines: int) -> str:
 
 def outputs(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
     """Run the commands of a document, and yield each block that shows an output, renewed."""
-    before: Block | None = None
-    program = ""
-    for block in blocks(text):
+    every = blocks(text)
+    program = output = ""
+    for before, block, after in zip([None, *every], every, [*every[1:], None], strict=False):
         lines = block.option("lines", 60)
         if named := re.search(r"\bfile=(\S+)", block.options):
             (folder / named[1]).write_text(block.text, "utf-8")
@@ -185,18 +187,16 @@ def outputs(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
                     shown += f"$ {command}\n{old}"
                     continue
                 line = ["bash", "-euo", "pipefail", "-c", command]
-                output = printed(line, folder, block.option("exit", 0))
-                shown += f"$ {command}\n{kept(output, lines)}"
+                new = printed(line, folder, block.option("exit", 0))
+                shown += f"$ {command}\n{kept(new, lines)}"
             yield block, shown
         elif block.language == "python":
-            program += block.text
-            printed([sys.executable, "-c", program], folder, block.option("exit", 0))
+            program += f"print({_NEXT!r})\n{block.text}"
+            # Blocks of Python are one program, which runs at the last of those in a row.
+            if after is None or after.language != "python":
+                output = printed([sys.executable, "-c", program], folder, block.option("exit", 0))
         elif before is not None and is_printed(text, before, block):
-            # The program's earlier blocks print as well: their lines come first.
-            earlier = printed([sys.executable, "-c", program[: -len(before.text)]], folder, 0)
-            output = printed([sys.executable, "-c", program], folder, 0)
-            yield block, kept(output[len(earlier) :], lines)
-        before = block
+            yield block, kept(output.rpartition(f"{_NEXT}\n")[2], lines)
 
 
 def renewed(text: str, folder: Path) -> str:

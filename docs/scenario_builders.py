@@ -21,11 +21,9 @@ Written by docs/scenario_builders.py from the schema.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from sojourn.run.scenario import Scenario
-
+_Built = TypeVar("_Built", bound="Builders")
 Quantity = str | int | float
 """A value with its unit as in `tc` ("60Mbit", "20ms", "150kB"), or a plain number."""
 
@@ -34,7 +32,7 @@ class Builders:
     """The methods of a scenario that add a table."""
 
     @abstractmethod
-    def _put(self, table: str, arguments: Mapping[str, Any]) -> "Scenario":
+    def _put(self: _Built, table: str, arguments: Mapping[str, Any]) -> _Built:
         """Add a table whose keys are the arguments of a builder, without those left out."""
 '''
 _KINDS = {
@@ -70,10 +68,12 @@ def _method(schema: Schema, table: str) -> str:
         hint = " | ".join(dict.fromkeys(_hints(declared["properties"][key])))
         is_required = key in declared["required"]
         arguments.append(f"{name}: {hint}" + ("" if is_required else " | None = None"))
-    lines = "".join(f"        {argument},\n" for argument in ["self", "name: str", "*", *arguments])
+    lines = "".join(
+        f"        {argument},\n" for argument in ["self: _Built", "name: str", "*", *arguments]
+    )
     return f'''
     def {table}(
-{lines}    ) -> "Scenario":
+{lines}    ) -> _Built:
         """Add a {table}, or replace the one of this name; return the scenario."""
         return self._put("{table}", locals())
 '''

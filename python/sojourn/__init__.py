@@ -15,8 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sojourn import captures as captures
-    from sojourn import qlog as qlog
     from sojourn import theory as theory
     from sojourn._core import ControllerError as ControllerError
     from sojourn._core import Feedback as Feedback
@@ -28,6 +26,9 @@ if TYPE_CHECKING:
     from sojourn._core import Sent as Sent
     from sojourn._core import Setup as Setup
     from sojourn._core import __version__ as __version__
+    from sojourn.capture import captures as captures
+    from sojourn.capture import qlog as qlog
+    from sojourn.capture.explanation import explain as explain
     from sojourn.errors import ArgumentError as ArgumentError
     from sojourn.errors import DatasetError as DatasetError
     from sojourn.errors import NotEnoughMemoryError as NotEnoughMemoryError
@@ -82,6 +83,7 @@ _HOME = {
     "combine": "sojourn.run.comparison",
     "compare": "sojourn.run.api",
     "controllers": "sojourn.run.api",
+    "explain": "sojourn.capture.explanation",
     "hosts": "sojourn.run.api",
     "live": "sojourn.live.api",
     "load": "sojourn.run.results",
@@ -127,6 +129,7 @@ __all__ = [
     "combine",
     "compare",
     "controllers",
+    "explain",
     "hosts",
     "live",
     "load",

@@ -1,14 +1,16 @@
-"""How large may a scenario be, and what do its packets, flows, links and samples cost?
+"""How large may scenarios or files be, and what do packets, flows, links and rows cost?
 
 A scenario grows in one dimension at a time. `sojourn check` and `sojourn run` each run in a process
 of their own: time is CPU time of the whole command, user and system, so that other processes have
-little effect, and memory is the greatest resident set.
+little effect, and memory is the greatest resident set. `readers.py` makes the files that commands
+read.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,17 @@ from tables import markdown
 
 Row = dict[str, Any]
 
-MINUTES = 1
+MINUTES = 6
+ROWS = (100_000, 300_000, 1_000_000)
+# The commands that read files, each with the kind of its file in `readers.py`.
+READERS = {
+    "`report`": ("run", ("report", "FILE")),
+    "`compare`": ("run", ("compare", "FILE", "FILE", "--json")),
+    "`sweep show`": ("dataset", ("sweep", "show", "FILE")),
+    "`report`, transfers": ("transfers", ("report", "FILE")),
+    "`rtt`, packets": ("capture", ("rtt", "FILE", "--json")),
+    "`qlog`, events": ("qlog", ("qlog", "FILE", "--json")),
+}
 
 LINK = '[link.a]\nrate = "{rate}"\ndelay = "10ms"\n'
 FLOW = '[flow.f]\npath = ["a"]\ncontrol = "reno"\n'
@@ -94,8 +106,8 @@ DIMENSIONS = (
 
 
 def measure(small: bool) -> dict[str, list[Row]]:
-    """Return the tables; the small form has two dimensions and their two least sizes."""
-    chosen = DIMENSIONS[1:3] if small else DIMENSIONS
+    """Return the tables; the small form has one dimension and its two least sizes."""
+    chosen = DIMENSIONS[1:2] if small else DIMENSIONS
     return {
         "sizes": [
             {"dimension": one.name, "size": size, **measured(one.text(size))}
@@ -106,6 +118,37 @@ def measure(small: bool) -> dict[str, list[Row]]:
             {"dimension": one.name, "size": one.refused, "error": refusal(one.text(one.refused))}
             for one in chosen
         ],
+        "readers": [
+            reader(name, rows)
+            for name in list(READERS)[: 2 if small else None]
+            for rows in ((1_000, 2_000) if small else ROWS)
+        ],
+    }
+
+
+def reader(name: str, rows: int) -> Row:
+    """Measure the command that reads a file with so many rows, in a folder of its own."""
+    kind, arguments = READERS[name]
+    program = str(Path(__file__).with_name("readers.py"))
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            line = [sys.executable, program, kind, str(rows)]
+            made = subprocess.run(line, capture_output=True, text=True, check=True)
+            file = Path(made.stdout.split()[-1])
+            size = sum(one.stat().st_size for one in [file, *file.rglob("*")] if one.is_file())
+            ended = command(*(str(file) if one == "FILE" else one for one in arguments))
+        finally:
+            os.chdir(here)
+    if ended.status:
+        raise RuntimeError(f"{name}: status {ended.status}: {ended.said}")
+    return {
+        "reader": name,
+        "rows": rows,
+        "file_mb": round(size / 1e6, 2),
+        "cpu_s": round(ended.cpu_s, 2),
+        "memory_mb": round(ended.memory_mb),
     }
 
 
@@ -121,7 +164,17 @@ def answer(tables: dict[str, list[Row]]) -> str:
         times = (f"{last[key]:.1f}" for key in ("check_s", "run_s"))
         sizes = (f"{last[key]:,.0f}" for key in ("run_mb", "estimate_mb"))
         lines.append([f"{last['size']:,} {name}", *times, *sizes, f"{1e6 * item_s:.3g}"])
-    return markdown(lines)
+    return f"{markdown(lines)}\n\n{markdown(list(read(tables['readers'])))}"
+
+
+def read(rows: Sequence[Row]) -> Iterator[list[str]]:
+    """Yield the memory of each reader by rows, and the bytes of one more row."""
+    counts = sorted({row["rows"] for row in rows})
+    yield ["MB to read a file", *(f"{count:,} rows" for count in counts), "bytes a row"]
+    for name in dict.fromkeys(row["reader"] for row in rows):
+        own = [row for row in rows if row["reader"] == name]
+        slope = (own[-1]["memory_mb"] - own[0]["memory_mb"]) / (counts[-1] - counts[0])
+        yield [name, *(f"{row['memory_mb']:,}" for row in own), f"{1e6 * slope:,.0f}"]
 
 
 @dataclass(frozen=True)

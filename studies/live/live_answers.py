@@ -39,7 +39,7 @@ NOISES = ("idle", "process", "busy", "virtual")
 
 def answers(small: bool) -> list[Row]:
     """Measure the answer times of each kind of host."""
-    seconds = 2 if small else 60
+    seconds = 1 if small else 60
     measured: dict[str, Callable[[int], Sequence[Answer]]] = {
         "idle": lambda s: live(s, "kernel"),
         "process": lambda s: live(s, "udp"),

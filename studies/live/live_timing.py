@@ -147,7 +147,7 @@ def throughput(small: bool) -> list[Row]:
     BBR fills both directions. CUBIC does not: its acknowledgements wait behind the data of the
     other flow.
     """
-    seconds, steady_s = (1, 0.5) if small else (4, 2.0)
+    seconds, steady_s = (0.3, 0.1) if small else (4, 2.0)
     found: list[Row] = []
     for name, flows in (("one way", ONE), ("each way", EACH)):
         run, times = measured(links("", "10us", seconds) + flows)
@@ -185,7 +185,7 @@ def carried_bps(run: sojourn.Run, link: str, begin_s: float) -> float:
 
 def lateness(small: bool) -> list[Row]:
     """Measure packets beside two busy processes, and the error of the mean rate: medians."""
-    seconds, runs = (1, 1) if small else (4, 5)
+    seconds, runs = (0.3, 1) if small else (4, 5)
     found = []
     for rate_mbps in (100,) if small else (100, 1000):
         scenario = sojourn.Scenario.parse(links(f"{rate_mbps}Mbit", "5ms", seconds) + ONE)
@@ -193,7 +193,7 @@ def lateness(small: bool) -> list[Row]:
             lives: list[Mapping[str, Any]] = [
                 sojourn.live(scenario).runs[0]["live"] or {} for _ in range(runs)
             ]
-            means = [mean_bps(scenario, 0.5 if small else 2.0) for _ in range(runs)]
+            means = [mean_bps(scenario, 0.1 if small else 2.0) for _ in range(runs)]
         late = {
             f"{kind}_{key}_us": 1e6 * median(one[f"{kind}_{key}_s"] for one in lives)
             for kind in ("departure", "lateness")
@@ -227,10 +227,11 @@ def costs(small: bool) -> list[Row]:
     Starting the interpreter takes longer than drawing: the shares of the charts are those of the
     further seconds of longer runs, less those of a run without charts.
     """
-    seconds, longer, runs = (1, 2, 1) if small else (4, 12, 3)
+    seconds, longer, runs = (0.5, 1, 1) if small else (4, 12, 3)
+    rate = "100Mbit" if small else "1Gbit"
     _, ten = measured(links("100Mbit", "5ms", seconds) + TEN)
     with tempfile.TemporaryDirectory() as place:
-        text = links("1Gbit", "5ms", seconds) + ONE
+        text = links(rate, "5ms", seconds) + ONE
         _, capture = measured(text, "--pcapng", str(Path(place) / "packets"))
     found = [
         {"observer": "TCP_INFO of 10 flows each ms", "core_share": ten["run"] / seconds},
@@ -241,7 +242,7 @@ def costs(small: bool) -> list[Row]:
         options = () if screen is None else ("--view",)
         spent = []
         for duration in (seconds, longer):
-            text = links("1Gbit", "5ms", duration) + ONE
+            text = links(rate, "5ms", duration) + ONE
             times = [measured(text, *options, screen=screen)[1] for _ in range(runs)]
             spent.append(median(interpreter_s(one) for one in times))
         shares[screen] = (spent[1] - spent[0]) / (longer - seconds)
@@ -300,7 +301,7 @@ def first_packets(small: bool) -> list[Row]:
     # Without the random delay of the start.
     head = 'start_jitter = "0s"\n'
     # On a busy machine, the first packet may be late by more than half a second.
-    text = head + links("100Mbit", "5ms", 3) + ONE + 'start = "500ms"\n'
+    text = head + links("10Mbit" if small else "100Mbit", "5ms", 3) + ONE + 'start = "500ms"\n'
     found = []
     for hosts in ("kernel",) if small else ("kernel", "udp"):
         late = sorted(first_ms(text, hosts) for _ in range(1 if small else 15))

@@ -23,8 +23,9 @@ Row = dict[str, Any]
 MINUTES = 170
 NEEDS = ("root",)
 # Two seconds after a drop, the queue is still long. A run of one second on a busy machine may end
-# before the look at the kernel's count.
+# before the look at the kernel's count. A second may pass without a stall of a host.
 NULL_WHEN_SMALL = (
+    "answers.between_stalls_ms",
     *(f"recovery.recovery_{which}_s" for which in ("least", "median", "greatest")),
     "tcp_probe.row_ns",
 )

@@ -122,7 +122,7 @@ def pack(source: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     points = pl.read_parquet(source / "points.parquet").with_row_index("number")
     numbers = points.select("run", pl.col("number").cast(pl.String))
-    for name in ("points", "scenarios", "flows", "links", "runs"):
+    for name in ("points", "scenarios", "flows", "links", "spikes", "runs"):
         file = source / f"{name}.parquet"
         table = pl.read_parquet(file if file.exists() else source / name / "*.parquet")
         if name == "links":

@@ -373,10 +373,12 @@ def replayed(pair: Pair, name: str, count: int) -> Rows:
 
 @functools.cache
 def program(kind: str) -> str:
-    """Build the example that replays events, and return its path."""
+    """Build the example that replays events, and return its path.
+
+    With `--workspace` the crates below it have the features of all tests, and are not built again.
+    """
     line = ["cargo", "build", "--quiet", "--message-format=json-render-diagnostics"]
-    line += ["-p", {"queue": "sojourn-queue", "controller": "sojourn-cc"}[kind]]
-    line += ["--example", f"replay_{kind}"]
+    line += ["--workspace", "--example", f"replay_{kind}"]
     done = subprocess.run(line, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     built = [json.loads(message).get("executable") for message in done.stdout.splitlines()]
     return next(path for path in built if path)

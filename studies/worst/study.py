@@ -80,11 +80,11 @@ def scenario(control: str, has_times: bool, buffer: str = BUFFER) -> str:
 def excess(control: str, has_times: bool, small: bool) -> Row:
     """Measure the greatest excess over the bound of a spike, in ms."""
     text = scenario(control, has_times)
-    evaluations = 8 if small else EVALUATIONS
+    evaluations = 4 if small else EVALUATIONS
     # The small form must not need a library.
     methods = ("random" if small else "cmaes", "random")
     found, drawn = (searched(text, method, evaluations) for method in methods)
-    drops = {at_s: dropped(text, at_s) for at_s in (DROPS_S[8:12] if small else DROPS_S)}
+    drops = {at_s: dropped(text, at_s) for at_s in (DROPS_S[10:12] if small else DROPS_S)}
     world = found["simple_world"]
     changes = zip(world["times_s"], world["rates_bps"][1:], strict=True)
     return {

@@ -1,12 +1,21 @@
 """Fixtures: a small scenario, the shipped ones, and the command as users run it."""
 
+import faulthandler
+import os
+import resource
 import signal
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support import ROOT, SMALL, Sojourn, command, environment
+from sojourn.cli import main
+from support import ROOT, SMALL, Sojourn, environment
 
 # A slow machine is not a failure; benchmarks measure speed. The examples are the same in every run.
 settings.register_profile(
@@ -32,21 +41,71 @@ def small(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sojourn(tmp_path: Path) -> Sojourn:
-    """Run the command in an empty folder, without a terminal or colours."""
-    return lambda *args, cwd=tmp_path: _run(command(*args), cwd)
+def sojourn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sojourn:
+    """Run the command in an empty folder, without a terminal or colours, and within this process.
+
+    A process takes longer to start than most commands run. A test that has a claim about the
+    process starts one (`support.command`).
+    """
+    for name in set(os.environ) - set(environment()):
+        monkeypatch.delenv(name)
+    return lambda *args, cwd=tmp_path: _run_here([str(one) for one in args], cwd)
 
 
 @pytest.fixture
-def without_report(tmp_path: Path) -> Sojourn:
+def without_report(sojourn: Sojourn) -> Sojourn:
     """Run the command as `sojourn` does, with `--no-report`."""
-    return lambda *args, cwd=tmp_path: _run(command(*args, "--no-report"), cwd)
+    return lambda *args, **place: sojourn(*args, "--no-report", **place)
 
 
-def _run(line: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        line, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300
-    )
+@pytest.fixture
+def bounded(sojourn: Sojourn) -> Sojourn:
+    """Run the command as `sojourn` does, in 4 GiB and two minutes, after which the tests end."""
+
+    def run(*args: str | Path, **place: Path) -> "subprocess.CompletedProcess[str]":
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, before[1]))
+        # No handler of signals runs while the core waits for a device or a pipe.
+        faulthandler.dump_traceback_later(120, exit=True, file=2)
+        try:
+            return sojourn(*args, **place)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            resource.setrlimit(resource.RLIMIT_AS, before)
+
+    return run
+
+
+def _run_here(args: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
+    before = Path.cwd()
+    opened = partial(tempfile.TemporaryFile, "w+", encoding="utf-8")
+    with opened() as stdout, opened() as stderr:
+        os.chdir(cwd)
+        try:
+            with (
+                _replaced(1, stdout),
+                _replaced(2, stderr),
+                redirect_stdout(stdout),
+                redirect_stderr(stderr),
+            ):
+                status = main(args)
+        finally:
+            os.chdir(before)
+        for file in (stdout, stderr):
+            file.seek(0)
+        return subprocess.CompletedProcess(args, status, stdout.read(), stderr.read())
+
+
+@contextmanager
+def _replaced(number: int, file: TextIO) -> Iterator[None]:
+    """Let the core, which writes to the descriptor, write to this file."""
+    kept = os.dup(number)
+    os.dup2(file.fileno(), number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 @pytest.fixture(params=sorted((ROOT / "scenarios").glob("*.toml")), ids=lambda path: path.stem)

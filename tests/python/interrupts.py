@@ -142,7 +142,7 @@ class Trials:
         faults = [
             *self._ending(number, process.returncode, took_s, stderr or ""),
             *self._target(number, process.returncode, found),
-            *_alive(process.pid),
+            *alive(process.pid),
         ]
         found.faults += [f"{after_s:.3f} s: {fault}" for fault in faults]
 
@@ -213,7 +213,7 @@ def _hash(path: Path) -> str:
     return found.hexdigest()
 
 
-def _alive(session: int) -> list[str]:
+def alive(session: int) -> list[str]:
     """Return the running processes of a session, after killing them."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):

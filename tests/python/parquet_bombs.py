@@ -133,3 +133,95 @@ def changed(data: bytes, change: Callable[[Struct], None]) -> bytes:
     footer = Footer(data)
     change(footer.fields)
     return footer.file()
+
+
+def one_page(
+    frame: pl.DataFrame, rows: int, encoding: int, content: bytes, dictionary: bytes = b""
+) -> bytes:
+    """Return a file whose one column has one page of this content, and maybe a dictionary.
+
+    The frame has the column's type. No value is null, which the page says in one run.
+    """
+    levels = _varint(rows << 1) + b"\1"
+    content = len(levels).to_bytes(4, "little") + levels + content
+    about: Struct = {1: (5, rows), 2: (5, encoding), 3: (5, 3), 4: (5, 3)}
+    pages = b"PAR1"
+    if dictionary:
+        # PLAIN, with one value.
+        pages += _page(2, dictionary, {7: (_STRUCT, {1: (5, 1), 2: (5, 0)})})
+    start = len(pages)
+    pages += _page(0, content, {5: (_STRUCT, about)})
+    footer = Footer(written(frame, compression="uncompressed", statistics=False))
+    footer.pages = pages
+    footer.fields[3] = 6, rows
+    (group,) = footer.fields[4][1][1]
+    size = len(pages) - 4
+    group.update({2: (6, size), 3: (6, rows)})
+    chunk = group[1][1][1][0][3][1]
+    chunk.update({2: (_LIST, (5, [encoding, 3])), 5: (6, rows), 6: (6, size), 7: (6, size)})
+    chunk[9] = 6, start
+    chunk.pop(11, None)
+    if dictionary:
+        chunk[11] = 6, 4
+    for number in (5, 6, 7):
+        group.pop(number, None)
+    return footer.file()
+
+
+def _page(kind: int, content: bytes, about: Struct) -> bytes:
+    sizes: Struct = {1: (5, kind), 2: (5, len(content)), 3: (5, len(content))}
+    return _encoded(_STRUCT, {**sizes, **about}) + content
+
+
+def delta_texts(rows: int, length: int) -> bytes:
+    """Return a file of equal texts in DELTA_BYTE_ARRAY: each repeats the one before."""
+    own, rest = _first_delta(rows, length, 0), _first_delta(rows, 0, length)
+    return one_page(pl.DataFrame({"x": ["a"]}), rows, 7, rest + own + b"a" * length)
+
+
+def _first_delta(values: int, first: int, others: int) -> bytes:
+    """Return integers in DELTA_BINARY_PACKED, all but the first of which are equal."""
+    step = others - first
+    least = min(step, 0)
+    steps = [step - least] + [-least] * 127
+    head = _varint(128) + _varint(4) + _varint(values) + _varint(first << 1)
+    block = _varint((least << 1) ^ (least >> 63)) + bytes([32] * 4)
+    packed = b"".join(one.to_bytes(4, "little") for one in steps)
+    return head + block + packed + (b"\0" + bytes(4)) * ((values - 2) // 128)
+
+
+def fixed_texts(rows: int, length: int) -> bytes:
+    """Return a file of equal values of a fixed length, from a dictionary of one."""
+
+    def fix(fields: Struct) -> None:
+        element = fields[2][1][1][1]
+        element.update({1: (5, 7), 2: (5, length)})
+        for number in (6, 10):
+            element.pop(number, None)
+        fields[4][1][1][0][1][1][1][0][3][1][1] = 5, 7
+
+    indices = b"\1" + _varint(rows << 1) + b"\0"
+    return changed(one_page(pl.DataFrame({"x": ["a"]}), rows, 8, indices, b"a" * length), fix)
+
+
+def nested(levels: int, rows: int) -> pl.DataFrame:
+    """Return rows of a number in lists in each other."""
+    series = pl.Series("x", [1.5] * rows)
+    for _ in range(levels):
+        series = (
+            series.reshape((rows, 1)).arr.to_list()
+            if series.dtype == pl.Float64
+            else (
+                pl.DataFrame({"x": series, "row": range(rows)})
+                .group_by("row", maintain_order=True)
+                .agg("x")["x"]
+            )
+        )
+    return pl.DataFrame({"x": series})
+
+
+def equal_deltas(values: int, first: int, step: int = 0) -> bytes:
+    """Return integers in DELTA_BINARY_PACKED: a first one, and equal steps of no bits."""
+    block = -(-max(values, 2) // 128) * 128
+    head = _varint(block) + b"\1" + _varint(values) + _varint(first << 1)
+    return head + _varint((step << 1) ^ (step >> 63)) + b"\0"

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -14,10 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sojourn
 from sojourn import inputs
 from support import SMALL, Sojourn, command, environment
-
-_MEMORY = 4 << 30
 
 _READERS = {
     "check": ["check", "FILE"],
@@ -38,24 +36,7 @@ _KEPT = {"summary": "summary.json", "series": "flows.parquet"}
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run directory."""
     folder = tmp_path_factory.mktemp("kept")
-    (folder / "small.toml").write_text(SMALL)
-    args = ("run", "small.toml", "--control", "cubic", "--out", "kept")
-    subprocess.run(
-        command(*args, "--no-report"), cwd=folder, check=True, capture_output=True, timeout=300
-    )
-    return folder / "kept"
-
-
-def bounded(cwd: Path, args: list[str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command(*args),
-        cwd=cwd,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY)),
-    )
+    return sojourn.run(SMALL, control="cubic").save(folder / "kept", report=())
 
 
 def arranged(folder: Path, kept: Path, reader: str, file: str) -> list[str]:
@@ -72,7 +53,9 @@ def arranged(folder: Path, kept: Path, reader: str, file: str) -> list[str]:
 
 @pytest.mark.parametrize("reader", _READERS)
 @pytest.mark.parametrize("what", ["/dev/zero", "/dev/urandom", "folder", "socket", "sparse"])
-def test_what_is_no_input(tmp_path: Path, kept: Path, reader: str, what: str) -> None:
+def test_what_is_no_input(
+    bounded: Sojourn, tmp_path: Path, kept: Path, reader: str, what: str
+) -> None:
     if what == "folder":
         (tmp_path / what).mkdir()
     elif what == "socket":
@@ -82,7 +65,7 @@ def test_what_is_no_input(tmp_path: Path, kept: Path, reader: str, what: str) ->
     elif what == "sparse":
         (tmp_path / what).touch()
         os.truncate(tmp_path / what, 1 << 40)
-    done = bounded(tmp_path, arranged(tmp_path, kept, reader, what))
+    done = bounded(*arranged(tmp_path, kept, reader, what))
     assert done.returncode == 2, done.stderr
     assert _KEPT.get(reader, what) in done.stderr
     assert "internal error" not in done.stderr
@@ -91,9 +74,11 @@ def test_what_is_no_input(tmp_path: Path, kept: Path, reader: str, what: str) ->
 
 
 @pytest.mark.parametrize("reader", ["trace", "qlog", "directory", "summary", "series"])
-def test_a_pipe_where_it_cannot_be_read_once(tmp_path: Path, kept: Path, reader: str) -> None:
+def test_a_pipe_where_it_cannot_be_read_once(
+    bounded: Sojourn, tmp_path: Path, kept: Path, reader: str
+) -> None:
     os.mkfifo(tmp_path / "pipe")
-    done = bounded(tmp_path, arranged(tmp_path, kept, reader, "pipe"))
+    done = bounded(*arranged(tmp_path, kept, reader, "pipe"))
     assert done.returncode == 2, done.stderr
     assert "a pipe" in done.stderr or "not a folder" in done.stderr
 
@@ -112,7 +97,9 @@ def test_a_pipe_without_a_writer_can_be_interrupted(
     assert b"interrupted" in said
 
 
-def test_scenarios_and_controllers_come_through_pipes(small: Path, tmp_path: Path) -> None:
+def test_scenarios_and_controllers_come_through_pipes(
+    bounded: Sojourn, small: Path, tmp_path: Path
+) -> None:
     mine = tmp_path / "mine.py"
     mine.write_text(
         "import sojourn\nclass Mine:\n    def __init__(self, setup): pass\n"
@@ -121,14 +108,16 @@ def test_scenarios_and_controllers_come_through_pipes(small: Path, tmp_path: Pat
     )
     with writer(tmp_path / "one", small), writer(tmp_path / "two", mine):
         args = ["run", "one", "--controller", "two:Mine", "--control", "mine", "--json"]
-        done = bounded(tmp_path, args)
+        done = bounded(*args)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["runs"][0]["control"] == "mine"
     assert summary["controllers"][0]["file"] is None
 
 
-def test_scenarios_come_through_standard_input(small: Path, tmp_path: Path) -> None:
+def test_scenarios_come_through_standard_input(
+    bounded: Sojourn, small: Path, tmp_path: Path
+) -> None:
     def piped(*args: str, text: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             command(*args),
@@ -151,7 +140,7 @@ def test_scenarios_come_through_standard_input(small: Path, tmp_path: Path) -> N
         assert (tmp_path / "runs" / name / "report.html").is_file()
     same = [
         piped("run", "-", "--json", text=text),
-        bounded(tmp_path, ["run", str(small), "--json"]),
+        bounded("run", str(small), "--json"),
     ]
     one, other = (json.loads(done.stdout)["runs"] for done in same)
     assert one == other
@@ -175,7 +164,7 @@ def writer(pipe: Path, source: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "deep", "digits", "bytes", "list"])
-def test_damaged_summaries(tmp_path: Path, kept: Path, damage: str) -> None:
+def test_damaged_summaries(bounded: Sojourn, tmp_path: Path, kept: Path, damage: str) -> None:
     folder = tmp_path / "kept"
     shutil.copytree(kept, folder)
     text = (folder / "summary.json").read_bytes()
@@ -189,13 +178,13 @@ def test_damaged_summaries(tmp_path: Path, kept: Path, damage: str) -> None:
             "list": b"[]",
         }[damage]
     )
-    done = bounded(tmp_path, ["compare", "kept", "kept"])
+    done = bounded("compare", "kept", "kept")
     assert done.returncode == 2, done.stderr
     assert "kept/summary.json: " in done.stderr
     assert "internal error" not in done.stderr
 
 
-def test_damaged_series(tmp_path: Path, kept: Path) -> None:
+def test_damaged_series(bounded: Sojourn, tmp_path: Path, kept: Path) -> None:
     folder = tmp_path / "kept"
     shutil.copytree(kept, folder)
     data = (folder / "flows.parquet").read_bytes()
@@ -208,7 +197,7 @@ def test_damaged_series(tmp_path: Path, kept: Path) -> None:
         data[:-40] + b"\xff" * 32 + data[-8:],
     ):
         (folder / "flows.parquet").write_bytes(damaged)
-        done = bounded(tmp_path, ["compare", "kept", "kept"])
+        done = bounded("compare", "kept", "kept")
         assert done.returncode == 2, done.stderr
         assert "kept/flows.parquet: " in done.stderr
         assert "internal error" not in done.stderr

@@ -141,7 +141,7 @@ def test_live_runs_load_what_they_need(sojourn: Sojourn, tmp_path: Path) -> None
 
 # A file that has arrived before the end, so that no mark is on its way.
 FINITE = """
-duration = "6s"
+duration = "4s"
 [link.there]
 rate = "20Mbit"
 delay = "5ms"
@@ -152,7 +152,7 @@ delay = "5ms"
 [flow.file]
 path = ["there"]
 back = ["back"]
-source = {{ kind = "file", size = "6MB" }}
+source = {{ kind = "file", size = "3MB" }}
 """
 
 

@@ -118,3 +118,13 @@ def test_controllers_of_media_and_others_do_not_mix() -> None:
     ):
         with pytest.raises(sojourn.ScenarioError, match=message):
             sojourn.run(SCENARIO.replace(old, new))
+
+
+def test_a_sweep_has_the_figures_of_frames(run: sojourn.Run, tmp_path: Path) -> None:
+    axes = {"link.down.queue": ["droptail", "codel"]}
+    found = sojourn.sweep(SCENARIO, axes, tmp_path / "out", control="gcc")
+    (own,) = (one for one in run.runs if (one["control"], one["seed"]) == ("gcc", 1))
+    (video,) = (flow["media"] for flow in own["flows"] if flow["name"] == "video")
+    medians = found.medians(["flows.frame_delay_p99_s", "flows.quality_mos"], ["video"])
+    assert medians["flows.frame_delay_p99_s"][0] == video["frame_delay_p99_s"]
+    assert medians["flows.quality_mos"][0] == video["quality_mos"]

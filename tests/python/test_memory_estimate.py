@@ -35,7 +35,7 @@ SHAPES = {
         "".join(
             f'[link.l{n}]\nrate = "10Mbit"\ndelay = "5ms"\n'
             f'[flow.f{n}]\npath = ["l{n}"]\ncontrol = "reno"\n'
-            for n in range(1000)
+            for n in range(300)
         )
     ),
     "a deep buffer": scenario(

@@ -419,6 +419,95 @@ def test_malformed_addresses_have_an_answer(
     assert capsys.readouterr().err == ""
 
 
+def answer(server: PageServer, sent: bytes) -> bytes:
+    """Send bytes, and return the first line of the answer."""
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        return client.makefile("rb").readline()
+
+
+REQUESTS = {
+    "another host": ("GET /TOKEN/ HTTP/1.1\r\nHost: evil.example:PORT\r\n\r\n", 403),
+    "another port": ("GET /TOKEN/ HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 403),
+    "no host": ("GET /TOKEN/ HTTP/1.1\r\n\r\n", 403),
+    "two hosts": ("GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\nHost: evil.example\r\n\r\n", 403),
+    "a host of the address": ("GET http://evil.example/TOKEN/ HTTP/1.1\r\n\r\n", 403),
+    "another origin": (
+        "GET /TOKEN/items.json HTTP/1.1\r\nHost: HOST\r\nOrigin: http://evil.example\r\n\r\n",
+        403,
+    ),
+    "no origin": ("GET /TOKEN/now.json HTTP/1.1\r\nHost: HOST\r\nOrigin: null\r\n\r\n", 403),
+    "its own origin": ("GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\n\r\n", 200),
+    "a preflight": ("OPTIONS /TOKEN/ HTTP/1.1\r\nHost: HOST\r\n\r\n", 501),
+    "a tunnel": ("CONNECT evil.example:443 HTTP/1.1\r\nHost: HOST\r\n\r\n", 501),
+    "a whole address": ("GET http://HOST/TOKEN/ HTTP/1.1\r\nHost: HOST\r\n\r\n", 200),
+    "a path out": ("GET /TOKEN/../../etc/passwd HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+    "a path in bytes": ("GET /TOKEN/\xff\x00 HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+    "a token in bytes": ("GET /\xff\xfe/ HTTP/1.1\r\nHost: HOST\r\n\r\n", 404),
+    "a long line": (f"GET /{'a' * 200_000} HTTP/1.1\r\nHost: HOST\r\n\r\n", 414),
+    "a long header": (f"GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\nA: {'a' * 200_000}\r\n\r\n", 431),
+    "long headers": (
+        "GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\n" + f"A: {'a' * 60_000}\r\n" * 9 + "\r\n",
+        431,
+    ),
+    "many headers": ("GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\n" + "A: b\r\n" * 200 + "\r\n", 431),
+    "a long version": (f"GET / HTTP/1.{'9' * 10_000}\r\nHost: HOST\r\n\r\n", 400),
+    "no HTTP": ("\x16\x03\x01\x02\x00\x01\xfc\x03 hello there\r\n\r\n", 400),
+    "another version": ("GET /TOKEN/ HTTP/2.0\r\nHost: HOST\r\n\r\n", 505),
+    "a WebSocket": (
+        "GET /TOKEN/ HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n\r\n",
+        200,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_hostile_requests_have_a_status(
+    server: PageServer, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, status = REQUESTS[kind]
+    for word, own in (("TOKEN", server.token), ("HOST", f"127.0.0.1:{server.server_port}")):
+        text = text.replace(word, own)
+    text = text.replace("PORT", str(server.server_port))
+    assert answer(server, text.encode("iso-8859-1")).split()[1:2] == [str(status).encode()]
+    assert get(server, f"/{server.token}/")[0] == 200
+    assert capsys.readouterr().err == ""
+
+
+def test_other_origins_are_allowed_nothing(server: PageServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.request("GET", f"/{server.token}/items.json")
+    headers = connection.getresponse().headers
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def connections() -> int:
+    return sum("process_request_thread" in one.name for one in threading.enumerate())
+
+
+def test_connections_that_send_little_are_few(
+    server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 1,000 that wait for the rest of a request, the oldest end, and the page is served."""
+    clients = []
+    try:
+        for number in range(1000):
+            client = socket.create_connection(("127.0.0.1", server.server_port), timeout=20)
+            clients.append(client)
+            client.sendall(b"GET / HTTP/1.1\r\nHost: " * (number % 2))
+            if number % 100 == 99:
+                assert get(server, f"/{server.token}/")[0] == 200
+                assert connections() <= 32
+    finally:
+        for client in clients:
+            client.close()
+    assert get(server, f"/{server.token}/")[0] == 200
+    assert capsys.readouterr().err == ""
+
+
 def test_a_client_that_has_gone_is_no_fault(
     server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

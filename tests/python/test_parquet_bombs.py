@@ -13,7 +13,19 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from parquet_bombs import Footer, Struct, changed, equal_rows, repeated, written
+from parquet_bombs import (
+    Footer,
+    Struct,
+    changed,
+    delta_texts,
+    equal_deltas,
+    equal_rows,
+    fixed_texts,
+    nested,
+    one_page,
+    repeated,
+    written,
+)
 from sojourn.errors import NotEnoughMemoryError
 from sojourn.record import parquet
 from support import SMALL, command, environment
@@ -97,6 +109,16 @@ BIG: dict[str, Callable[[], bytes]] = {
     ),
     "a long text": lambda: repeated(long_text(1, 100_000_000), 20),
     "long texts": lambda: repeated(long_text(10, 20_000_000), 10),
+    **{
+        f"plain, {codec}": lambda codec=codec: repeated(  # type: ignore[misc]
+            written(pl.DataFrame({"x": [1.5] * 100_000}), compression=codec), 2_000
+        )
+        for codec in ("lz4", "snappy", "gzip", "brotli")
+    },
+    "lists in lists": lambda: repeated(written(nested(6, 1000), statistics=False), 10_000),
+    "equal deltas": lambda: one_page(pl.DataFrame({"x": [1]}), _ROWS, 5, equal_deltas(_ROWS, 5, 1)),
+    "texts as changes": lambda: delta_texts(20_000, 100_000),
+    "a fixed length": lambda: fixed_texts(20_000, 100_000),
     "plain": lambda: repeated(
         written(pl.DataFrame({"x": [1.5] * 100_000}), compression="zstd"), 2_000
     ),
@@ -107,10 +129,23 @@ WRONG: dict[str, Callable[[], bytes]] = {
     "more rows": lambda: changed(written(_NUMBER), lambda fields: fields.update({3: (6, 10**15)})),
     "negative rows": lambda: changed(written(_NUMBER), lambda fields: fields.update({3: (6, -1)})),
     "no groups": lambda: changed(written(_NUMBER), lambda one: one.update({4: (9, (12, []))})),
+    "lists in many lists": lambda: changed(written(nested(2, 10)), deeper),
+    "another type": lambda: changed(
+        written(_NUMBER), lambda one: one[2][1][1][1].update({1: (5, 1)})
+    ),
+    "no chunks": lambda: changed(
+        written(_NUMBER), lambda one: one[4][1][1][0].update({1: (9, (12, []))})
+    ),
     "a long footer": lambda: written(_NUMBER)[:-8] + b"\xff\xff\xff\x7fPAR1",
     "a deep footer": lambda: of_footer(b"\x1c" * 100_000),
     "a long list": lambda: of_footer(b"\x29\xfc\xff\xff\xff\xff\x07\0\0\0\0\0"),
 }
+
+
+def deeper(fields: Struct) -> None:
+    """Put the column into a hundred more groups."""
+    schema = fields[2][1][1]
+    schema[1:1] = [schema[1]] * 100
 
 
 def of_footer(footer: bytes) -> bytes:
@@ -136,6 +171,76 @@ def test_wrong_counts_are_damage(shape: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("it was decoded"))
     with pytest.raises(parquet.DamagedError, match=r"^bomb: not a Parquet file, or a damaged one"):
         parquet.read(data, "bomb", times=1, remedy="")
+
+
+@pytest.mark.parametrize("rows", [200, 1000])
+def test_bombs_by_hand_can_be_decoded(rows: int) -> None:
+    """They are valid files, whose counted memory is above that of their frame."""
+    for data in (
+        one_page(pl.DataFrame({"x": [1]}), rows, 5, equal_deltas(rows, 5, 1)),
+        delta_texts(rows, 100),
+        fixed_texts(rows, 100),
+        written(nested(6, rows), statistics=False),
+    ):
+        frame = parquet.read(data, "file", times=1, remedy="")
+        assert frame.height == rows
+        assert parquet.shape(data, "file").memory_bytes() >= frame.estimated_size()
+
+
+# Each reader in turn, in one process; the greatest memory is that of the process.
+_READERS = """
+import contextlib, io, json, sys
+from pathlib import Path
+import sojourn
+from sojourn import memory
+from sojourn.cli import main
+memory.available_bytes = lambda: 150_000_000
+said = []
+def told(read):
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err):
+        try:
+            status = read()
+        except (MemoryError, ValueError) as error:
+            status = 2
+            print(error, file=err)
+    said.append([status, err.getvalue()])
+told(lambda: main(["report", "kept"]))
+told(lambda: main(["compare", "kept", "kept"]))
+told(lambda: main(["sweep", "show", "swept"]))
+told(lambda: sojourn.load("kept").flows)
+told(lambda: sojourn.Dataset("swept").flows)
+lines = Path("/proc/self/status").read_text().splitlines()
+peak = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
+print(json.dumps([int(peak) * 1024, said]))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says what is used")
+@pytest.mark.parametrize("shape", [*BIG, *WRONG])
+def test_each_reader_refuses_each_shape(runs: Path, tmp_path: Path, shape: str) -> None:
+    for name in ("kept", "swept"):
+        shutil.copytree(runs / name, tmp_path / name)
+    data = (BIG | WRONG)[shape]()
+    (tmp_path / "kept" / "flows.parquet").write_bytes(data)
+    batch = next((tmp_path / "swept" / "flows").iterdir())
+    batch.write_bytes(data)
+    done = subprocess.run(
+        [sys.executable, "-c", _READERS],
+        cwd=tmp_path,
+        env={**environment(), "POLARS_MAX_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES)),
+    )
+    peak, said = json.loads(done.stdout.splitlines()[-1])
+    # Python with polars takes 90 MB; no shape takes a gigabyte.
+    assert peak < 250 << 20
+    for status, error in said:
+        (line,) = error.splitlines()
+        assert (status, "flows" in line) == (2, True), error
 
 
 def list_of(kind: int, elements: bytes, count: int) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 import sojourn
-from interrupts import _alive
+from interrupts import alive
 from sojourn import _core
 from sojourn.live import transfers
 from sojourn.live.transfers import Host, Settings
@@ -172,7 +172,7 @@ def test_a_signal_ends_the_server(tmp_path: Path, number: signal.Signals) -> Non
         assert peer["bytes"] > 0
         assert peer["lost_packets"] is None
         assert set(strays["strays"]) == set(transfers.Strays.__annotations__)
-        assert _alive(server.process.pid) == []
+        assert alive(server.process.pid) == []
     host, _, port = server.address.rpartition(":")
     with socket.socket(type=socket.SOCK_DGRAM) as free:
         free.bind((host, int(port)))

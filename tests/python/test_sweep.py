@@ -340,6 +340,8 @@ def test_an_interrupted_sweep_counts_the_runs_it_has(
     for table in ("runs", "flows", "links", "spikes"):
         for file in (out / table).iterdir():
             pl.read_parquet(file).filter(pl.col("run") == first).write_parquet(file)
+    about = json.loads((out / "sweep.json").read_text())
+    (out / "sweep.json").write_text(json.dumps({**about, "complete": False}))
     assert sojourn.Dataset(out).medians()["n"].to_list() == [1, 0]
     assert main(["sweep", "show", str(out)]) == 0
     shown = capsys.readouterr().out
@@ -558,8 +560,11 @@ def test_the_command_plans_runs_and_shows(small: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert main(["sweep", "show", str(out), "--metric", "links.delay"]) == 2
     listed = capsys.readouterr().err
-    assert "spikes.: " in listed
+    assert "did you mean `links.queue_delay_p50_s` or " in listed
+    assert "It has " in listed
     assert "queue_delay_p99_s" in listed
+    assert main(["sweep", "show", str(out), "--metric", "flows.mos"]) == 2
+    assert "did you mean `flows.quality_mos`?" in capsys.readouterr().err
     assert main(["sweep", "show", str(out), "--metric", "queue_delay_p99_s"]) == 2
     assert "did you mean `links.queue_delay_p99_s`?" in capsys.readouterr().err
     assert main(["sweep", "show", str(small.parent)]) == 2

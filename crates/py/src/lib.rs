@@ -5,6 +5,7 @@ mod background;
 mod bench;
 mod capture;
 mod errors;
+mod explain;
 mod export;
 mod files;
 mod input;
@@ -39,6 +40,8 @@ mod _core {
     use crate::capture::capture_rtt;
     #[pymodule_export]
     use crate::errors::{ControllerError, LiveError, ScenarioError};
+    #[pymodule_export]
+    use crate::explain::explain_capture;
     #[pymodule_export]
     use crate::interrupt::{complete, guard, interrupted, keeps, leftover, parents, settled};
     #[pymodule_export]

@@ -87,6 +87,7 @@ COMMANDS = (
     Command(
         "rtt", "compute the round-trip times of every TCP flow in a capture, in both directions"
     ),
+    Command("explain", "find the bottleneck, the cause of the delay and its cure in a capture"),
     Command(
         "controllers",
         "list the congestion controllers and their parameters",

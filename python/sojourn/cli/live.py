@@ -160,7 +160,7 @@ class _SetUp:
         self._bar = bar
         self._run: _core.LiveRun | None = None
 
-    def begin(self, run: _core.LiveRun, control: str | None, seed: int) -> None:
+    def begin(self, run: "_core.LiveRun", control: str | None, seed: int) -> None:
         """Follow this run from now on."""
         self._run = run
 

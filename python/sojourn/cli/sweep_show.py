@@ -87,6 +87,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         rows = figures.table(dataset, metrics or list(figures.DEFAULTS), args.name)
         print(json.dumps(rows.to_dicts(), indent=1))
+        _say_missing(dataset)
     else:
         show_table(dataset, metrics, args.name)
     return _draw(dataset, metrics, args) if args.plot is not None else 0
@@ -112,8 +113,8 @@ def show_table(dataset: Dataset, metrics: Sequence[Metric] = (), names: Sequence
         table.add_row(*texts, f"{row['n']:,}" if row["n"] else MISSING, *cells)
     out = console()
     out.print(table)
-    if (present := rows["n"].sum()) < (planned := dataset.points.height):
-        out.print(f"{present:,} of {planned:,} runs; the same command continues")
+    if missing := _missing(dataset):
+        out.print(missing)
     if about := _about_seeds(max(rows["n"].to_list(), default=0)):
         out.print(about, style="dim")
     subjects = [(metric, figures.subject(dataset, metric, names)) for metric in shown]
@@ -166,9 +167,25 @@ def _draw(dataset: Dataset, metrics: Sequence[Metric], args: argparse.Namespace)
 
 def query(args: argparse.Namespace) -> int:
     """Run a query and print its rows."""
-    columns, rows = queries.query(Dataset(args.directory), args.sql)
+    dataset = Dataset(args.directory)
+    columns, rows = queries.query(dataset, args.sql)
     _print_rows(columns, rows, args.csv)
+    _say_missing(dataset)
     return 0
+
+
+def _missing(dataset: Dataset) -> str:
+    """Say how many runs an interrupted sweep lacks, or nothing."""
+    planned = dataset.points.height
+    missing = dataset.missing.height
+    ran = f"{planned - missing:,} of {planned:,} runs"
+    return f"{ran}; the same command continues" if missing else ""
+
+
+def _say_missing(dataset: Dataset) -> None:
+    """Say it beside rows for programs."""
+    if missing := _missing(dataset):
+        terminal.say(f"note: {dataset.folder}: {missing}")
 
 
 def _print_rows(columns: Sequence[str], rows: Iterator[Sequence[object]], as_csv: bool) -> None:

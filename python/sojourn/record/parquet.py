@@ -6,7 +6,7 @@ decoded for that. The headers count besides the footer, which may be wrong.
 """
 
 import io
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MAGIC = b"PAR1"
 # Larger footers take seconds to read; that of a run directory with a billion rows has 10 MB.
 _MOST_FOOTER = 16 << 20
+# Lists and structs in each other, in footers and in columns: decoders take very long for deep ones.
 _DEEPEST = 16
 # Structs, elements of lists and flags that a footer may have: one for each of so many bytes, and
 # some more in a short one. Those of Polars, DuckDB and Sojourn have one for 4.6 bytes or more.
@@ -32,8 +33,13 @@ _TEXT = 6
 _FIXED = 7
 _WIDTHS = {_TEXT: 16, 3: 12}
 _WIDTH = 8
+# Bytes of a value at each depth of lists and structs: an offset and a flag.
+_LEVEL = 9
 # Page types of parquet.thrift: those with values, and the fields of their headers.
 _VALUES = {0: 5, 3: 8}
+# Fields of these headers with the encoding, and the encoding of texts as changes of the one before.
+_ENCODINGS = {5: 2, 8: 4}
+_DELTA_TEXT = 7
 _DICTIONARY = 2
 
 
@@ -147,36 +153,58 @@ def _shape(data: bytes) -> Shape:
     parts = length // _BYTES_A_PART + _SPARE_PARTS
     footer = _Compact(data, start, len(data) - 8, parts).struct()
     schema, rows, groups = footer[2], footer[3], footer.get(4) or []
-    names = _columns(schema)
+    leaves = list(_leaves(schema))
     if rows < 0 or rows != sum(group[3] for group in groups):
         raise ValueError
-    sizes = dict.fromkeys(names, 0)
+    sizes = {leaf.column: 0 for leaf in leaves}
     for group in groups:
-        for chunk in group[1]:
-            about = chunk[3]
-            name = about[3][0].decode()
-            sizes[name] += _chunk(data, about, start, group[3])
+        for leaf, chunk in zip(leaves, group[1], strict=True):
+            sizes[leaf.column] += _chunk(data, chunk[3], start, group[3], leaf)
     return Shape(rows, sizes)
 
 
-def _columns(schema: list[dict[int, Any]]) -> list[str]:
-    """Return the names of the columns; the children of one stand behind it."""
-    names, left = [], 0
+@dataclass(frozen=True)
+class _Leaf:
+    """An element of the schema that has values."""
+
+    column: str
+    """The column that it belongs to, which may have several."""
+    type: int
+    width: int
+    """Memory of a value in bytes, without that of a text's bytes."""
+
+
+def _leaves(schema: list[dict[int, Any]]) -> Iterator[_Leaf]:
+    """Yield the leaves; the children of an element stand behind it."""
+    column = ""
+    # The children that are left, at each depth.
+    open_: list[int] = []
     for element in schema[1:]:
-        if left == 0:
-            names.append(element[4].decode())
-            left = 1
-        left += element.get(5, 0) - 1
-    return names
+        if not open_:
+            column = element[4].decode()
+        if children := element.get(5, 0):
+            open_.append(children)
+            if len(open_) > _DEEPEST:
+                raise ValueError
+            continue
+        kind = element[1]
+        width = element[2] if kind == _FIXED else _WIDTHS.get(kind, _WIDTH)
+        if width < 0:
+            raise ValueError
+        yield _Leaf(column, kind, width + _LEVEL * len(open_))
+        while open_ and open_[-1] == 1:
+            open_.pop()
+        if open_:
+            open_[-1] -= 1
 
 
-def _chunk(data: bytes, about: dict[int, Any], end: int, rows: int) -> int:
+def _chunk(data: bytes, about: dict[int, Any], end: int, rows: int, leaf: _Leaf) -> int:
     """Return the memory of a column in a row group (`ColumnMetaData`)."""
     at = min(offset for offset in (about[9], about.get(11)) if offset)
     stop = at + about[7]
     if at < 4 or stop > end:
         raise ValueError
-    values = total = largest = 0
+    values = total = largest = repeated = 0
     while at < stop:
         page = _Compact(data, at, stop, _SPARE_PARTS)
         header = page.struct()
@@ -185,14 +213,18 @@ def _chunk(data: bytes, about: dict[int, Any], end: int, rows: int) -> int:
         if size < 0 or packed < 0 or at > stop:
             raise ValueError
         if header[1] in _VALUES:
-            values += header[_VALUES[header[1]]][1]
+            own = header[number := _VALUES[header[1]]]
+            values += own[1]
+            if own[_ENCODINGS[number]] == _DELTA_TEXT:
+                # Each value may begin with the bytes of all before it.
+                repeated += own[1] * size
         total += size
         largest = max(largest, size)
     is_flat = len(about[3]) == 1
-    if values != about[5] or (is_flat and values != rows):
+    if about[1] != leaf.type or values != about[5] or (is_flat and values != rows):
         raise ValueError
-    kept = total if about[1] in (_TEXT, _FIXED) else largest
-    return max(values, rows) * _WIDTHS.get(about[1], _WIDTH) + kept
+    kept = total if leaf.type in (_TEXT, _FIXED) else largest
+    return max(values, rows) * leaf.width + kept + (repeated if leaf.type == _TEXT else 0)
 
 
 class _Compact:

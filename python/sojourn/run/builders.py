@@ -5,11 +5,9 @@ Written by docs/scenario_builders.py from the schema.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from sojourn.run.scenario import Scenario
-
+_Built = TypeVar("_Built", bound="Builders")
 Quantity = str | int | float
 """A value with its unit as in `tc` ("60Mbit", "20ms", "150kB"), or a plain number."""
 
@@ -18,11 +16,11 @@ class Builders:
     """The methods of a scenario that add a table."""
 
     @abstractmethod
-    def _put(self, table: str, arguments: Mapping[str, Any]) -> "Scenario":
+    def _put(self: _Built, table: str, arguments: Mapping[str, Any]) -> _Built:
         """Add a table whose keys are the arguments of a builder, without those left out."""
 
     def link(
-        self,
+        self: _Built,
         name: str,
         *,
         rate: Quantity | Mapping[str, Any] | None = None,
@@ -38,12 +36,12 @@ class Builders:
         ack_thinning: int | Mapping[str, Any] | None = None,
         slots: Mapping[str, Any] | None = None,
         overhead: Quantity | None = None,
-    ) -> "Scenario":
+    ) -> _Built:
         """Add a link, or replace the one of this name; return the scenario."""
         return self._put("link", locals())
 
     def flow(
-        self,
+        self: _Built,
         name: str,
         *,
         path: Sequence[str],
@@ -60,6 +58,6 @@ class Builders:
         host: str | Mapping[str, Any] | None = None,
         receiver: str | Mapping[str, Any] | None = None,
         stack: str | Mapping[str, Any] | None = None,
-    ) -> "Scenario":
+    ) -> _Built:
         """Add a flow, or replace the one of this name; return the scenario."""
         return self._put("flow", locals())

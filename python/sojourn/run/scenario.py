@@ -5,13 +5,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sojourn import _core, inputs
 from sojourn.arguments import checked, require_plain, require_text
 from sojourn.errors import OutputExistsError
 from sojourn.run import shipped
 from sojourn.run.builders import Builders
+
+_Own = TypeVar("_Own", bound="Scenario")
 
 
 class Scenario(Builders, MutableMapping[str, Any]):
@@ -124,7 +126,7 @@ class Scenario(Builders, MutableMapping[str, Any]):
         """The file that the scenario was read from, or a placeholder for text and dicts."""
         return self._origin
 
-    def _put(self, table: str, arguments: Mapping[str, Any]) -> "Scenario":
+    def _put(self: _Own, table: str, arguments: Mapping[str, Any]) -> _Own:
         """Add a table whose keys are the arguments of a builder, without those left out."""
         # `from` is a word of Python, so its argument ends with an underscore.
         given = {key.rstrip("_"): value for key, value in arguments.items() if value is not None}

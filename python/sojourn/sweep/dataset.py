@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from sojourn import _core, memory
 from sojourn.arguments import checked
 from sojourn.errors import DatasetError, UsageError
-from sojourn.sweep import fairness, quantities, reading, tables
+from sojourn.sweep import damage, fairness, quantities, reading, tables
 from sojourn.sweep.axes import Range
 from sojourn.sweep.executions import Executions, remove_damaged, remove_interrupted
 from sojourn.sweep.plan import Plan
 from sojourn.sweep.quantities import Quantity
 from sojourn.sweep.store import LOCK, AnyFolder, Folder, make, open_folder
-from sojourn.sweep.tables import DOCUMENTS, POINTS, SERIES, Detail, Table
+from sojourn.sweep.tables import DOCUMENTS, POINTS, SERIES, TABLES, Detail, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,9 +42,7 @@ _OWN = ("run", "control", "seed")
 _LOCK_WAIT_S = 2.0
 
 
-class About(TypedDict):
-    """`sweep.json`."""
-
+class _Plan(TypedDict):
     format: int
     version: str
     scenario: str
@@ -56,6 +54,13 @@ class About(TypedDict):
     design: str
     points: int
     runs: int
+
+
+class About(_Plan, total=False):
+    """`sweep.json`."""
+
+    complete: bool
+    """Whether every run of the plan has ended: one that is missing then has been lost."""
 
 
 class StoredDataset:
@@ -95,7 +100,10 @@ class StoredDataset:
         memory.require_polars()
         import polars as pl
 
-        points = reading.table(self.folder, POINTS)
+        try:
+            points = reading.table(self.folder, POINTS)
+        except FileNotFoundError as error:
+            damage.raise_missing(self.folder, [POINTS], error)
         if missing := [axis for axis in self.about["axes"] if axis not in points.columns]:
             raise DatasetError(
                 f"{self.folder}/{POINTS}: it has no column `{missing[0]}`; "
@@ -147,20 +155,48 @@ class StoredDataset:
         joined = points.join(rows, on="run", how="inner")
         return joined.sort("_order", "_row").drop("_order", "_row")
 
-    def _read(self, table: str) -> "pl.DataFrame":
-        """Read a table, with the rows of one execution of each run."""
-        return self._executions.read(lambda counted: self._rows(table, counted))
-
-    def _rows(self, table: str, executions: "pl.DataFrame") -> "pl.DataFrame":
+    @property
+    def missing(self) -> "pl.DataFrame":
+        """The points whose runs the dataset lacks, and which the same sweep simulates."""
         import polars as pl
 
-        names = sorted(set(executions["batch"]).intersection(self.folder.list(table)))
+        held = self._executions.update().counted["run"].implode()
+        return self.points.filter(~pl.col("run").is_in(held))
+
+    def require_whole(self) -> None:
+        """Refuse a dataset that has lost files or runs, as the tables do when they are read."""
+        for table in TABLES:
+            self._read(table, ("run", "error") if table == TABLES[0] else ("run",))
+
+    def _read(self, table: str, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+        """Read a table, with the rows of one execution of each run."""
+        rows = self._executions.read(lambda counted: self._rows(table, counted, columns))
+        if self.about.get("complete"):
+            self._require_runs()
+        return rows
+
+    def _require_runs(self) -> None:
+        missing = self.missing
+        # Another command may have begun a larger plan.
+        if not missing.is_empty() and _described(self.folder).get("complete"):
+            damage.require_runs(self.folder, missing, self.points.height)
+
+    def _rows(
+        self, table: str, executions: "pl.DataFrame", columns: Sequence[str] | None
+    ) -> "pl.DataFrame":
+        import polars as pl
+
         is_own = self.about["version"] == _core.__version__
+        names = sorted(set(executions["batch"]))
+        if is_own:
+            names = damage.require_files(self.folder, table, names)
+        else:
+            names = sorted(set(names).intersection(self.folder.list(table)))
         files = [f"{table}/{name}" for name in names]
         frames = [
             frame.with_columns(pl.lit(name).alias("_batch"))
             for name, frame in zip(
-                names, reading.all_of(self.folder, files, is_own=is_own), strict=True
+                names, reading.all_of(self.folder, files, columns, is_own=is_own), strict=True
             )
         ]
         if not frames:
@@ -168,6 +204,10 @@ class StoredDataset:
         counted = executions.select("run", pl.col("batch").alias("_batch"))
         # Series have columns that depend on the controller.
         every = pl.concat(frames, how="diagonal")
+        own = self._executions.every.filter(pl.col("batch").is_in(names))
+        rows = every.select("run", pl.col("_batch").alias("batch"))
+        counting = executions.filter(pl.col("batch").is_in(names))
+        damage.require_rows(self.folder, table, rows, own, counting)
         kept = every.join(counted, on=["run", "_batch"], how="semi", maintain_order="left")
         return kept.drop("_batch")
 
@@ -210,7 +250,10 @@ def opened(place: str | PathLike[str], plan: Plan, detail: Detail = "figures") -
         _write_documents(folder, plan)
         yield Opened(folder, executions.completed(detail), damaged)
         # A worker that died may have left files, or runs that were repeated.
-        _cleaned(folder, executions)
+        held = set(_cleaned(folder, executions).every["run"])
+        if held.issuperset(task.key for task in plan.tasks):
+            # A copy: a search adds points to its plan, whose columns have been described.
+            folder.write(_ABOUT, _about(replace(plan), is_complete=True))
 
 
 def _write_documents(folder: AnyFolder, plan: Plan) -> None:
@@ -246,6 +289,9 @@ def write_plan(folder: AnyFolder, plan: Plan) -> None:
 
     The description comes last: `opened` refuses a folder with other files and without it.
     """
+    if folder.exists(_ABOUT):
+        # The runs of the new points are not lost ones of the last plan.
+        folder.write(_ABOUT, _about(plan))
     file = io.BytesIO()
     _frame(plan).write_parquet(file)
     folder.write(POINTS, file.getvalue())
@@ -321,7 +367,7 @@ def _lock(lock: int, folder: Folder) -> None:
             time.sleep(0.05)
 
 
-def _about(plan: Plan) -> bytes:
+def _about(plan: Plan, is_complete: bool = False) -> bytes:
     study = plan.study
     about: About = {
         "format": FORMAT,
@@ -336,6 +382,7 @@ def _about(plan: Plan) -> bytes:
         "design": study.design,
         "points": len(plan.points),
         "runs": len(plan.tasks),
+        "complete": is_complete,
     }
     return (json.dumps(about, indent=1) + "\n").encode()
 

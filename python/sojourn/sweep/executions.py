@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sojourn import memory
 from sojourn.errors import UsageError
-from sojourn.sweep import reading
+from sojourn.sweep import damage, reading
 from sojourn.sweep.store import AnyFolder
 from sojourn.sweep.tables import DETAILS, SERIES, TABLES, WHOLE, Detail
 
@@ -104,6 +104,11 @@ class Executions:
         after = self.update().counted
         return before.join(after, on=["run", "batch"], how="anti").is_empty()
 
+    @property
+    def every(self) -> "pl.DataFrame":
+        """Every execution, also those that do not count."""
+        return self._all
+
     def completed(self, detail: Detail) -> set[str]:
         """Return the runs that have a result with this detail."""
         import polars as pl
@@ -157,7 +162,7 @@ def remove_damaged(folder: AnyFolder) -> int:
     """
     if folder.lock is None:
         return 0
-    damaged = list(reading.damaged_batches(folder))
+    damaged = list(damage.damaged_batches(folder))
     for name in damaged:
         _remove(folder, name)
     return len(damaged)

@@ -74,13 +74,17 @@ def parse(text: str) -> Metric:
     tables = {name: numbers_of(name) for name in get_args(Table)}
     if column in tables.get(table, ()):
         return Metric(cast(Table, table), column)
-    # A column alone, or a figure of another table.
+    # A column alone, a figure of another table, or a part of a name.
     word = column or table
-    same = [f"{name}.{word}" for name, known in tables.items() if word in known]
-    near = get_close_matches(text, [f"{name}.{one}" for name in tables for one in tables[name]], 1)
-    hint = f"did you mean `{(same or near)[0]}`? " if same or near else ""
-    every = "; ".join(f"{name}.: {', '.join(known)}" for name, known in tables.items())
-    raise UsageError(f"there is no figure `{text}`; {hint}There are {every}")
+    every = [f"{name}.{one}" for name, known in tables.items() for one in known]
+    same = [one for one in every if one.endswith(f".{word}")]
+    within = [one for one in every if word in one.partition(".")[2].split("_")]
+    within.sort(key=lambda one: not one.startswith(f"{table}."))
+    found = same or within or get_close_matches(text, every, 3)
+    hint = f"did you mean {' or '.join(f'`{one}`' for one in found[:3])}? " if found else ""
+    known = tables.get(table)
+    rest = f"it has {', '.join(known)}" if known else f"tables are {', '.join(tables)}"
+    raise UsageError(f"there is no figure `{text}`; {hint}{rest[0].upper()}{rest[1:]}")
 
 
 def numbers_of(table: Table) -> list[str]:

@@ -38,6 +38,7 @@ def query(dataset: StoredDataset, sql: str) -> tuple[list[str], Iterator[tuple[A
         ) from error
     if not isinstance(dataset.folder, Folder):
         raise UsageError(f"{dataset.folder}: queries need a local folder; copy the dataset first")
+    dataset.require_whole()
     connection = duckdb.connect(":memory:")
     try:
         _open(connection, dataset)

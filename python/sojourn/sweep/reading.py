@@ -1,6 +1,6 @@
 """The files of a dataset, each checked when it is read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sojourn import inputs
@@ -15,7 +15,8 @@ from sojourn.sweep.tables import DOCUMENTS, POINTS, SERIES, TABLES, WHOLE
 if TYPE_CHECKING:
     import polars as pl
 
-_AGAIN = "type the command of the sweep again, which repeats what is damaged"
+AGAIN = "type the command of the sweep again, which repeats what is damaged"
+"""What the user can do about a damaged dataset."""
 _SMALLER = "sweep fewer points, leave out --series, or use a machine with more memory"
 # Memory of `sweep show` and of `Dataset`, as a multiple of that of the decoded files of a table:
 # 4.4 to 5.4, measured with 100,000 to 300,000 rows.
@@ -88,52 +89,19 @@ def remedy(folder: AnyFolder, file: str) -> str:
     table, _, batch = file.rpartition("/")
     # The command does not read every object of a store.
     if table and isinstance(folder, RemoteFolder):
-        return f"remove {folder}/{TABLES[0]}/{batch} and {_AGAIN}"
-    return _AGAIN
+        return f"remove {folder}/{TABLES[0]}/{batch} and {AGAIN}"
+    return AGAIN
 
 
 def _other_remedy(folder: AnyFolder, files: Sequence[str]) -> str:
     """Return what the user can do about a file with other columns, which no command removes."""
     if "/" not in files[0]:
-        return _AGAIN
+        return AGAIN
     other = "name another folder with --out"
     if len(files) > 1:
         return other
     batch = files[0].rpartition("/")[2]
     return f"{other}, or remove {folder}/{TABLES[0]}/{batch} and type the command again"
-
-
-def damaged_batches(folder: AnyFolder) -> Iterator[str]:
-    """Yield the batches that lack a file or have a damaged one, as after a power failure.
-
-    Every file is read as a whole: its beginning and its end may be intact. Raise `ColumnsError` for
-    an intact batch that another program, or another version of Sojourn, may have written.
-    """
-    names = {one: set(folder.list(one)) for one in (*TABLES, *SERIES, *WHOLE)}
-    for name in sorted(names[TABLES[0]]):
-        have = [one for one in names if name in names[one]]
-        lacks = set(_tables_with(have)).difference(have)
-        # Every file is read: one with other columns must not be removed with a damaged one.
-        readable = [_is_readable(folder, f"{one}/{name}") for one in have]
-        if lacks or not all(readable):
-            yield name
-
-
-def _tables_with(have: Sequence[str]) -> Sequence[str]:
-    """Return the tables of a batch that has some of them: each detail has those of the former."""
-    if any(one in WHOLE for one in have):
-        return (*TABLES, *SERIES, *WHOLE)
-    return (*TABLES, *SERIES) if any(one in SERIES for one in have) else TABLES
-
-
-def _is_readable(folder: AnyFolder, file: str) -> bool:
-    try:
-        table(folder, file)
-    except ColumnsError:
-        raise
-    except DatasetError:
-        return False
-    return True
 
 
 def _table_of(file: str) -> str:

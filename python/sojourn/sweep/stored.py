@@ -11,7 +11,7 @@ from sojourn.record.record_types import RunSummary
 from sojourn.record.run_directory import File
 from sojourn.run.experiment import Job, Progress
 from sojourn.sweep import api as sweeps
-from sojourn.sweep import reading
+from sojourn.sweep import damage, reading
 from sojourn.sweep.cells import Cells, Place, Result
 from sojourn.sweep.executions import Executions
 from sojourn.sweep.plan import Plan, Point, Study, Task, identity
@@ -131,7 +131,8 @@ def _results(folder: AnyFolder, keys: Sequence[str], take: Callable[[Result], T]
 
 def _taken(folder: AnyFolder, counted: "pl.DataFrame", take: Callable[[Result], T]) -> dict[str, T]:
     tables = ("summaries", *_TABLES.values())
-    names = {table: set(folder.list(table)) for table in tables}
+    batches = set(counted["batch"])
+    names = {table: set(damage.require_files(folder, table, batches)) for table in tables}
     found: dict[str, T] = {}
     for (batch,), runs in counted.group_by("batch", maintain_order=True):
         _require_completed(folder, runs, str(batch))

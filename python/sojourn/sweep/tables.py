@@ -5,7 +5,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from sojourn import memory
-from sojourn.record.record_types import FlowSummary, LinkSummary, RunSummary, SpikeSummary
+from sojourn.record.record_types import (
+    FlowSummary,
+    LinkSummary,
+    MediaSummary,
+    RunSummary,
+    SpikeSummary,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,10 +32,11 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 Rows = dict[Table, list[tuple[Any, ...]]]
 
-_ENTRIES: Mapping[Table, type] = {
-    "flows": FlowSummary,
-    "links": LinkSummary,
-    "spikes": SpikeSummary,
+_ENTRIES: Mapping[Table, tuple[type, ...]] = {
+    # A flow of media has the figures of its frames too.
+    "flows": (FlowSummary, MediaSummary),
+    "links": (LinkSummary,),
+    "spikes": (SpikeSummary,),
 }
 _TYPES: Mapping[Any, str] = {
     str: "String",
@@ -47,8 +54,8 @@ def columns(table: Table) -> Mapping[str, str]:
     if table == "runs":
         texts = ("run", "control", "error", "version")
         return dict.fromkeys(texts, "String") | {"seed": "Int64", "duration_s": "Float64"}
-    hints = get_type_hints(_ENTRIES[table])
-    found = {key: _TYPES[hint] for key, hint in hints.items() if hint in _TYPES}
+    hints = [one for entry in _ENTRIES[table] for one in get_type_hints(entry).items()]
+    found = {key: _TYPES[hint] for key, hint in hints if hint in _TYPES}
     return {"run": "String", **found}
 
 
@@ -65,7 +72,8 @@ def add(rows: Rows, key: str, version: str, run: RunSummary) -> None:
         entries: Sequence[Mapping[str, Any]] = run[table]
         names = list(columns(table))[1:]
         # Some keys are optional, such as the reason why a stack closed the connection.
-        rows[table] += [(key, *map(entry.get, names)) for entry in entries]
+        whole = [{**entry, **(entry.get("media") or {})} for entry in entries]
+        rows[table] += [(key, *map(entry.get, names)) for entry in whole]
 
 
 def add_failure(rows: Rows, key: str, version: str, seed: int, error: str) -> None:

@@ -20,6 +20,10 @@ pub(super) struct Internet {
     pub(super) segment_at: usize,
     /// Length of the segment on the link, with its header, in bytes.
     pub(super) segment_len: u32,
+    /// Length of the IP packet, in bytes.
+    pub(super) size: u32,
+    /// The ECN field (RFC 3168 section 5).
+    pub(super) ecn: u8,
 }
 
 /// Reads the IP header at `at`, of either version.
@@ -65,6 +69,8 @@ fn v4(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
         id: Some(be16(header, 4)),
         segment_at: at + header_len as usize,
         segment_len: total_len - header_len,
+        size: total_len,
+        ecn: header[1] & 3,
     })
 }
 
@@ -81,7 +87,10 @@ fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     let segment_len = payload_len.checked_sub(extensions).ok_or(Skip::Malformed)?;
     let address = |at: usize| u128::from_be_bytes(std::array::from_fn(|k| header[at + k]));
     let addresses = [address(8), address(24)];
-    Ok(Internet { addresses, v6: true, id: None, segment_at, segment_len })
+    let size = payload_len.saturating_add(40);
+    // RFC 8200 section 3: the traffic class follows the four bits of the version.
+    let ecn = (header[1] >> 4) & 3;
+    Ok(Internet { addresses, v6: true, id: None, segment_at, segment_len, size, ecn })
 }
 
 /// Position of the TCP header behind the extension headers. Each has 8 bytes or more, so

@@ -1,4 +1,4 @@
-//! TCP options: timestamps and selective acknowledgements.
+//! TCP options: timestamps, selective acknowledgements, and those of a SYN.
 
 use super::bytes::Order;
 
@@ -22,9 +22,22 @@ pub struct Sack {
 }
 
 impl Sack {
+    /// No option.
+    pub const NONE: Sack = Sack { blocks: [(0, 0); BLOCKS], len: 0 };
+
     /// First sequence number of each block, and that after its last.
     pub fn blocks(&self) -> &[(u32, u32)] {
         &self.blocks[..self.len]
+    }
+
+    /// The option with up to four blocks; further ones have no room.
+    pub fn of(blocks: impl IntoIterator<Item = (u32, u32)>) -> Sack {
+        let mut sack = Sack::default();
+        for (place, block) in sack.blocks.iter_mut().zip(blocks) {
+            *place = block;
+            sack.len += 1;
+        }
+        sack
     }
 
     fn read(value: &[u8]) -> Sack {
@@ -37,11 +50,22 @@ impl Sack {
     }
 }
 
-/// Both options among the options of a segment (RFC 9293 section 3.2). An option is kind,
-/// length, value; kinds 0 and 1 are a single byte. The search ends at an invalid length.
+/// The options that this crate reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Read {
+    pub(super) stamps: Option<Stamps>,
+    pub(super) sack: Sack,
+    /// Maximum segment size (RFC 9293 section 3.7.1), in bytes.
+    pub(super) mss: Option<u16>,
+    /// Window scale (RFC 7323 section 2.2).
+    pub(super) window_scale: Option<u8>,
+}
+
+/// The options of a segment (RFC 9293 section 3.2). An option is kind, length, value; kinds 0 and
+/// 1 are a single byte. The search ends at an invalid length.
 #[inline]
-pub(super) fn read(mut options: &[u8]) -> (Option<Stamps>, Sack) {
-    let (mut stamps, mut sack) = (None, Sack::default());
+pub(super) fn read(mut options: &[u8]) -> Read {
+    let mut read = Read::default();
     loop {
         let (kind, len) = match *options {
             [1, ref rest @ ..] => {
@@ -53,14 +77,16 @@ pub(super) fn read(mut options: &[u8]) -> (Option<Stamps>, Sack) {
         };
         let Some(value) = options.get(2..len) else { break };
         match (kind, value.len()) {
-            (8, 8) if stamps.is_none() => {
+            (8, 8) if read.stamps.is_none() => {
                 let [value, echo] = [0, 4].map(|at| Order::Big.u32(value, at));
-                stamps = Some(Stamps { value, echo });
+                read.stamps = Some(Stamps { value, echo });
             }
-            (5, _) => sack = Sack::read(value),
+            (5, _) => read.sack = Sack::read(value),
+            (2, 2) => read.mss = Some(u16::from_be_bytes([value[0], value[1]])),
+            (3, 1) => read.window_scale = Some(value[0]),
             _ => {}
         }
         options = &options[len..];
     }
-    (stamps, sack)
+    read
 }

@@ -64,6 +64,14 @@ pub struct Segment {
     pub sack: Sack,
     /// IPv4's identification; IPv6 has none.
     pub id: Option<u16>,
+    /// Length of the IP packet, with its header, in bytes.
+    pub size: u32,
+    /// The ECN field of its IP header (RFC 3168 section 5).
+    pub ecn: u8,
+    /// The maximum segment size and the window scale of a SYN, if present and captured.
+    pub mss: Option<u16>,
+    /// See `mss`.
+    pub window_scale: Option<u8>,
 }
 
 impl Segment {
@@ -133,7 +141,8 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         port: u16::from_be_bytes([bytes[2 * k], bytes[2 * k + 1]]),
         v6: ip.v6,
     };
-    let (stamps, sack) = options::read(options_of(bytes, header_len as usize));
+    let options::Read { stamps, sack, mss, window_scale } =
+        options::read(options_of(bytes, header_len as usize));
     Ok(Segment {
         from: end(0),
         to: end(1),
@@ -148,6 +157,10 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         stamps,
         sack,
         id: ip.id,
+        size: ip.size,
+        ecn: ip.ecn,
+        mss,
+        window_scale,
     })
 }
 

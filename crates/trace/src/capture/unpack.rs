@@ -36,7 +36,8 @@ impl Compression {
     fn of(magic: &[u8]) -> Option<Compression> {
         match magic {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd] => Some(Compression::Zstd),
+            // A frame of zstd, or one to skip (RFC 8878 sections 3.1.1 and 3.1.2).
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Compression::Zstd),
             _ => None,
         }
     }

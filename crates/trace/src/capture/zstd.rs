@@ -28,13 +28,15 @@ pub(super) struct Frames<R: Read> {
     decoder: FrameDecoder,
     /// Whether the decoder has begun a frame whose content is not read yet.
     is_within: bool,
+    /// Bytes read of this frame's content.
+    read: u64,
 }
 
 impl<R: Read> Frames<R> {
     pub(super) fn new(from: R) -> Frames<R> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW);
-        Frames { from: BufReader::new(from), decoder, is_within: false }
+        Frames { from: BufReader::new(from), decoder, is_within: false, read: 0 }
     }
 
     pub(super) fn get_ref(&self) -> &R {
@@ -46,7 +48,7 @@ impl<R: Read> Frames<R> {
         while !self.from.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.from) {
                 Ok(()) => {
-                    self.is_within = true;
+                    (self.is_within, self.read) = (true, 0);
                     return Ok(true);
                 }
                 // RFC 8878 section 3.1.2.
@@ -63,10 +65,16 @@ impl<R: Read> Frames<R> {
     /// Ends a frame, all of whose content is read.
     fn end(&mut self) -> io::Result<()> {
         self.is_within = false;
+        // RFC 8878 section 3.1.1.1.1: 0 is an unknown size here, as the decoder gives it.
+        let declared = self.decoder.content_size();
+        if declared != 0 && declared != self.read {
+            let fault = format!("a frame of {declared} bytes has {}", self.read);
+            return Err(io::Error::new(ErrorKind::InvalidData, fault));
+        }
         let (written, found) =
             (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         if written.is_some() && written != found {
-            return Err(io::Error::new(ErrorKind::InvalidData, "their checksum is another one"));
+            return Err(io::Error::new(ErrorKind::InvalidData, "their checksum does not match"));
         }
         Ok(())
     }
@@ -76,7 +84,9 @@ impl<R: Read> Read for Frames<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.is_within && self.decoder.can_collect() > 0 {
-                return self.decoder.read(into);
+                let read = self.decoder.read(into)?;
+                self.read += read as u64;
+                return Ok(read);
             }
             if self.is_within && !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);

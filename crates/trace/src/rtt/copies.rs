@@ -42,7 +42,7 @@ enum Evidence {
 
 /// One end's sending, as far as it shows which packets are copies.
 #[derive(Debug, Default)]
-pub(super) struct Sending {
+pub struct Sending {
     /// The identification of its latest packet.
     id: Option<u16>,
     /// The time of its first TSval, in ns, and that TSval.
@@ -61,7 +61,7 @@ const TICK_NS: i64 = 1_200_000;
 impl Sending {
     /// Records a packet that is no copy.
     #[inline]
-    pub(super) fn sent(&mut self, now: i64, segment: &Segment) {
+    pub fn sent(&mut self, now: i64, segment: &Segment) {
         self.id = segment.id;
         if let (None, Some(stamps)) = (self.clock, segment.stamps) {
             self.clock = Some((now, stamps.value));
@@ -70,7 +70,7 @@ impl Sending {
 
     /// Records a packet of the other end that is no copy.
     #[inline]
-    pub(super) fn answered(&mut self, segment: &Segment) {
+    pub fn answered(&mut self, segment: &Segment) {
         let again = segment.is_empty() && segment.ack == self.acked;
         let lost = !segment.sack.blocks().is_empty();
         self.reports = self.reports.wrapping_add(u32::from(again || lost));
@@ -115,25 +115,21 @@ impl Default for Seen {
 
 /// The latest segments, by their fingerprints. A new one replaces the oldest of its set, which
 /// bounds memory and costs only the recognition of that one's copies.
-pub(super) struct Copies {
+#[derive(Default)]
+pub struct Copies {
     sets: Vec<[Seen; PLACES]>,
 }
 
 impl Copies {
-    pub(super) fn new() -> Copies {
-        Copies { sets: Vec::new() }
+    /// Starts without segments.
+    pub fn new() -> Copies {
+        Copies::default()
     }
 
     /// Whether `segment` is a copy of a segment captured before; if not, it is remembered. `way`
     /// is a number of its flow and direction.
     #[inline]
-    pub(super) fn is_copy(
-        &mut self,
-        way: u64,
-        now: i64,
-        segment: &Segment,
-        sending: &Sending,
-    ) -> bool {
+    pub fn is_copy(&mut self, way: u64, now: i64, segment: &Segment, sending: &Sending) -> bool {
         if self.sets.is_empty() {
             self.sets.resize(SETS, Default::default());
         }

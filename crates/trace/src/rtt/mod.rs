@@ -31,13 +31,13 @@ mod stamps;
 use std::io::Read;
 
 pub use acks::Waiting as AckPairs;
+pub use copies::{Copies, Sending};
 pub use course::Point;
 pub use flow::Flow;
 pub use half::Half;
 pub use samples::Samples;
 
 use crate::capture::{Capture, Packet, ReadError, Skip, segment};
-use copies::Copies;
 use flows::Flows;
 
 /// Maximum number of unanswered segments per direction: those of 20 ms at 10 Gbit/s in

@@ -3,9 +3,13 @@
 import hmac
 import re
 import secrets
+import socket
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,6 +29,13 @@ _TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 _ADDRESS = re.compile("https?://[^/]*")
+# A page has six connections (Chromium, for one host). Others end the oldest, which may be waiting
+# for a request that never comes.
+_MOST_CONNECTIONS = 32
+_WAIT_S = 0.5
+# Bytes of a request, and those that are read behind one that was refused.
+_LONGEST_REQUEST, _LONGEST_REST = 128 << 10, 1 << 20
+_REST_S = 0.2
 _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -41,6 +52,8 @@ class PageServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    # A connection that finds no place in the queue tries again after a second.
+    request_queue_size = 256
 
     def __init__(
         self,
@@ -61,6 +74,48 @@ class PageServer(ThreadingHTTPServer):
         self.now = now
         self.token = secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"}
+        self._open: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own, of which there are a few."""
+        if not self._places.acquire(blocking=False):
+            self._end_oldest()
+            # A thread that is computing an answer does not end at once.
+            if not self._places.acquire(timeout=_WAIT_S):
+                return self.close_request(request)
+        with self._lock:
+            self._open[request] = None
+        return super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a connection, and give its place to another."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self._lock:
+                self._open.pop(request, None)
+            self._places.release()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection; read what it still sends, or a reset would overtake the answer."""
+        left = _LONGEST_REST
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_WR)
+            request.settimeout(_REST_S)
+            while left > 0 and (part := request.recv(1 << 16)):
+                left -= len(part)
+        self.close_request(request)
+
+    def _end_oldest(self) -> None:
+        with self._lock:
+            oldest = next(iter(self._open), None)
+            if oldest is not None:
+                del self._open[oldest]
+                # Its thread closes it.
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Report a fault in one line; a client that has gone is none."""
@@ -107,19 +162,48 @@ class PageServer(ThreadingHTTPServer):
         return _TYPES.get(Path(name).suffix, "application/octet-stream"), content
 
 
+class _Request:
+    """The bytes of a request, of which there are only so many."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._left = _LONGEST_REQUEST
+
+    def readline(self, most: int = -1) -> bytes:
+        """Read a line; raise the error that the handler answers with status 431."""
+        line: bytes = self._file.readline(self._left if most < 0 else min(most, self._left))
+        self._left -= len(line)
+        if not self._left:
+            raise LineTooLong("request")
+        return line
+
+    def close(self) -> None:
+        """Close the connection's file."""
+        self._file.close()
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version, sys_version = "Sojourn", ""
+    # A malformed request has a status too.
+    default_request_version = "HTTP/1.0"
     # A client that sends no request must not hold its thread.
     timeout = 30
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = _Request(self.rfile)  # type: ignore[assignment]
 
     def do_GET(self) -> None:
         # A request has a path, or a whole address, as a proxy sends it.
         path = _ADDRESS.sub("", self.path.partition("?")[0])
         _, token, *names = [*path.split("/"), ""]
         # A page of another site that resolves its name to loopback sends its own name.
-        if self.headers.get("Host") not in self.server.hosts:
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             return self._answer(HTTPStatus.FORBIDDEN, _TYPES[".txt"], b"unknown host")
+        if self.headers.get("Origin", f"http://{hosts[0]}") != f"http://{hosts[0]}":
+            return self._answer(HTTPStatus.FORBIDDEN, _TYPES[".txt"], b"another origin")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             return self._answer(HTTPStatus.NOT_FOUND, _TYPES[".txt"], b"unknown address")
         try:

@@ -72,7 +72,7 @@ fn compressed_captures_have_the_same_packets() {
         assert!(error.is_none() && compression.is_none() && offset == plain.len() as u64);
         for (compression, pack) in BOTH {
             let (begin, end) = plain.split_at(plain.len() / 3);
-            // Files of several parts: of `cat`, of bgzip and of pzstd.
+            // Files of several parts: of `cat`, and of bgzip.
             for file in [pack(&plain), [pack(begin), pack(end)].concat()] {
                 let sizes = |found: (u64, usize, u64, Option<ReadError>, Option<Compression>)| {
                     assert!(found.3.is_none(), "{:?}", found.3);
@@ -180,14 +180,23 @@ proptest! {
     }
 }
 
-/// RFC 8878 section 3.1.2: programs may write frames of their own, which others skip.
+/// RFC 8878 section 3.1.2: programs may write frames of their own, which others skip. pzstd begins
+/// its files with one.
 #[test]
 fn skippable_frames_are_skipped() {
     let plain = real(REAL[0]);
     let own = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"own"].concat();
     let (begin, end) = plain.split_at(1_000);
-    let file = [zstd(begin), own.clone(), zstd(end), own.clone()].concat();
+    let file = [own.clone(), zstd(begin), own.clone(), zstd(end), own.clone()].concat();
     let (packets, .., error, _) = read(&file[..]);
     assert!(error.is_none() && packets == read(&plain[..]).0, "{error:?}");
     assert!(malformed(read(&file[..file.len() - 1]).3).contains("they end early"));
+}
+
+#[test]
+fn a_frame_of_another_size_than_it_declares_is_damaged() {
+    // RFC 8878 section 3.1.1: one segment, of a size in one byte, and a last block of one byte.
+    let frame = |size: u8| [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, size][..], &[0b1001, 0, 0, 7]].concat();
+    assert!(!malformed(read(&frame(1)[..]).3).contains("zstd data"));
+    assert!(malformed(read(&frame(2)[..]).3).contains("a frame of 2 bytes has 1"));
 }

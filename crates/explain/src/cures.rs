@@ -1,0 +1,152 @@
+//! The twin with other queues, controllers and buffers.
+
+use sojourn_scenario::Document;
+
+use crate::quantile::{quantile, spread};
+use crate::result::Cure;
+use crate::twin::plan::Plan;
+use crate::twin::run::run;
+
+/// Queues that are tried at the bottleneck.
+const QUEUES: [&str; 5] = ["fq_codel", "cake", "codel", "pie", "dualpi2"];
+/// Controllers that are tried in the flows that filled the queue.
+const CONTROLLERS: [&str; 4] = ["cubic", "bbr3", "copa", "lola"];
+/// Seeds of each row.
+const SEEDS: [u64; 3] = [1, 2, 3];
+/// Packets of one run.
+const MOST_PACKETS: f64 = 120_000.0;
+/// A flow with this part of an even share of the queue filled it.
+const FILLER: f64 = 0.5;
+/// A buffer above this part of the product of capacity and delay is worth a smaller one.
+const LARGE: f64 = 1.5;
+/// A shaper before the modem has this part of its rate, so that the queue is in the shaper.
+const SHAPED: f64 = 0.95;
+
+/// The twin and what its cures are measured on.
+pub(crate) struct Ward<'a> {
+    /// The plan.
+    pub(crate) plan: &'a Plan,
+    /// The twin.
+    pub(crate) toml: &'a str,
+    /// The controllers.
+    pub(crate) controls: &'a [&'static str],
+    /// The queue.
+    pub(crate) queue: &'a str,
+    /// Round-trip time without a queue, of each flow, in s.
+    pub(crate) bases: &'a [f64],
+    /// The flows' shares of the queue.
+    pub(crate) shares: &'a [f64],
+    /// Which flows waited for others.
+    pub(crate) victims: &'a [bool],
+    /// Name of the twin's file in commands.
+    pub(crate) file: &'a str,
+}
+
+impl Ward<'_> {
+    /// The twin as it is, then all changes by their gain.
+    pub(crate) fn cures(&self) -> Vec<Cure> {
+        let Some(plain) = self.row("as it is".to_owned(), Vec::new(), 0.0) else {
+            return Vec::new();
+        };
+        let before = plain.delay_p50_s.median;
+        let mut rows: Vec<Cure> = self
+            .changes()
+            .into_iter()
+            .filter_map(|(name, set)| self.row(name, set, before))
+            .collect();
+        rows.sort_by(|a, b| b.gain_s.total_cmp(&a.gain_s));
+        [plain].into_iter().chain(rows).collect()
+    }
+
+    fn changes(&self) -> Vec<(String, Vec<String>)> {
+        let queues = QUEUES.iter().filter(|name| **name != self.queue);
+        let mut all: Vec<(String, Vec<String>)> =
+            queues.map(|name| (format!("{name} at the bottleneck"), vec![queue(name)])).collect();
+        let even = 1.0 / self.shares.len().max(1) as f64;
+        let fillers: Vec<usize> =
+            (0..self.shares.len()).filter(|k| self.shares[*k] >= FILLER * even).collect();
+        for name in CONTROLLERS {
+            if fillers.iter().all(|flow| self.controls[*flow] == name) {
+                continue;
+            }
+            let set = fillers
+                .iter()
+                .map(|flow| format!("flow.{}.control={name}", self.plan.flows[*flow].name));
+            all.push((format!("{name} in the flows that filled the queue"), set.collect()));
+        }
+        all.extend(self.smaller_buffer());
+        all.extend(self.shaper());
+        all
+    }
+
+    fn product(&self) -> f64 {
+        let rates = self.plan.rates.iter().map(|one| one.1);
+        let rate = rates.fold(0.0, f64::max);
+        rate / 8.0 * 2.0 * self.plan.delay
+    }
+
+    fn smaller_buffer(&self) -> Option<(String, Vec<String>)> {
+        let size = self.product().max(30_000.0);
+        let is_large = self.queue == "droptail" && self.plan.buffer > LARGE * size;
+        let name = format!("a buffer of {:.0} kB", size / 1e3);
+        is_large.then(|| (name, vec![format!("link.bottleneck.buffer={size:.0}B")]))
+    }
+
+    /// A shaper in front of the bottleneck, if its rate stays the same.
+    fn shaper(&self) -> Option<(String, Vec<String>)> {
+        let [(_, rate)] = self.plan.rates[..] else { return None };
+        let set = format!(
+            "link.bottleneck.queue={{ kind = \"htb\", rate = \"{:.0}bit\", inner = \"cake\" }}",
+            SHAPED * rate
+        );
+        Some(("a shaper at 95 % of the rate, with cake".to_owned(), vec![set]))
+    }
+
+    fn row(&self, name: String, set: Vec<String>, before: f64) -> Option<Cure> {
+        let text = self.changed(&set)?;
+        let mut figures: [Vec<f64>; 3] = Default::default();
+        for seed in SEEDS {
+            let one = self.measure(&text, seed)?;
+            figures.iter_mut().zip(one).for_each(|(all, value)| all.push(value));
+        }
+        let [p50, p99, goodput] = figures.map(|values| spread(&values));
+        let quoted = set.iter().map(|one| format!(" --set '{one}'")).collect::<String>();
+        Some(Cure {
+            name,
+            command: format!("sojourn run {}{quoted}", self.file),
+            set,
+            gain_s: if before > 0.0 { before - p50.median } else { 0.0 },
+            delay_p50_s: p50,
+            delay_p99_s: p99,
+            goodput_bps: goodput,
+        })
+    }
+
+    fn changed(&self, set: &[String]) -> Option<String> {
+        let all = self.plan.packets(self.plan.duration);
+        let share = (MOST_PACKETS / all.max(1.0)).min(1.0);
+        let mut document = Document::from_toml("twin.toml", self.toml).ok()?;
+        let duration = (share * self.plan.duration).max(5.0).min(self.plan.duration);
+        let until = format!("duration={duration:.3}s");
+        for change in set.iter().map(String::as_str).chain((share < 1.0).then_some(&*until)) {
+            document.set(change).ok()?;
+        }
+        Some(document.to_toml())
+    }
+
+    /// Median and 99th percentile of the victims' queueing delay, and the goodput of all flows.
+    fn measure(&self, text: &str, seed: u64) -> Option<[f64; 3]> {
+        let ran = run(text, seed).ok()?;
+        let mut delays = Vec::new();
+        for ((view, base), is_victim) in ran.views.iter().zip(self.bases).zip(self.victims) {
+            let Some(view) = view.as_ref().filter(|_| *is_victim) else { continue };
+            delays.extend(view.trips.iter().map(|trip| (trip.rtt - base).max(0.0)));
+        }
+        let goodput = ran.summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+        Some([quantile(&mut delays, 0.5)?, quantile(&mut delays, 0.99)?, goodput])
+    }
+}
+
+fn queue(name: &str) -> String {
+    format!("link.bottleneck.queue={name}")
+}

@@ -1,0 +1,252 @@
+//! From an observation to its explanation.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sojourn_record::Summary;
+
+use crate::cause::{queue_shares, victims};
+use crate::cures::Ward;
+use crate::fit::{fit, quartiles};
+use crate::group::{Member, largest};
+use crate::observation::{EcnUse, Observation};
+use crate::path::Path;
+use crate::path::limits::{Limits, limits};
+use crate::path::view::View;
+use crate::quantile::quantile;
+use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
+use crate::text;
+use crate::twin::plan::Plan;
+use crate::twin::run::{Ran, run};
+use crate::twin::synthesis::{FULL_ONLY, Found, Ranked, Search, kind};
+
+/// Version of the result's form.
+pub const FORMAT: u32 = 1;
+/// A flow that the network limits for this share of its time met its queue.
+const NETWORK: f64 = 0.3;
+/// Odds from which a choice is sure.
+const SURE: f64 = 0.6;
+const NS: f64 = 1e-9;
+
+/// What to find.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether to look for the twin.
+    pub twin: bool,
+    /// Whether to try cures.
+    pub cures: bool,
+    /// Name of the twin's file in commands.
+    pub file: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { twin: true, cures: true, file: "twin.toml".to_owned() }
+    }
+}
+
+/// Explains an observation.
+pub fn explain(observation: &Observation, options: &Options) -> Explanation {
+    let (members, others) = largest(observation);
+    let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
+    let path = Path::of(&views);
+    let limits: Vec<Limits> = members
+        .iter()
+        .zip(&path.bases)
+        .map(|(member, base)| limits(member.flow, &member.view, base))
+        .collect();
+    let is_network: Vec<bool> = limits.iter().map(|one| one.network >= NETWORK).collect();
+    let shares = queue_shares(&views, &path, &is_network);
+    let mut result = Explanation {
+        format: FORMAT,
+        duration_s: observation.duration as f64 * NS,
+        packets: observation.packets,
+        skipped_packets: observation.skipped,
+        vantage: members.first().and_then(|one| one.flow.vantage).map(|place| place.name()),
+        path: path_result(&path, &limits),
+        flows: flows(&members, &path, &limits, shares.as_deref()),
+        verdicts: Value::Array(Vec::new()),
+        ..Explanation::default()
+    };
+    result.unsure = unsure(observation, &path, &members, others);
+    if options.twin {
+        find_twin(&mut result, &members, &path, &limits, options);
+    }
+    result.text = text::lines(&result);
+    result
+}
+
+fn path_result(path: &Path, limits: &[Limits]) -> PathResult {
+    let piece = |piece: &crate::path::capacity::Piece| CapacityResult {
+        from_s: piece.from,
+        to_s: piece.to,
+        rate_bps: piece.rate,
+        low_bps: piece.low,
+        high_bps: piece.high,
+    };
+    let all = limits.iter().fold(Limits::default(), |sum, one| Limits {
+        network: sum.network + one.network / limits.len() as f64,
+        receiver: sum.receiver + one.receiver / limits.len() as f64,
+        sender: sum.sender + one.sender / limits.len() as f64,
+    });
+    PathResult {
+        base_rtt_s: path.base_rtt(),
+        base_rtt_sure: path.is_base_sure(),
+        capacity: path.capacity.pieces.iter().map(piece).collect(),
+        buffer_bytes: path.buffer,
+        queue: Choice::default(),
+        loss: path.loss,
+        limit: all.name(),
+    }
+}
+
+fn flows(
+    members: &[Member<'_>],
+    path: &Path,
+    limits: &[Limits],
+    shares: Option<&[f64]>,
+) -> Vec<FlowResult> {
+    let one = |(k, member): (usize, &Member<'_>)| {
+        let (half, view) = (&member.flow.half, &member.view);
+        let base = path.bases[k].rtt;
+        let mut rtts: Vec<f64> = view.trips.iter().map(|trip| trip.rtt).collect();
+        let [p25, p50, p75] = quartiles(view);
+        let p99 = quantile(&mut rtts, 0.99);
+        let (begin, end) = view.span();
+        // Of a flow that the network does not limit, a long round trip may be a wait of its end.
+        let is_network = limits[k].network >= NETWORK;
+        let queue = |rtt: Option<f64>| rtt.filter(|_| is_network).map(|rtt| (rtt - base).max(0.0));
+        let bytes = half.reported_bytes().filter(|_| view.is_reported).unwrap_or(half.payload);
+        FlowResult {
+            name: format!("{} to {}", member.flow.from, member.flow.to),
+            twin_name: format!("flow{}", k + 1),
+            controller: Choice::default(),
+            start_s: member.flow.begin as f64 * NS,
+            packets: half.packets,
+            retransmitted_packets: half.again,
+            marked_packets: (view.ecn != EcnUse::None).then_some(half.marks.pushed()),
+            goodput_bps: 8.0 * bytes as f64 / (end - begin).max(1e-3),
+            base_rtt_s: base,
+            rtt_p25_s: p25,
+            rtt_p50_s: p50,
+            rtt_p75_s: p75,
+            rtt_p99_s: p99,
+            queue_p50_s: queue(p50),
+            queue_p99_s: queue(p99),
+            queue_share: shares.filter(|_| is_network).map(|shares| shares[k]),
+            network_limited_share: limits[k].network,
+            receiver_limited_share: limits[k].receiver,
+            sender_limited_share: limits[k].sender,
+        }
+    };
+    members.iter().enumerate().map(one).collect()
+}
+
+fn unsure(
+    observation: &Observation,
+    path: &Path,
+    members: &[Member<'_>],
+    others: usize,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    if members.is_empty() {
+        all.push("no TCP flow has 20 packets of data and a round-trip time".to_owned());
+        return all;
+    }
+    if path.capacity.pieces.iter().any(|piece| piece.rate.is_none()) {
+        all.push(
+            "the queue was empty too often to show the capacity; the rates are lower bounds"
+                .to_owned(),
+        );
+    }
+    if !path.is_base_sure() {
+        all.push(
+            "the queue may never have been empty, so the base RTT is an upper bound".to_owned(),
+        );
+    }
+    if path.buffer.is_none() {
+        let why = match path.losses.at.is_empty() {
+            true => "nothing was lost, so the buffer is larger than all that was seen",
+            false => "the losses came at different queues, so they do not show the buffer",
+        };
+        all.push(why.to_owned());
+    }
+    if path.loss.is_none() {
+        all.push("random loss cannot be told from that of the queue".to_owned());
+    }
+    if others > 0 {
+        all.push(format!("{others} more flows are small, or on another path"));
+    }
+    if observation.backward > 0 {
+        all.push(format!("{} packets are earlier than those before them", observation.backward));
+    }
+    all
+}
+
+fn find_twin(
+    result: &mut Explanation,
+    members: &[Member<'_>],
+    path: &Path,
+    limits: &[Limits],
+    options: &Options,
+) {
+    let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
+    let is_marking = views.iter().any(|view| !view.marks.is_empty());
+    let each = members.iter().zip(limits);
+    let flows: Vec<_> = each.map(|(one, own)| (one.flow, one.view.clone(), *own)).collect();
+    let Some(plan) = Plan::new(path, &flows, result.duration_s.max(0.1), is_marking) else {
+        result.unsure.push("without a capacity there is no twin".to_owned());
+        return;
+    };
+    let found = Search::new(&plan, path, &views).find();
+    for (flow, ranked) in result.flows.iter_mut().zip(&found.controllers) {
+        flow.controller = choice(ranked);
+    }
+    result.path.queue = choice(&found.queue);
+    if !found.queue.best().is_some_and(|name| FULL_ONLY.contains(&name)) {
+        result.path.buffer_bytes = None;
+    }
+    let (controls, queue) = (found.names(), found.queue.best().unwrap_or("droptail"));
+    let toml = plan.toml("Twin of a capture", &kind(queue, is_marking), &controls, plan.duration);
+    let Ok(ran) = run(&toml, 1) else {
+        result.unsure.push("the twin is not a valid scenario".to_owned());
+        return;
+    };
+    judge(result, &views, &ran, &found);
+    let is_good = result.fit.as_ref().is_some_and(|fit| fit.good);
+    if is_good && options.cures {
+        let shares: Vec<f64> = result.flows.iter().map(|f| f.queue_share.unwrap_or(0.0)).collect();
+        let bases: Vec<f64> = path.bases.iter().map(|base| base.rtt).collect();
+        let ward = Ward {
+            plan: &plan,
+            toml: &toml,
+            controls: &controls,
+            queue,
+            bases: &bases,
+            shares: &shares,
+            victims: &victims(&shares),
+            file: &options.file,
+        };
+        result.cures = ward.cures();
+    }
+    if !is_good {
+        let why = "the twin does not behave as the capture does, so no cure is offered";
+        result.unsure.push(why.to_owned());
+    }
+    result.twin = Some(toml);
+}
+
+fn judge(result: &mut Explanation, views: &[View], ran: &Ran, found: &Found) {
+    result.fit = Some(fit(views, ran, found.distance));
+    let summary = serde_json::json!({ "runs": [ran.summary] });
+    let Ok(summary) = serde_json::from_value::<Summary>(summary) else { return };
+    result.verdicts =
+        serde_json::to_value(sojourn_record::verdicts(&summary)).unwrap_or(Value::Null);
+}
+
+fn choice(ranked: &Ranked) -> Choice {
+    let odds: BTreeMap<&'static str, f64> =
+        ranked.all.iter().map(|(name, _, odds)| (*name, *odds)).collect();
+    let first = ranked.all.first().map_or(0.0, |one| one.2);
+    Choice { name: ranked.best(), odds, sure: first >= SURE }
+}

@@ -1,0 +1,239 @@
+//! Finds the controllers and the queue by synthesis: candidates run over the inferred path, and the
+//! one whose behaviour is nearest wins.
+//!
+//! Classification by synthesis after the idea of Ferreira et al. 2024 (Reverse-Engineering Congestion
+//! Control Algorithm Behavior, IMC) and of Mishra et al. 2019 (The Great Internet TCP Congestion
+//! Control Census, SIGMETRICS), which compare the window's course with that of known controllers.
+
+use super::distance::distance;
+use super::features::Features;
+use super::plan::Plan;
+use super::run::{Ran, run};
+use crate::observation::EcnUse;
+use crate::path::Path;
+use crate::path::base::Base;
+use crate::path::view::View;
+
+/// The controllers that a flow may have.
+pub const CONTROLLERS: [&str; 13] = [
+    "reno", "cubic", "bbr", "bbr3", "copa", "dctcp", "prague", "vegas", "ledbat", "ledbat++",
+    "swift", "vivace", "lola",
+];
+/// The queues that a bottleneck may have.
+pub const QUEUES: [&str; 8] =
+    ["droptail", "head_drop", "codel", "fq_codel", "pie", "red", "cake", "dualpi2"];
+/// Those that drop only if their buffer is full.
+pub const FULL_ONLY: [&str; 2] = ["droptail", "head_drop"];
+/// Hardly a device drops at the head, so that this needs more evidence.
+const RARE: f64 = 0.03;
+/// Those that mark only if they are asked to.
+const ASKED: [&str; 3] = ["codel", "pie", "red"];
+
+/// Packets of a candidate's run, so that all candidates take a second or two.
+const MOST_PACKETS: f64 = 120_000.0;
+/// Least time of a run, in s.
+const LEAST_S: f64 = 5.0;
+/// Distances apart by this much have odds of e.
+const TEMPERATURE: f64 = 0.04;
+/// Seed of the candidates.
+const SEED: u64 = 1;
+
+/// Candidates with their distances and odds, the likeliest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranked {
+    /// Name, distance, odds.
+    pub all: Vec<(&'static str, f64, f64)>,
+}
+
+impl Ranked {
+    /// Odds from distances.
+    pub fn new(distances: &[(&'static str, f64)]) -> Ranked {
+        let least = distances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
+        let weight = |distance: f64| (-(distance - least) / TEMPERATURE).exp();
+        let total: f64 = distances.iter().map(|one| weight(one.1)).sum();
+        let mut all: Vec<(&'static str, f64, f64)> =
+            distances.iter().map(|(name, d)| (*name, *d, weight(*d) / total)).collect();
+        all.sort_by(|a, b| a.1.total_cmp(&b.1));
+        Ranked { all }
+    }
+
+    /// The likeliest.
+    pub fn best(&self) -> Option<&'static str> {
+        self.all.first().map(|one| one.0)
+    }
+
+    /// Its distance.
+    pub fn distance(&self) -> f64 {
+        self.all.first().map_or(f64::INFINITY, |one| one.1)
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The controller of each flow.
+    pub controllers: Vec<Ranked>,
+    /// The queue.
+    pub queue: Ranked,
+    /// The mean distance of the flows of the best twin.
+    pub distance: f64,
+}
+
+impl Found {
+    /// The likeliest controller of each flow.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.controllers.iter().map(|one| one.best().unwrap_or("cubic")).collect()
+    }
+}
+
+/// The search, with the observed behaviour of each flow.
+pub struct Search<'a> {
+    plan: &'a Plan,
+    bases: &'a [Base],
+    observed: Vec<Features>,
+    duration: f64,
+    has_buffer: bool,
+    has_level: bool,
+}
+
+impl<'a> Search<'a> {
+    /// A search of the twin of some views.
+    pub fn new(plan: &'a Plan, path: &'a Path, views: &[View]) -> Search<'a> {
+        let all = plan.packets(plan.duration);
+        let share = (MOST_PACKETS / all.max(1.0)).min(1.0);
+        let duration = (share * plan.duration).max(LEAST_S).min(plan.duration);
+        let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
+        let observed = views.iter().zip(&path.bases).map(features).collect();
+        let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
+        let has_level = path.buffer.is_some();
+        Search { plan, bases: &path.bases, observed, duration, has_buffer, has_level }
+    }
+
+    /// The nearest controllers and queue.
+    pub fn find(&self) -> Found {
+        let first = if self.has_buffer { "droptail" } else { "codel" };
+        let mut names = self.alike(first);
+        let mut likely = self.queues(&names).best().unwrap_or(first);
+        if likely != first {
+            names = self.alike(likely);
+        }
+        let mut best: Option<Found> = None;
+        for _ in 0..ROUNDS {
+            let controllers = self.controllers(&mut names, likely);
+            let queue = self.queues(&names);
+            let distance = queue.distance();
+            let next = queue.best().unwrap_or(first);
+            if best.as_ref().is_none_or(|best| distance < best.distance) {
+                best = Some(Found { controllers, queue, distance });
+            }
+            if next == likely {
+                break;
+            }
+            likely = next;
+        }
+        best.unwrap_or_default()
+    }
+
+    /// The controllers that a flow may have: those that need ECN send ECN-capable packets, and only
+    /// Prague sends ECT(1).
+    fn candidates(&self, flow: usize) -> impl Iterator<Item = &'static str> {
+        let ecn = self.plan.flows[flow].ecn;
+        CONTROLLERS.into_iter().filter(move |name| match *name {
+            "prague" => ecn == EcnUse::L4s,
+            "dctcp" => ecn == EcnUse::Classic,
+            _ => ecn != EcnUse::L4s,
+        })
+    }
+
+    /// The controllers that are nearest if all flows have the same one, as far as their ECN permits.
+    fn alike(&self, queue: &'static str) -> Vec<&'static str> {
+        let flows = self.plan.flows.len();
+        let mut best = (f64::INFINITY, Vec::new());
+        for name in CONTROLLERS {
+            let own = |flow| match self.candidates(flow).any(|one| one == name) {
+                true => name,
+                false => self.candidates(flow).next().unwrap_or("cubic"),
+            };
+            let names: Vec<&'static str> = (0..flows).map(own).collect();
+            if !names.contains(&name) {
+                continue;
+            }
+            let distance = self.distance(queue, &names);
+            if distance < best.0 {
+                best = (distance, names);
+            }
+        }
+        best.1
+    }
+
+    /// The controller of one flow after the other, beside those of the others, until none changes. A
+    /// flow that its ends limit does not show its controller.
+    fn controllers(&self, names: &mut [&'static str], queue: &'static str) -> Vec<Ranked> {
+        let mut ranked = vec![Ranked::default(); names.len()];
+        for _ in 0..ROUNDS {
+            let before = names.to_vec();
+            for flow in (0..names.len()).filter(|flow| self.plan.flows[*flow].is_bulk()) {
+                let mut distances: Vec<(&'static str, f64)> = Vec::new();
+                for name in self.candidates(flow) {
+                    names[flow] = name;
+                    distances.push((name, self.distance(queue, names)));
+                }
+                ranked[flow] = Ranked::new(&distances);
+                names[flow] = ranked[flow].best().unwrap_or("cubic");
+            }
+            if names.len() == 1 || before == names {
+                break;
+            }
+        }
+        ranked
+    }
+
+    /// The mean distance of the flows of a candidate; large flows count more.
+    fn distance(&self, queue: &str, controls: &[&str]) -> f64 {
+        let weights = self.observed.iter().map(|one| one.bytes.max(1.0).sqrt());
+        let each = self.distances(queue, controls).into_iter().zip(weights);
+        let (sum, total) =
+            each.fold((0.0, 0.0), |(sum, total), (d, weight)| (sum + d * weight, total + weight));
+        if total > 0.0 { sum / total } else { FAR }
+    }
+
+    fn queues(&self, controls: &[&str]) -> Ranked {
+        let own = |name: &&'static str| {
+            let rarity = if *name == "head_drop" { RARE } else { 0.0 };
+            (*name, self.distance(name, controls) + rarity)
+        };
+        // A level at which the queue drops is that of a full buffer.
+        let has_level = |name: &&&str| !self.has_level || FULL_ONLY.contains(*name);
+        Ranked::new(&QUEUES.iter().filter(has_level).map(own).collect::<Vec<_>>())
+    }
+
+    /// The distance of each flow of a candidate.
+    fn distances(&self, queue: &str, controls: &[&str]) -> Vec<f64> {
+        let text = self.plan.toml("", &kind(queue, self.plan.is_marking), controls, self.duration);
+        let Ok(Ran { views, .. }) = run(&text, SEED) else {
+            return vec![FAR; self.observed.len()];
+        };
+        let mut own = views.into_iter();
+        let each = self.observed.iter().zip(&self.plan.flows).zip(self.bases);
+        each.map(|((observed, flow), base)| {
+            // A flow that starts later has no place in a shorter run.
+            let view = if flow.start < self.duration { own.next().flatten() } else { None };
+            let view = view.map(|view| Features::of(&view, base, self.duration));
+            view.map_or(FAR, |candidate| distance(observed, &candidate))
+        })
+        .collect()
+    }
+}
+
+/// Rounds over all flows.
+const ROUNDS: usize = 2;
+/// The distance of a flow that has no data in the twin.
+const FAR: f64 = 2.0;
+
+/// A queue in a scenario.
+pub fn kind(queue: &str, is_marking: bool) -> String {
+    match is_marking && ASKED.contains(&queue) {
+        true => format!("{{ kind = \"{queue}\", ecn = true }}"),
+        false => format!("\"{queue}\""),
+    }
+}

@@ -1,0 +1,100 @@
+//! A simulated capture is explained by the scenario behind it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use sojourn_explain::observation::{Observation, Observer, Vantage};
+use sojourn_explain::{Explanation, Options, explain};
+use sojourn_scenario::Document;
+use sojourn_sim::{Capture, Simulation, Sink};
+use sojourn_trace::capture;
+
+const SCENARIO: &str = r#"
+title = "an upload"
+duration = "12s"
+
+[link.up]
+rate = "10Mbit"
+delay = "10ms"
+buffer = "100kB"
+
+[link.down]
+delay = "10ms"
+
+[flow.upload]
+path = ["up"]
+back = ["down"]
+control = "cubic"
+source = "bulk"
+"#;
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+impl Sink for Memory {
+    fn append(&mut self, file: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut files = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
+        files.entry(file.to_owned()).or_default().extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The captures of the scenario at the sender and at the receiver.
+pub(crate) fn captures() -> [Vec<u8>; 2] {
+    let document = Document::from_toml("test.toml", SCENARIO).expect("valid TOML");
+    let scenario =
+        document.resolve(&|_| Err(io::ErrorKind::NotFound.into())).expect("a valid scenario");
+    let memory = Memory::default();
+    let tap = Capture::new(memory.clone()).pcapng("x");
+    let mut simulation = Simulation::tapped(&scenario, None, 1, tap);
+    simulation.advance(simulation.end());
+    simulation.tap().flush().expect("memory does not fail");
+    let files = memory.0.lock().expect("one thread");
+    ["x.sender.pcapng", "x.receiver.pcapng"].map(|name| files[name].clone())
+}
+
+fn observe(bytes: &[u8]) -> Observation {
+    let mut observer = Observer::new();
+    observer.read(&mut capture::Capture::new(bytes), u64::MAX).expect("a valid capture");
+    observer.finish()
+}
+
+fn check_path(found: &Explanation) {
+    let [piece] = &found.path.capacity[..] else { panic!("{:?}", found.path.capacity) };
+    let rate = piece.rate_bps.expect("the queue was full");
+    assert!((rate / 10e6 - 1.0).abs() < 0.01, "{rate}");
+    let base = found.path.base_rtt_s.expect("a base RTT");
+    assert!((base - 0.02).abs() < 1e-3, "{base}");
+}
+
+#[test]
+fn both_ends_show_the_same_path_and_the_sender_the_controller() {
+    let [sender, receiver] = captures();
+    let (at_sender, at_receiver) = (observe(&sender), observe(&receiver));
+    assert_eq!(at_sender.flows[0].vantage, Some(Vantage::Sender));
+    assert_eq!(at_receiver.flows[0].vantage, Some(Vantage::Receiver));
+    let found = explain(&at_sender, &Options::default());
+    check_path(&found);
+    check_path(&explain(&at_receiver, &Options { twin: false, ..Options::default() }));
+    let buffer = found.path.buffer_bytes.expect("a full buffer");
+    assert!((buffer / 100e3 - 1.0).abs() < 0.1, "{buffer}");
+    assert_eq!(found.flows[0].controller.name, Some("cubic"));
+    assert!(found.fit.as_ref().is_some_and(|fit| fit.good), "{:?}", found.fit);
+    // A queue that keeps the delay short is the cure of a long one.
+    let best = &found.cures[1];
+    assert!(best.delay_p50_s.median < found.cures[0].delay_p50_s.median / 3.0, "{best:?}");
+    assert_eq!(best.gain_s, found.cures[0].delay_p50_s.median - best.delay_p50_s.median);
+    let twin = found.twin.expect("a twin");
+    assert!(Document::from_toml("twin.toml", &twin).is_ok());
+}
+
+#[test]
+fn the_same_capture_gives_the_same_bytes() {
+    let [_, receiver] = captures();
+    let options = Options { cures: false, ..Options::default() };
+    let [first, second] = [0, 1].map(|_| {
+        serde_json::to_string(&explain(&observe(&receiver), &options)).expect("plain values")
+    });
+    assert_eq!(first, second);
+}

@@ -1,0 +1,63 @@
+"""`sojourn explain`."""
+
+import argparse
+import json
+import sys
+
+from sojourn import inputs, output, terminal
+from sojourn.capture import explanation
+from sojourn.capture.explanation import Explanation
+from sojourn.cli.console import console, name
+from sojourn.cli.options import file_name
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `sojourn explain`."""
+    add = parser.add_argument
+    add(
+        "file",
+        metavar="FILE",
+        type=file_name,
+        help="a pcap or pcapng file, also of gzip or zstd; - for standard input",
+    )
+    add("--out", metavar="FILE", help="write the twin, a scenario, to this file")
+    add("--no-cures", action="store_true", help="do not try other queues and controllers")
+    add(
+        "--json",
+        action="store_true",
+        help='print {"path", "flows", "fit", "verdicts", "cures", "twin", "error"} as one JSON '
+        "object; an unknown value is null",
+    )
+    parser.set_defaults(execute=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Explain a capture, and write its twin."""
+    target = output.require_free_file(args.out, "--out") if args.out else None
+    found = explanation.explain(
+        inputs.opened_as(args.file), cures=not args.no_cures, twin=args.out or "twin.toml"
+    )
+    if args.json:
+        print(json.dumps(found))
+    else:
+        _show(found)
+    if target is not None and found["twin"] is not None:
+        output.write_file(target, found["twin"])
+        terminal.say(output.announced("Twin", args.out))
+    return _ending(args.file, found)
+
+
+def _show(found: Explanation) -> None:
+    out = console()
+    for place, line in enumerate(found["text"]):
+        out.print(name(line, "bold" if place == 0 else ""), soft_wrap=True)
+
+
+def _ending(file: str, found: Explanation) -> int:
+    """Report errors of the file on standard error; return the exit status."""
+    error = found["error"]
+    if error is not None:
+        sys.stdout.flush()
+        terminal.say(f"sojourn: {file}: at byte {error['offset']:,}: {error['message']}")
+        return 1 if found["packets"] else terminal.BAD_INPUT
+    return 0 if found["flows"] else terminal.BAD_INPUT
