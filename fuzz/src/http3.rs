@@ -105,6 +105,10 @@ impl<A: Application> End<A> {
         {
             connection.close(now, closing.code.into(), closing.reason.into());
         }
+        // As the driver does.
+        if !connection.is_closed() && self.app.held().has_too_many_pieces() {
+            connection.close(now, 0_u32.into(), Vec::new().into());
+        }
         let mut is_gone = false;
         let mut buffer = Vec::new();
         while out.len() < TURN {
@@ -214,7 +218,7 @@ fn length(from: &mut &[u8]) -> Option<usize> {
 fn changed(mut datagram: Vec<u8>, change: Option<&[u8]>) -> Vec<Vec<u8>> {
     let Some(&[kind, high, low, value]) = change else { return vec![datagram] };
     let place = usize::from(u16::from_be_bytes([high, low])) % datagram.len().max(1);
-    match kind % 8 {
+    match kind % 9 {
         0 => return Vec::new(),
         1 => return vec![datagram.clone(), datagram],
         2 => datagram.truncate(place),
@@ -222,9 +226,27 @@ fn changed(mut datagram: Vec<u8>, change: Option<&[u8]>) -> Vec<Vec<u8>> {
         4 => datagram[place] ^= value,
         5 => datagram[place] = value,
         6 => datagram.rotate_left(place),
+        8 => put_gaps(&mut datagram, u16::from_be_bytes([high, low]), value),
         _ => {}
     }
     vec![datagram]
+}
+
+/// Replaces the frames of a 1-RTT packet by data of single octets with gaps between them, in a
+/// unidirectional stream. A few such datagrams exceed the pieces that may wait.
+fn put_gaps(datagram: &mut Vec<u8>, place: u16, stream: u8) {
+    const TAG: usize = 16;
+    let Some(first) = datagram.first().filter(|first| **first & 0x80 == 0) else { return };
+    // RFC 9000 section 17.3.1: flags, connection ID of 8 octets, packet number.
+    datagram.truncate(1 + 8 + usize::from(first & 3) + 1);
+    for number in 0..900 {
+        let offset = 0x8000_0000 | (1 + 2 * (u32::from(place) + number));
+        // STREAM with offset and length (section 19.8).
+        datagram.extend_from_slice(&[0x0e, 2 | stream & 0x3c]);
+        datagram.extend_from_slice(&offset.to_be_bytes());
+        datagram.extend_from_slice(&[1, 0]);
+    }
+    datagram.extend_from_slice(&[0; TAG]);
 }
 
 /// Adds, removes and damages changes.

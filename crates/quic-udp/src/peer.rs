@@ -11,6 +11,7 @@ use noq_proto::{
     Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Endpoint, Event, Transmit,
     VarInt,
 };
+use sojourn_quic::ReceiveWindow;
 use sojourn_quic::noq::Gated;
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
@@ -36,16 +37,12 @@ pub(crate) struct Peer<A> {
     pub(crate) scheduled: Instant,
     /// The departure of the next packet, if it waits for the gate.
     paced_at: Option<Instant>,
-    /// Data that the peer may send ahead of the application, and the part of it that the application
-    /// holds since the last announcement.
-    window: u64,
-    held: u64,
+    window: ReceiveWindow,
     epoch: StdInstant,
 }
 
-/// Data that the application holds are told to the stack in this part of the window, since each
-/// change takes a frame.
-const WINDOW_STEP: u64 = 16;
+/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1).
+const EXCESSIVE_LOAD: u32 = 0x107;
 
 impl<A: Application> Peer<A> {
     pub(crate) fn new(
@@ -67,8 +64,7 @@ impl<A: Application> Peer<A> {
             is_reported: false,
             scheduled: Instant::MAX,
             paced_at: None,
-            window: window.0.min(VarInt::MAX.into_inner()),
-            held: 0,
+            window: ReceiveWindow::new(window.0),
             epoch,
         }
     }
@@ -130,23 +126,31 @@ impl<A: Application> Peer<A> {
             if let Some(Closing { code, reason }) = closing.flatten() {
                 self.close(now, code, reason);
             }
-            self.limit_window();
+            self.limit_window(now);
         }
     }
 
-    /// Grants no credit for the data that the application holds, since the stack counts them as read.
-    fn limit_window(&mut self) {
-        let (app, step) = (&self.app, (self.window / WINDOW_STEP).max(1));
-        let Some(held) = self.connection.call(|_| app.held() / step * step) else { return };
-        if held != self.held {
-            self.held = held;
-            let window = VarInt::from_u64(self.window.saturating_sub(held)).unwrap_or(VarInt::MAX);
+    /// Grants no credit for the data that the application holds, since the stack counts them as read,
+    /// and ends a connection whose pieces are too many.
+    fn limit_window(&mut self, now: Instant) {
+        let app = &self.app;
+        let Some(held) = self.connection.call(|_| app.held()) else { return };
+        if held.has_too_many_pieces() {
+            let reason = "too many pieces of streams wait for missing data";
+            return self.close_as(now, EXCESSIVE_LOAD, reason, Ending::Failed(reason.to_owned()));
+        }
+        let window = self.window.update(held).and_then(|window| VarInt::from_u64(window).ok());
+        if let Some(window) = window {
             self.connection.call(|connection| connection.set_receive_window(window));
         }
     }
 
     /// Closes the connection.
     pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &'static str) {
+        self.close_as(now, code, reason, Ending::Closed);
+    }
+
+    fn close_as(&mut self, now: Instant, code: u32, reason: &'static str, ending: Ending) {
         if self.figures.ending == Ending::Open {
             let reason = Octets::from_static(reason.as_bytes());
             let time = self.time(now);
@@ -154,7 +158,7 @@ impl<A: Application> Peer<A> {
             if self.note_fault(now) {
                 return;
             }
-            self.end(now, Ending::Closed);
+            self.end(now, ending);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use noq_proto::{Connection, Dir, Event, StreamEvent, StreamId};
-use sojourn_quic::Reassembly;
+use sojourn_quic::{Held, Reassembly};
 use sojourn_udp::io::Writer;
 use sojourn_units::Instant;
 
@@ -27,7 +27,6 @@ pub struct Pipe<O> {
     is_connected: bool,
     stream: Option<StreamId>,
     incoming: BTreeMap<StreamId, Reassembly>,
-    closing: Option<Closing>,
     /// Bytes that the stack has not taken yet.
     unwritten: u64,
 }
@@ -47,18 +46,26 @@ impl<O: PipeObserver> Pipe<O> {
             is_connected: false,
             stream: None,
             incoming: BTreeMap::new(),
-            closing: None,
             unwritten: 0,
         }
     }
 
+    /// Streams that the peer may still send on.
+    #[cfg(test)]
+    pub(crate) fn streams(&self) -> usize {
+        self.incoming.len()
+    }
+
     fn read(&mut self, now: Instant, id: StreamId, connection: &mut Connection) {
         let (order, mut read) = (self.incoming.entry(id).or_default(), 0);
-        let taken = read_stream(id, connection, order, |bytes| {
+        let is_open = read_stream(id, connection, order, |bytes| {
             read += bytes.len() as u64;
             true
         });
-        self.closing = self.closing.or(taken.err());
+        if !is_open {
+            // Data behind a gap of a stream that was reset are of no use.
+            self.incoming.remove(&id);
+        }
         if read > 0 {
             self.observer.received(now, read);
         }
@@ -101,10 +108,10 @@ impl<O: PipeObserver> crate::Application for Pipe<O> {
 
     fn run(&mut self, _: Instant, connection: &mut Connection) -> Option<Closing> {
         self.write(connection);
-        self.closing
+        None
     }
 
-    fn held(&self) -> u64 {
+    fn held(&self) -> Held {
         held(self.incoming.values())
     }
 

@@ -1,36 +1,25 @@
 //! Reads of streams, which leave the stack no pieces to reassemble.
 
 use noq_proto::{Connection, ReadError, StreamId};
-use sojourn_quic::Reassembly;
-
-use crate::Closing;
-
-/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1).
-const EXCESSIVE_LOAD: u32 = 0x107;
+use sojourn_quic::{Held, Reassembly};
 
 /// Passes the bytes of a stream to `take` in their order, as long as it wants more. Returns whether
 /// more may come.
-///
-/// # Errors
-/// If the peer leaves more gaps than loss does.
 pub(crate) fn read_stream(
     id: StreamId,
     connection: &mut Connection,
     order: &mut Reassembly,
     mut take: impl FnMut(&[u8]) -> bool,
-) -> Result<bool, Closing> {
+) -> bool {
     let mut stream = connection.recv_stream(id);
-    let Ok(mut chunks) = stream.read(false) else { return Ok(false) };
+    let Ok(mut chunks) = stream.read(false) else { return false };
     let mut wants_more = true;
     // Flow control limits the bytes that have arrived.
     let is_open = loop {
         match chunks.next(usize::MAX) {
             Ok(Some(chunk)) => {
                 let pass = |bytes: &[u8]| wants_more = wants_more && take(bytes);
-                if order.take(chunk.offset, chunk.bytes, pass).is_err() {
-                    let reason = "too many gaps in a stream";
-                    return Err(Closing { code: EXCESSIVE_LOAD, reason });
-                }
+                order.insert(chunk.offset, chunk.bytes, pass);
                 if !wants_more {
                     break true;
                 }
@@ -41,10 +30,10 @@ pub(crate) fn read_stream(
     };
     // The next poll sends the new flow control credit.
     let _ = chunks.finalize();
-    Ok(is_open)
+    is_open
 }
 
-/// Bytes of all streams that wait for earlier ones.
-pub(crate) fn held<'a>(all: impl IntoIterator<Item = &'a Reassembly>) -> u64 {
+/// The data of all streams that wait for earlier ones.
+pub(crate) fn held<'a>(all: impl IntoIterator<Item = &'a Reassembly>) -> Held {
     all.into_iter().map(Reassembly::held).sum()
 }

@@ -32,7 +32,9 @@ pub struct Settings {
 /// The credit of the peers (RFC 9000 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credit {
-    /// Data that the peer may send ahead of the application, on one stream and on all.
+    /// Data that the peer may send ahead of the application, on one stream and on all. Those behind a
+    /// missing packet count for the window of all streams alone, since the stack has granted the
+    /// stream credit for them again: one stream may then use the whole window.
     pub receive_windows: [Bytes; 2],
     /// Streams that the peer may open at a time, bidirectional and unidirectional.
     pub streams: [u32; 2],

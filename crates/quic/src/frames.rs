@@ -84,6 +84,18 @@ pub(crate) fn for_each_piece(payload: &[u8], mut found: impl FnMut(Piece)) {
     }
 }
 
+/// The `max_ack_delay` of encoded transport parameters (RFC 9000 sections 18 and 18.2), if they have
+/// one.
+pub(crate) fn max_ack_delay(params: &[u8]) -> Option<Duration> {
+    const ID: u64 = 0x0b;
+    let mut reader = Reader { bytes: params, at: 0 };
+    while reader.varint()? != ID {
+        reader.counted()?;
+    }
+    reader.varint()?;
+    reader.varint().map(|ms| Duration(ms.saturating_mul(1_000_000)))
+}
+
 /// Whether a packet counts as in flight (RFC 9002 section 2): it has a frame other than ACK and
 /// CONNECTION_CLOSE. Stops at the first such frame.
 pub(crate) fn counts_in_flight(payload: &[u8]) -> bool {
@@ -248,6 +260,14 @@ mod tests {
         0x01, 0x06, 0x00, 0x02, 9, 9, 0x10, 0x44, 0x00, 0x0e, 0x00, 0x40, 0x40, 0x01, 7, 0x03,
         0x41, 0x2c, 0x05, 0x01, 0x02, 0x00, 0x03, 0x01, 0x41, 0x2c, 0x40, 0x46, 0x00, 0x00,
     ];
+
+    #[test]
+    fn transport_parameters_tell_the_greatest_delay() {
+        let delay = |params: &[u8]| max_ack_delay(params).map(|delay| delay.0 / 1_000_000);
+        assert_eq!(delay(&[0x01, 2, 0x40, 0x0b, 0x0b, 2, 0x40, 100, 0x04, 1, 7]), Some(100));
+        assert_eq!(delay(&[0x01, 2, 0x40, 0x0b, 0x04, 1, 7]), None);
+        assert_eq!(delay(&[0x0b, 2, 0x40]), None, "cut");
+    }
 
     fn acks(packet: &mut [u8], swap: bool) -> Vec<EcnCounts> {
         let mut all = Vec::new();

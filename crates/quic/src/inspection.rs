@@ -34,7 +34,7 @@ impl Inspection {
             self.tally.begin_acks(self.space);
         }
         frames::for_each_ack(payload, |ack, payload| {
-            self.tally.delayed(ack.delay);
+            self.tally.delayed(self.space, ack.delay);
             if self.reads_numbers {
                 ack.for_each_range(payload, |range| self.tally.acked(range));
             }

@@ -49,10 +49,14 @@ mod qlog;
 pub mod quinn;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod reassembly;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod receive_window;
 mod refusal;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod tally;
 
 #[cfg(any(feature = "noq", feature = "quinn"))]
-pub use reassembly::{Reassembly, TooManyGaps};
+pub use reassembly::{Held, Reassembly};
+#[cfg(any(feature = "noq", feature = "quinn"))]
+pub use receive_window::ReceiveWindow;
 pub use refusal::KitError;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sojourn_transport::{EcnCounts, StackEvent};
 use sojourn_units::Duration;
@@ -80,6 +80,9 @@ impl Space {
 /// never asks.
 const MOST_LEAVING: usize = 256;
 
+/// The greatest delay of an acknowledgement, unless the peer promises another (RFC 9000 section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
 /// The counts of a connection, shared by the hook that reads them and the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -88,6 +91,8 @@ pub(crate) struct Tally {
     counts_retransmissions: AtomicBool,
     /// Delay of the last ACK frame, in nanoseconds.
     ack_delay: AtomicU64,
+    /// The peer's `max_ack_delay` once its transport parameters are known.
+    max_ack_delay: OnceLock<Duration>,
 }
 
 #[derive(Debug, Default)]
@@ -177,12 +182,22 @@ impl Tally {
         out.append(&mut self.inner().leaving);
     }
 
-    /// The last ACK frame says that the peer has delayed it by this time.
-    pub(crate) fn delayed(&self, delay: Duration) {
+    /// The peer promises to delay no acknowledgement for longer.
+    pub(crate) fn limit_ack_delay(&self, most: Duration) {
+        let _ = self.max_ack_delay.set(most);
+    }
+
+    /// The last ACK frame, of this space, says that the peer has delayed it by this time. RFC 9002
+    /// section 5.3: a peer delays acknowledgements of the handshake for other reasons, if at all, and
+    /// no report counts beyond its `max_ack_delay`. That holds before the handshake is confirmed too,
+    /// which is stricter than the section.
+    pub(crate) fn delayed(&self, space: Space, delay: Duration) {
+        let most = self.max_ack_delay.get().copied().unwrap_or(MAX_ACK_DELAY);
+        let delay = if space == Space::Data { delay.min(most) } else { Duration::ZERO };
         self.ack_delay.store(delay.0, Ordering::Relaxed);
     }
 
-    /// The delay of the last ACK frame.
+    /// The delay of the last ACK frame, within the peer's promise.
     pub(crate) fn ack_delay(&self) -> Duration {
         Duration(self.ack_delay.load(Ordering::Relaxed))
     }
@@ -251,6 +266,19 @@ mod tests {
         let EcnCounts { ect0, ect1, ce } = tally.take();
         assert_eq!((ect0, ect1, ce), (0, 7, 3));
         assert_eq!(tally.take().ce, 0);
+    }
+
+    #[test]
+    fn a_peer_delays_acknowledgements_for_as_long_as_it_promises() {
+        let tally = Tally::default();
+        let delay = |space, ms| {
+            tally.delayed(space, Duration::from_millis(ms));
+            tally.ack_delay().0 / 1_000_000
+        };
+        assert_eq!([delay(Space::Data, 7), delay(Space::Data, 1 << 40)], [7, 25]);
+        assert_eq!([delay(Space::Initial, 7), delay(Space::Handshake, 7)], [0, 0]);
+        tally.limit_ack_delay(Duration::from_millis(100));
+        assert_eq!([delay(Space::Data, 70), delay(Space::Data, 1_000)], [70, 100]);
     }
 
     #[test]

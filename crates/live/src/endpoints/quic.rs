@@ -32,8 +32,8 @@ pub(crate) const STACK: &str = "noq";
 /// Data that may wait in the stack, and flow control, as in virtual time.
 const WINDOW: Bytes = Bytes(64 << 20);
 
-/// The credit of both ends.
-const CREDIT: Credit = Credit { receive_windows: [WINDOW, Bytes::MAX], streams: [100, 100] };
+/// The credit of both ends, whose data are those of one stream.
+const CREDIT: Credit = Credit { receive_windows: [WINDOW, WINDOW], streams: [100, 100] };
 
 /// A flow of noq over UDP.
 pub(crate) struct QuicFlow {

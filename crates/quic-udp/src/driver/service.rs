@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
 use noq_proto::{Connection, Event};
+use sojourn_quic::Held;
 use sojourn_units::{Duration, Instant};
 
 use super::run::COLLECT;
@@ -30,9 +31,10 @@ pub trait Application {
     /// Whether it has no data to write.
     fn is_app_limited(&self) -> bool;
 
-    /// Bytes that it has read ahead of missing ones, for which the peer gets no credit yet.
-    fn held(&self) -> u64 {
-        0
+    /// The data that it has read ahead of missing ones, for which the peer gets no credit yet. If they
+    /// have too many pieces, the connection ends.
+    fn held(&self) -> Held {
+        Held::default()
     }
 
     /// The time of its next action.

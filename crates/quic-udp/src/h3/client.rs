@@ -3,14 +3,14 @@
 use std::io;
 
 use noq_proto::{Connection, Dir, Event, StreamEvent, StreamId};
-use sojourn_quic::Reassembly;
+use sojourn_quic::{Held, Reassembly};
 use sojourn_units::Instant;
 
 use super::connection::{Common, fault, write_some};
 use super::frame::{self, Frames, Part, code, kind};
 use super::qpack::{self, DecodeError};
 use crate::driver::{Application, Closing};
-use crate::reader::read_stream;
+use crate::reader::{held, read_stream};
 
 /// Takes the body of a response.
 pub type Sink = Box<dyn FnMut(&[u8]) -> io::Result<()> + Send>;
@@ -180,7 +180,7 @@ impl Get {
                 !has_failed
             });
             done.is_ok()
-        })?;
+        });
         done?;
         exchange.order = order;
         if is_open {
@@ -302,8 +302,8 @@ impl Application for Get {
         self.closing
     }
 
-    fn held(&self) -> u64 {
-        self.common.held() + self.open.as_ref().map_or(0, |open| open.order.held())
+    fn held(&self) -> Held {
+        held(self.common.orders().chain(self.open.as_ref().map(|open| &open.order)))
     }
 
     fn is_app_limited(&self) -> bool {

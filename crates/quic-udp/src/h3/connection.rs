@@ -7,7 +7,7 @@ use sojourn_quic::Reassembly;
 
 use super::frame::{Frames, Part, code, frame, kind, put_varint, varint};
 use crate::driver::Closing;
-use crate::reader::{held, read_stream};
+use crate::reader::read_stream;
 
 /// Largest setting that is read, in bytes of payload.
 const SETTINGS_MOST: usize = 1 << 10;
@@ -103,9 +103,9 @@ impl Common {
         self.goaway.is_some()
     }
 
-    /// See [`crate::Application::held`].
-    pub(super) fn held(&self) -> u64 {
-        held(self.incoming.values().map(|(_, order)| order))
+    /// The order of the data of each stream.
+    pub(super) fn orders(&self) -> impl Iterator<Item = &Reassembly> {
+        self.incoming.values().map(|(_, order)| order)
     }
 
     /// Accepts the unidirectional streams that the peer has opened.
@@ -128,7 +128,7 @@ impl Common {
         let is_open = read_stream(id, connection, &mut order, |chunk| {
             bytes.extend_from_slice(chunk);
             true
-        })?;
+        });
         let mut rest = &bytes[..];
         if let Incoming::Typed(head) = &mut incoming {
             while let Some((byte, after)) = rest.split_first() {

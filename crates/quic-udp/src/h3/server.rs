@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use noq_proto::{Connection, Dir, Event, SendStream, StreamEvent, StreamId, VarInt, WriteError};
-use sojourn_quic::Reassembly;
+use sojourn_quic::{Held, Reassembly};
 use sojourn_units::Instant;
 
 use super::connection::{Common, fault};
@@ -89,7 +89,7 @@ impl Server {
         let is_open = read_stream(id, connection, &mut order, |bytes| {
             found = request.read(bytes).transpose();
             found.is_none()
-        })?;
+        });
         request.order = order;
         match found {
             Some(Ok(section)) => {
@@ -331,8 +331,8 @@ impl Application for Server {
         self.closing
     }
 
-    fn held(&self) -> u64 {
-        self.common.held() + held(self.requests.values().map(|request| &request.order))
+    fn held(&self) -> Held {
+        held(self.common.orders().chain(self.requests.values().map(|request| &request.order)))
     }
 
     fn is_app_limited(&self) -> bool {

@@ -9,6 +9,7 @@ use sojourn_units::Ecn;
 use super::cipher::{Cipher, Key};
 use super::dialect::{self, Cid, Config, Path, proto};
 use super::kit::Kit;
+use crate::frames;
 use crate::inspection::Inspection;
 use crate::tally::{Space, Tally};
 use proto::crypto::{
@@ -124,7 +125,16 @@ impl Session for Counting {
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
-        self.inner.transport_parameters()
+        let params = self.inner.transport_parameters()?;
+        if let Some(params) = &params {
+            // The stacks show the parameters in their encoding alone.
+            let mut encoded = Vec::new();
+            params.write(&mut encoded);
+            if let Some(most) = frames::max_ack_delay(&encoded) {
+                self.tally.limit_ack_delay(most);
+            }
+        }
+        Ok(params)
     }
 
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {

@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Ecn, Instant};
 
 use super::crypto::{self, SERVER_NAME};
 use super::dialect::{self, proto};
-use super::end::{End, Leaving};
+use super::end::{End, Leaving, WINDOW};
 use super::keys::{Random, ResetKey};
 use super::kit::Kit;
 use crate::endpoint::payloads::Payloads;
@@ -24,9 +24,6 @@ use proto::{
 
 /// Headers of IPv4 and UDP.
 const HEADERS: u64 = 28;
-/// Data that may wait in the stack for their acknowledgement, and flow control beyond it: a round
-/// trip of 100 ms at 5 Gbit/s. The congestion window limits a connection before.
-const WINDOW: u32 = 64 << 20;
 /// Timers of the stack are never due at once again: time passes between two actions.
 const TICK: Duration = Duration::from_nanos(1);
 
@@ -169,6 +166,7 @@ fn transport(setup: &StackSetup<'_>, kit: &Kit) -> TransportConfig {
         // A simulated path may be silent for longer than real connections live.
         .max_idle_timeout(None)
         .stream_receive_window(WINDOW.into())
+        .receive_window(WINDOW.into())
         .send_window(u64::from(WINDOW));
     config
 }
