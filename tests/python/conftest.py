@@ -1,6 +1,7 @@
 """Fixtures: a small scenario, the shipped ones, and the command as users run it."""
 
 import faulthandler
+import io
 import os
 import resource
 import signal
@@ -8,9 +9,8 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO, cast
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -78,8 +78,7 @@ def bounded(sojourn: Sojourn) -> Sojourn:
 
 def _run_here(args: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     before = Path.cwd()
-    opened = partial(tempfile.TemporaryFile, "w+", encoding="utf-8")
-    with opened() as stdout, opened() as stderr:
+    with _opened() as stdout, _opened() as stderr:
         os.chdir(cwd)
         try:
             with (
@@ -94,6 +93,13 @@ def _run_here(args: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
         for file in (stdout, stderr):
             file.seek(0)
         return subprocess.CompletedProcess(args, status, stdout.read(), stderr.read())
+
+
+@contextmanager
+def _opened() -> Iterator[TextIO]:
+    """Open a file without a buffer, of which threads could not tell the ends (gh-119506)."""
+    with tempfile.TemporaryFile(buffering=0) as file:
+        yield io.TextIOWrapper(cast(BinaryIO, file), encoding="utf-8", write_through=True)
 
 
 @contextmanager

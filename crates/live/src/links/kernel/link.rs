@@ -53,10 +53,28 @@ impl KernelLink {
         mtu: u32,
     ) -> Result<KernelLink, Error> {
         let of = || format!("link `{}`", spec.name);
-        if spec.ring.is_some() {
+        // Each key is translated or refused, here, in `queue` or in `wire`: a new one does not compile.
+        let Link {
+            name: _,
+            shaper: _,
+            rate,
+            delay: _,
+            queue: _,
+            buffer: _,
+            ring,
+            loss: _,
+            jitter: _,
+            reorder: _,
+            duplicate: _,
+            ecn: _,
+            ack_thinning: _,
+            slots: _,
+            overhead,
+        } = spec;
+        if ring.is_some() {
             return Err(refused(of(), "a device's `ring`", "leave it out"));
         }
-        let shaped = match &spec.rate {
+        let shaped = match rate {
             Capacity::Unlimited => None,
             Capacity::Rate(rates) => Some(rates.start),
             Capacity::Trace(_) => {
@@ -69,7 +87,7 @@ impl KernelLink {
             shaped,
             spec: spec.clone(),
             mtu,
-            largest: Bytes(u64::from(mtu)) + spec.overhead,
+            largest: Bytes(u64::from(mtu)) + *overhead,
             has_wire: wire::is_needed(spec),
         };
         if let Some(rate) = shaped {
