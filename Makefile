@@ -25,7 +25,7 @@ SOURCES := pyproject.toml $(RUST) $(wildcard target/page/.built) target/shipped 
 PAGE_SOURCES := $(filter-out benches/% $(foreach crate,kernel live py quic quic-udp udp,crates/$(crate)/%),$(RUST)) \
 	$(shell find scenarios web -name node_modules -prune -o -type f -print)
 
-.PHONY: help demo test test-rust test-python pytest test-all test-vm lint lint-python dev install bench page docs reference \
+.PHONY: help demo test test-rust cargo-test lint-rust test-python pytest test-all test-vm lint lint-python dev install bench page docs reference \
 	study fuzz wheel clean
 
 help:  ## list the targets
@@ -42,10 +42,16 @@ test: target/venv/.installed  ## set up, and run the tests but for the long ones
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target test-rust test-python lint-python
 
 # The sequences of the property tests are the same in every run, so that a change is judged by its
-# own faults.
+# own faults. Lints run beside the tests, many of which wait.
 test-rust: target/venv/.installed
-	@tests/lint rust
+	@$(CARGO) test --workspace $(FEATURES) --quiet --no-run
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target cargo-test lint-rust
+
+cargo-test:
 	PROPTEST_RNG_SEED=1 $(CARGO) test --workspace $(FEATURES) --quiet
+
+lint-rust:
+	@tests/lint rust
 
 test-python: target/venv/.installed
 	@$(MAKE) --no-print-directory --output-sync=none pytest
