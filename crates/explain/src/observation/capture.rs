@@ -52,13 +52,7 @@ impl Observer {
     /// # Errors
     /// Those of the capture; all packets before the error have been processed.
     pub fn read<R: Read>(&mut self, capture: &mut Capture<R>, most: u64) -> Result<u64, ReadError> {
-        for taken in 0..most {
-            match capture.next()? {
-                Some(packet) => self.packet(&packet),
-                None => return Ok(taken),
-            }
-        }
-        Ok(most)
+        capture.each(most, |packet| self.packet(packet))
     }
 
     /// Processes a captured packet.

@@ -104,6 +104,21 @@ impl<R: Read> Capture<R> {
         Capture { source: Source::new(from), reader: None, used: 0, fault: None }
     }
 
+    /// Passes up to `most` packets to `take`. Returns their number, which is below `most` only at the
+    /// end of the file.
+    ///
+    /// # Errors
+    /// Those of [`Capture::next`], after all packets before the error.
+    pub fn each(&mut self, most: u64, mut take: impl FnMut(&Packet<'_>)) -> Result<u64, ReadError> {
+        for taken in 0..most {
+            match self.next()? {
+                Some(packet) => take(&packet),
+                None => return Ok(taken),
+            }
+        }
+        Ok(most)
+    }
+
     /// The next packet, or `None` at the end of the file. After an error, returns the same
     /// error again.
     #[allow(clippy::should_implement_trait)] // the packet borrows the buffer

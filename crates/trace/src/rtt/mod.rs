@@ -143,13 +143,7 @@ impl Rtt {
     /// Processes up to `most` packets of `capture`. Returns their number, which is below
     /// `most` only at the end of the capture.
     pub fn read<R: Read>(&mut self, capture: &mut Capture<R>, most: u64) -> Result<u64, ReadError> {
-        for taken in 0..most {
-            match capture.next()? {
-                Some(packet) => self.packet(&packet),
-                None => return Ok(taken),
-            }
-        }
-        Ok(most)
+        capture.each(most, |packet| self.packet(packet))
     }
 
     /// Processes the next packet.
