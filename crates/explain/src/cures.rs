@@ -13,8 +13,6 @@ const QUEUES: [&str; 5] = ["fq_codel", "cake", "codel", "pie", "dualpi2"];
 const CONTROLLERS: [&str; 4] = ["cubic", "bbr3", "copa", "lola"];
 /// Seeds of each row.
 const SEEDS: [u64; 3] = [1, 2, 3];
-/// Packets of one run.
-const MOST_PACKETS: f64 = 120_000.0;
 /// A flow with this part of an even share of the queue filled it.
 const FILLER: f64 = 0.5;
 /// A buffer above this part of the product of capacity and delay is worth a smaller one.
@@ -123,12 +121,11 @@ impl Ward<'_> {
     }
 
     fn changed(&self, set: &[String]) -> Option<String> {
-        let all = self.plan.packets(self.plan.duration);
-        let share = (MOST_PACKETS / all.max(1.0)).min(1.0);
         let mut document = Document::from_toml("twin.toml", self.toml).ok()?;
-        let duration = (share * self.plan.duration).max(5.0).min(self.plan.duration);
+        let duration = self.plan.short_duration();
         let until = format!("duration={duration:.3}s");
-        for change in set.iter().map(String::as_str).chain((share < 1.0).then_some(&*until)) {
+        let is_short = duration < self.plan.duration;
+        for change in set.iter().map(String::as_str).chain(is_short.then_some(&*until)) {
             document.set(change).ok()?;
         }
         Some(document.to_toml())

@@ -58,7 +58,8 @@ fn path(found: &Explanation) -> String {
         format!(" of {} kB{time}", general(bytes / 1e3, 3))
     });
     let queue = path.queue.name.map(|name| {
-        let sure = if path.queue.sure { String::new() } else { next(&path.queue, name) };
+        let other = next(&path.queue, name).filter(|_| !path.queue.sure);
+        let sure = other.map(|other| format!(" (unsure; next {other})")).unwrap_or_default();
         format!(", {name}{}{sure}", buffer.clone().unwrap_or_default())
     });
     let queue = queue.unwrap_or_else(|| buffer.map_or(String::new(), |b| format!(", a buffer{b}")));
@@ -67,11 +68,10 @@ fn path(found: &Explanation) -> String {
     format!("Bottleneck {capacity}, {base}{queue}{}.", loss.unwrap_or_default())
 }
 
-/// The next candidate.
-fn next(choice: &Choice, name: &str) -> String {
+/// The likeliest candidate but the one of this name.
+fn next(choice: &Choice, name: &str) -> Option<&'static str> {
     let others = choice.odds.iter().filter(|(other, _)| **other != name);
-    let next = others.max_by(|a, b| a.1.total_cmp(b.1));
-    next.map(|(other, _)| format!(" (unsure; next {other})")).unwrap_or_default()
+    others.max_by(|a, b| a.1.total_cmp(b.1)).map(|(other, _)| *other)
 }
 
 fn limit(found: &Explanation) -> Option<String> {
@@ -86,9 +86,8 @@ fn limit(found: &Explanation) -> Option<String> {
 
 fn flow(flow: &FlowResult) -> String {
     let controller = flow.controller.name.map(|name| {
-        let others = flow.controller.odds.iter().filter(|(other, _)| **other != name);
-        let next = others.max_by(|a, b| a.1.total_cmp(b.1));
-        let next = next.map(|(other, _)| format!("; next {other}")).unwrap_or_default();
+        let other = next(&flow.controller, name);
+        let next = other.map(|other| format!("; next {other}")).unwrap_or_default();
         let sure = if flow.controller.sure { "" } else { "unsure: " };
         format!(" ({sure}behaves as {name}{next})")
     });

@@ -7,6 +7,11 @@ use crate::path::Path;
 use crate::path::limits::Limits;
 use crate::path::view::View;
 
+/// Packets of a run that is one of many, so that all take a second or two.
+const MOST_PACKETS: f64 = 120_000.0;
+/// Least time of such a run, in s.
+const LEAST_S: f64 = 5.0;
+
 /// The path and the flows, without controllers and queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -126,8 +131,14 @@ impl Plan {
         text
     }
 
+    /// The time of a run that is one of many, in s.
+    pub fn short_duration(&self) -> f64 {
+        let share = (MOST_PACKETS / self.packets(self.duration).max(1.0)).min(1.0);
+        (share * self.duration).max(LEAST_S).min(self.duration)
+    }
+
     /// Packets that the path carries in a time, in s, at most.
-    pub fn packets(&self, duration: f64) -> f64 {
+    fn packets(&self, duration: f64) -> f64 {
         let ends = self.rates.iter().skip(1).map(|(at, _)| *at).chain([duration]);
         let bits = self
             .rates

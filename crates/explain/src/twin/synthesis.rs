@@ -29,10 +29,6 @@ const RARE: f64 = 0.03;
 /// Those that mark only if they are asked to.
 const ASKED: [&str; 3] = ["codel", "pie", "red"];
 
-/// Packets of a candidate's run, so that all candidates take a second or two.
-const MOST_PACKETS: f64 = 120_000.0;
-/// Least time of a run, in s.
-const LEAST_S: f64 = 5.0;
 /// Distances apart by this much have odds of e.
 const TEMPERATURE: f64 = 0.04;
 /// Seed of the candidates.
@@ -99,9 +95,7 @@ pub struct Search<'a> {
 impl<'a> Search<'a> {
     /// A search of the twin of some views.
     pub fn new(plan: &'a Plan, path: &'a Path, views: &[View]) -> Search<'a> {
-        let all = plan.packets(plan.duration);
-        let share = (MOST_PACKETS / all.max(1.0)).min(1.0);
-        let duration = (share * plan.duration).max(LEAST_S).min(plan.duration);
+        let duration = plan.short_duration();
         let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
         let observed = views.iter().zip(&path.bases).map(features).collect();
         let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
