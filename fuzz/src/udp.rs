@@ -165,7 +165,7 @@ fn send(datagrams: &[Datagram], control: &str, profile: Profile) {
     let params = sojourn_units::params::Params::defaults(info.params);
     let config = Config::new(profile);
     let mss = config.mss.0;
-    let setup = Setup::new(&catalogue, (control, &params), config, 1, 7);
+    let setup = Setup::new(&catalogue, control, &params, config, 1, 7);
     let setup = setup.expect("it has its inputs").expect("it is shipped");
     let (mut now, mut octets) = (Instant(1), Vec::new());
     let mut client = Client::new(now, setup);

@@ -1,9 +1,11 @@
 """The compiled half of Sojourn: scenarios, simulation, theory. No logic of its own."""
 
+import argparse
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypedDict, final
 
+from sojourn.live.real_time import Live, LiveFiles
 from sojourn.user.controllers import Declaration
 
 __version__: str
@@ -141,35 +143,22 @@ class Scenario:
         self,
         control: int,
         seed: int,
-        network: tuple[
-            Literal["kernel", "udp"],
-            bool,
-            Literal["sojourn", "tc"],
-            Literal["timer", "kernel"],
-        ],
-        files: tuple[str | None, str | None, str | None],
+        network: Live,
+        files: LiveFiles,
         is_watched: bool,
     ) -> LiveRun: ...
     def bottleneck(self) -> str: ...
     def link_commands(self, seed: int, ipv6: bool) -> str: ...
     def send(self, addresses: list[str], patience: str, departures: str) -> Transfer: ...
     def quic_serve(
-        self,
-        address: tuple[str | None, int],
-        folder: Path | None,
-        identity: tuple[Path, Path] | None,
-        limits: tuple[int, int],
-        of_requests: tuple[int, int],
-        bounds: tuple[str, str, bool],
-        files: tuple[str | None, str | None],
+        self, options: argparse.Namespace, files: tuple[str | None, str | None]
     ) -> QuicServing: ...
     def quic_get(
         self,
         addresses: list[str],
-        asked: tuple[tuple[str, str, str], int],
-        trust: tuple[Path | None, bool],
-        patience: str,
-        outputs: tuple[Path | None, tuple[str | None, str | None]],
+        options: argparse.Namespace,
+        out: Path | None,
+        files: tuple[str | None, str | None],
     ) -> QuicFetch: ...
     def shell(
         self,
@@ -246,7 +235,7 @@ class Outcome:
 def quantity(text: str) -> tuple[Literal["rate", "time", "data"], int] | None: ...
 def quantity_text(kind: Literal["rate", "time", "data"], value: int) -> str: ...
 def text_fault(
-    origin: str, text: str, range: tuple[int, int], message: str, help: str
+    origin: str, text: str, start: int, end: int, message: str, help: str
 ) -> NoReturn: ...
 def series_parquet(outcomes: list[Outcome], what: Literal["flows", "links"]) -> bytes: ...
 def transfers_parquet(outcomes: list[Outcome]) -> bytes | None: ...

@@ -145,4 +145,4 @@ def _refuse(path: tuple[str, ...], shown: str, origin: str, message: str) -> NoR
     text = f"{key} = {shown}"
     place = (len(text.encode()) - len(shown.encode()), len(text.encode()))
     help = "write text, a number, true or false, or a list or dict of them"
-    _core.text_fault(origin, text, place, f"`{key}`: {message}", help)
+    _core.text_fault(origin, text, *place, f"`{key}`: {message}", help)

@@ -29,6 +29,25 @@ pub(crate) fn gain_privilege() -> PyResult<()> {
     sojourn_live::gain_privilege().map_err(|error| LiveError::new_err(error.to_string()))
 }
 
+/// The settings of live runs that a scenario does not have.
+#[derive(FromPyObject)]
+pub(crate) struct LiveNetwork {
+    /// `kernel` or `udp`.
+    pub(crate) stack: String,
+    pub(crate) ipv6: bool,
+    /// `sojourn` or `tc`.
+    pub(crate) bottleneck: String,
+    pub(crate) departures: String,
+}
+
+/// Prefixes of the files of packets, of events and of acknowledgements, if they are wanted.
+#[derive(FromPyObject)]
+pub(crate) struct LiveFiles {
+    pub(crate) pcapng: Option<String>,
+    pub(crate) qlog: Option<String>,
+    pub(crate) acks: Option<String>,
+}
+
 /// A run in real time, in a thread of its own. Dropped early, it stops and leaves nothing behind.
 #[pyclass(module = "sojourn._core")]
 pub(crate) struct LiveRun {

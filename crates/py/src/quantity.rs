@@ -32,9 +32,10 @@ pub(crate) fn text_fault(
     py: Python<'_>,
     origin: &str,
     text: &str,
-    range: (usize, usize),
+    start: usize,
+    end: usize,
     message: &str,
     help: &str,
 ) -> PyResult<()> {
-    Err(scenario_error(py, &Errors::in_text(origin, text, range.0..range.1, message, help)))
+    Err(scenario_error(py, &Errors::in_text(origin, text, start..end, message, help)))
 }

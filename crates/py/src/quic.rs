@@ -51,6 +51,46 @@ fn settings(scenario: &Scenario) -> PyResult<Settings> {
 /// Prefixes of the files of packets and of events, if they are wanted.
 pub(crate) type Prefixes = (Option<String>, Option<String>);
 
+/// The options of `sojourn quic serve`, by the names of its arguments.
+#[derive(FromPyObject)]
+pub(crate) struct ServeOptions {
+    bind: Option<String>,
+    port: u16,
+    folder: Option<PathBuf>,
+    cert: Option<PathBuf>,
+    key: Option<PathBuf>,
+    connections: usize,
+    unproved: usize,
+    requests: u32,
+    files: u32,
+    memory: String,
+    idle: String,
+    priority: String,
+}
+
+/// The options of `sojourn quic get`, by the names of its arguments.
+#[derive(FromPyObject)]
+pub(crate) struct GetOptions {
+    url: Url,
+    repeat: u32,
+    ca: Option<PathBuf>,
+    insecure: bool,
+    timeout: String,
+}
+
+#[derive(FromPyObject)]
+struct Url {
+    host: Host,
+    authority: String,
+    path: String,
+}
+
+/// The host of a URL, whose name is that in the certificate.
+#[derive(FromPyObject)]
+struct Host {
+    name: String,
+}
+
 /// The fault of an endpoint, or of its files.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
@@ -112,34 +152,31 @@ impl ServeObserver for Reports {
 impl QuicServing {
     pub(crate) fn start(
         scenario: &Scenario,
-        (address, port): (Option<&str>, u16),
-        (folder, identity): (Option<PathBuf>, Option<(PathBuf, PathBuf)>),
-        (connections, unproved): (usize, usize),
-        (requests, files): (u32, u32),
-        (memory, idle, wants_realtime): (&str, &str, bool),
+        options: ServeOptions,
         prefixes: Prefixes,
     ) -> PyResult<QuicServing> {
-        let ip = address.map(str::parse::<IpAddr>).transpose().map_err(value_error)?;
-        let address = SocketAddr::new(ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
-        let idle: Span = idle.parse().map_err(value_error)?;
-        let memory: Bytes = memory.parse().map_err(value_error)?;
-        let folder = folder.map(|path| {
+        let ip = options.bind.as_deref().map(str::parse::<IpAddr>);
+        let ip = ip.transpose().map_err(value_error)?;
+        let address = SocketAddr::new(ip.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), options.port);
+        let idle: Span = options.idle.parse().map_err(value_error)?;
+        let memory: Bytes = options.memory.parse().map_err(value_error)?;
+        let folder = options.folder.map(|path| {
             Folder::open(&path).map_err(|error| {
                 let path = path.display();
                 LiveError::new_err(format!("cannot serve the folder {path}: {error}; check it"))
             })
         });
         let failed = |error: &dyn std::fmt::Display| LiveError::new_err(error.to_string());
-        let identity = match identity {
-            Some((certificate, key)) => Identity::read(&certificate, &key),
-            None => Identity::made(address.ip()),
+        let identity = match (options.cert, options.key) {
+            (Some(certificate), Some(key)) => Identity::read(&certificate, &key),
+            _ => Identity::made(address.ip()),
         };
         let identity = identity.map_err(|error| failed(&error))?;
         let certificate = identity.pem.clone();
         let settings = Settings { idle: Some(idle), ..settings(scenario)? };
-        let limits = Limits { connections, unproved };
+        let limits = Limits { connections: options.connections, unproved: options.unproved };
         let content = Content::new(folder.transpose()?);
-        let resources = Resources { requests, memory, files };
+        let resources = Resources { requests: options.requests, memory, files: options.files };
         let recording = recording(scenario, true, prefixes);
         let observation = observation(recording.as_ref());
         let serve = Serve { address, settings, limits, resources, content, identity, observation };
@@ -148,6 +185,7 @@ impl QuicServing {
         let mut server = server.map_err(|error| failed(&error))?;
         let (address, stop) = (server.local_addr(), server.stop_handle());
         let recorder = started(recording, &stop)?;
+        let wants_realtime = options.priority != "normal";
         let (answer, granted) = channel();
         let thread = Background::start(move || {
             let is_realtime = wants_realtime && server.prioritise(Box::new(Realtime));
@@ -233,23 +271,19 @@ pub(crate) struct QuicFetch {
     thread: Background<Done, sojourn_live::Error>,
 }
 
-/// The parts of a URL: the name in the certificate, host and port, path and query.
-pub(crate) type Url = (String, String, String);
-
 impl QuicFetch {
     pub(crate) fn start(
         scenario: &Scenario,
         addresses: &[String],
-        ((name, authority, path), count): (Url, u32),
-        (ca, is_insecure): (Option<PathBuf>, bool),
-        patience: &str,
-        (out, files): (Option<PathBuf>, Prefixes),
+        options: GetOptions,
+        out: Option<PathBuf>,
+        files: Prefixes,
     ) -> PyResult<QuicFetch> {
         let addresses = addresses.iter().map(|one| one.parse()).collect::<Result<Vec<_>, _>>();
         let addresses: Vec<SocketAddr> = addresses.map_err(value_error)?;
-        let patience: Span = patience.parse().map_err(value_error)?;
-        let trust = match ca {
-            _ if is_insecure => Trust::Any,
+        let patience: Span = options.timeout.parse().map_err(value_error)?;
+        let trust = match options.ca {
+            _ if options.insecure => Trust::Any,
             Some(file) => Trust::File(file),
             None => Trust::System,
         };
@@ -258,11 +292,12 @@ impl QuicFetch {
         let recording = recording(scenario, false, files);
         let (observation, shown) = (observation(recording.as_ref()), progress.clone());
         let recorder = started(recording, &stop)?;
+        let (url, count) = (options.url, options.repeat);
         let fetch = move |remote| Fetch {
             remote,
-            name: name.clone(),
-            authority: authority.clone(),
-            path: path.clone(),
+            name: url.host.name.clone(),
+            authority: url.authority.clone(),
+            path: url.path.clone(),
             count,
             settings: settings.clone(),
             trust: trust.clone(),

@@ -17,9 +17,9 @@ use crate::files::Files;
 #[cfg(live)]
 use crate::kernel::KernelController;
 #[cfg(live)]
-use crate::live::LiveRun;
+use crate::live::{LiveFiles, LiveNetwork, LiveRun};
 #[cfg(live)]
-use crate::quic::{Prefixes, QuicFetch, QuicServing, Url};
+use crate::quic::{GetOptions, Prefixes, QuicFetch, QuicServing, ServeOptions};
 use crate::run::Simulation;
 #[cfg(live)]
 use crate::shell::Shell;
@@ -280,36 +280,33 @@ impl Scenario {
         Ok(sojourn_sim::estimate(self.resolve(py)?).0)
     }
 
-    /// Starts a run in real time. `network` has the stack of the hosts, whether they use IPv6, and
-    /// the maker of the links. `pcapng` is the prefix of the files for its packets. A watched run
-    /// has readings of its bottleneck link.
+    /// Starts a run in real time. A watched run has readings of its bottleneck link.
     #[cfg(live)]
     fn live(
         &self,
         py: Python<'_>,
         control: usize,
         seed: u64,
-        network: (String, bool, String, String),
-        files: (Option<String>, Option<String>, Option<String>),
+        network: LiveNetwork,
+        files: LiveFiles,
         is_watched: bool,
     ) -> PyResult<LiveRun> {
         let scenario = self.resolve(py)?.clone();
         let label = scenario.labels().get(control).cloned();
-        let (stack, ipv6, bottleneck, departures) = network;
-        let version = ip_version(ipv6);
-        let stack = match stack.as_str() {
+        let version = ip_version(network.ipv6);
+        let stack = match network.stack.as_str() {
             "kernel" => Stack::Kernel,
             "udp" => Stack::Udp,
             other => return Err(value_error(format!("`{other}` is neither `kernel` nor `udp`"))),
         };
-        let links = match bottleneck.as_str() {
+        let links = match network.bottleneck.as_str() {
             "sojourn" => Links::Sojourn,
             "tc" => Links::Kernel,
             other => return Err(value_error(format!("`{other}` is neither `sojourn` nor `tc`"))),
         };
-        let departures = self::departures(&departures)?;
+        let departures = self::departures(&network.departures)?;
         let readings = is_watched.then(|| Readings::of_run(scenario.duration));
-        let (pcapng, qlog, acks) = files;
+        let LiveFiles { pcapng, qlog, acks } = files;
         let options = Options {
             version,
             stack,
@@ -354,23 +351,13 @@ impl Scenario {
 
     /// Serves bodies over HTTP/3 with the controller of its only flow.
     #[cfg(live)]
-    #[expect(clippy::too_many_arguments, reason = "each is a group of options of the command")]
     fn quic_serve(
         &self,
         py: Python<'_>,
-        address: (Option<String>, u16),
-        folder: Option<PathBuf>,
-        identity: Option<(PathBuf, PathBuf)>,
-        limits: (usize, usize),
-        of_requests: (u32, u32),
-        bounds: (String, String, bool),
+        options: ServeOptions,
         files: Prefixes,
     ) -> PyResult<QuicServing> {
-        let bounds = (bounds.0.as_str(), bounds.1.as_str(), bounds.2);
-        let address = (address.0.as_deref(), address.1);
-        let scenario = self.resolve(py)?;
-        let content = (folder, identity);
-        QuicServing::start(scenario, address, content, limits, of_requests, bounds, files)
+        QuicServing::start(self.resolve(py)?, options, files)
     }
 
     /// Downloads a URL over HTTP/3 from the first of these addresses that is reachable.
@@ -379,12 +366,11 @@ impl Scenario {
         &self,
         py: Python<'_>,
         addresses: Vec<String>,
-        asked: (Url, u32),
-        trust: (Option<PathBuf>, bool),
-        patience: &str,
-        outputs: (Option<PathBuf>, Prefixes),
+        options: GetOptions,
+        out: Option<PathBuf>,
+        files: Prefixes,
     ) -> PyResult<QuicFetch> {
-        QuicFetch::start(self.resolve(py)?, &addresses, asked, trust, patience, outputs)
+        QuicFetch::start(self.resolve(py)?, &addresses, options, out, files)
     }
 
     /// Loads the controller of its only flow into the kernel.

@@ -66,7 +66,7 @@ impl Transfer {
         let Some(Control::Algorithm { kind, params, .. }) = control.as_deref() else {
             return Err(LiveError::new_err("a transfer needs a congestion controller"));
         };
-        let control = (kind.clone(), params.clone());
+        let (kind, params) = (kind.clone(), params.clone());
         let patience: Span = patience.parse().map_err(value_error)?;
         let size = flow.source.info().name == "file";
         let size = size.then(|| flow.source.params().data("size").0);
@@ -77,31 +77,30 @@ impl Transfer {
         let stops = endpoints.iter().map(|(_, endpoint)| endpoint.stop_handle()).collect();
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        let work = move || send(&scenario, &control, &endpoints, patience, &seen);
+        let plan = move || plan(&scenario, &kind, &params, patience);
+        let work = move || send(plan, &endpoints, &seen);
         Ok(Transfer { seed, size, shared, stops, thread: Background::start(work) })
     }
 }
 
 /// Sends to the first server that is reachable.
 fn send(
-    scenario: &Scenario,
-    control: &(String, Params),
+    plan: impl Fn() -> Plan,
     endpoints: &[(SocketAddr, Endpoint)],
-    patience: Span,
     mut shared: &Shared,
 ) -> Result<Outcome, Error> {
     let mut left = endpoints.iter();
     loop {
         let (address, endpoint) = left.next().expect("a name has an address");
         *locked(&shared.peer) = Some(*address);
-        match endpoint.send(plan(scenario, control, patience), &mut shared) {
+        match endpoint.send(plan(), &mut shared) {
             Err(Error::NotReachable { .. }) if left.len() > 0 => {}
             done => return done,
         }
     }
 }
 
-fn plan(scenario: &Scenario, (kind, params): &(String, Params), patience: Span) -> Plan {
+fn plan(scenario: &Scenario, kind: &str, params: &Params, patience: Span) -> Plan {
     let flow = &scenario.flows[0];
     Plan {
         name: flow.name.clone(),

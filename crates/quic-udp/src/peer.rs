@@ -13,7 +13,7 @@ use noq_proto::{
 };
 use sojourn_quic::ReceiveWindow;
 use sojourn_quic::noq::Gated;
-use sojourn_units::{Bytes, Duration, Ecn, Instant};
+use sojourn_units::{Duration, Ecn, Instant};
 
 use crate::driver::{Application, Closing};
 use crate::figures::{Ending, Figures};
@@ -44,15 +44,23 @@ pub(crate) struct Peer<A> {
 /// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1).
 const EXCESSIVE_LOAD: u32 = 0x107;
 
+/// A connection that the endpoint has opened, with its number among them.
+pub(crate) struct Opened {
+    pub(crate) handle: ConnectionHandle,
+    pub(crate) connection: Connection,
+    pub(crate) number: u64,
+}
+
 impl<A: Application> Peer<A> {
     pub(crate) fn new(
-        (handle, connection): (ConnectionHandle, Connection),
-        number: u64,
+        opened: Opened,
         gate: Gated,
         app: A,
         figures: Figures,
-        (window, epoch): (Bytes, StdInstant),
+        window: ReceiveWindow,
+        epoch: StdInstant,
     ) -> Peer<A> {
+        let Opened { handle, connection, number } = opened;
         Peer {
             handle,
             number,
@@ -64,7 +72,7 @@ impl<A: Application> Peer<A> {
             is_reported: false,
             scheduled: Instant::MAX,
             paced_at: None,
-            window: ReceiveWindow::new(window.0),
+            window,
             epoch,
         }
     }

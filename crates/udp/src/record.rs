@@ -190,7 +190,8 @@ pub(crate) struct Span {
 
 /// The summary of a connection that has ended.
 pub(crate) fn summary(
-    (name, control): (&str, &str),
+    name: &str,
+    control: &str,
     client: &Client,
     span: Span,
     receipt: Option<&Receipt>,

@@ -170,18 +170,9 @@ def _serve(args: argparse.Namespace) -> int:
     if args.save_cert is not None and args.cert is not None:
         raise UsageError("--save-cert writes a certificate made now; leave --cert out")
     core = downloads.scenario(args.control, args.seed, args.set)
-    identity = None if args.cert is None else (args.cert, args.key)
     with Request() as request, captures.opened() as files:
         try:
-            server = core.quic_serve(
-                (args.bind, args.port),
-                args.folder,
-                identity,
-                (args.connections, args.unproved),
-                (args.requests, args.files),
-                (args.memory, args.idle, args.priority != "normal"),
-                files.prefixes(args.control, core.seed()),
-            )
+            server = core.quic_serve(args, files.prefixes(args.control, core.seed()))
         except (OverflowError, ValueError) as error:
             raise UsageError(str(error)) from error
         if args.priority == "realtime" and not server.is_realtime:
@@ -269,10 +260,9 @@ def _get(args: argparse.Namespace) -> int:
 def _download(args: argparse.Namespace, out: Path | None) -> None:
     captures = _captures_of(args)
     core = downloads.scenario(args.control, args.seed, args.set)
-    trust = (args.ca, args.insecure)
     with Bar() as bar, captures.opened() as files:
         paths = files.prefixes(args.control, core.seed())
-        fetch = downloads.start(core, args.url, args.repeat, trust, args.timeout, out, paths)
+        fetch = downloads.start(core, args, out, paths)
         bar.downloading(str(args.url), *fetch.bytes())
         while not fetch.wait(serving.LOOK_S):
             bar.downloading(str(args.url), *fetch.bytes())

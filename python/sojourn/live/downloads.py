@@ -1,5 +1,6 @@
 """Downloads over QUIC and HTTP/3: `sojourn quic serve` and `sojourn quic get`."""
 
+import argparse
 import json
 import urllib.parse
 from collections.abc import Iterable, Iterator
@@ -161,21 +162,16 @@ def scenario(control: str, seed: int | None, assignments: Iterable[str]) -> _cor
 # Another system than Linux lacks these classes, so the annotations that name them are text.
 def start(
     core: _core.Scenario,
-    url: Url,
-    repeat: int,
-    trust: tuple[Path | None, bool],
-    patience: str,
+    options: argparse.Namespace,
     out: Path | None,
     files: tuple[str | None, str | None] = (None, None),
 ) -> "_core.QuicFetch":
-    """Start a download from the first address of a host that is reachable.
+    """Start a download, by the options of `sojourn quic get`, from the first reachable address.
 
     `files` are the path prefixes of the files of packets and of events, if they are wanted.
     """
-    found = addresses(url.host)
-    parts = (url.host.name, url.authority, url.path)
     try:
-        return core.quic_get(found, (parts, repeat), trust, patience, (out, files))
+        return core.quic_get(addresses(options.url.host), options, out, files)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

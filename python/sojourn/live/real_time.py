@@ -39,6 +39,15 @@ class Live(NamedTuple):
 
 DEFAULTS = Live()
 
+
+class LiveFiles(NamedTuple):
+    """Prefixes of the files of packets, of events and of acknowledgements, if they are wanted."""
+
+    pcapng: str | None
+    qlog: str | None
+    acks: str | None
+
+
 _refusals: list[_core.LiveError] = []
 
 
@@ -66,7 +75,7 @@ class LiveJob(Job):
         name = self.scenario.controls()[self.control]
         acks = self.files.acks_prefix(name, self.seed) if self.files is not None else None
         is_watched = self.watcher is not None and self.watcher.reads
-        paths = (pcapng, qlog, acks)
+        paths = LiveFiles(pcapng, qlog, acks)
         run = self.scenario.live(self.control, self.seed, self.live, paths, is_watched)
         if self.watcher is not None:
             self.watcher.begin(run, name, self.seed)

@@ -99,7 +99,7 @@ def explain(document: Mapping[str, Any], assignments: Iterable[str]) -> None:
         if found is not None:
             start = len(text[: text.find(found.part)].encode())
             place = (start, start + len(found.part.encode()))
-            _core.text_fault("--set", text, place, found.message, found.help)
+            _core.text_fault("--set", text, *place, found.message, found.help)
 
 
 def _unknown_item(document: Mapping[str, Any], parts: Sequence[str]) -> Unknown | None:

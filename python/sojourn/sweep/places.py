@@ -25,7 +25,7 @@ class Argument:
         start = max(self.text.rfind(part), 0) if part else 0
         end = start + len(part) if part else len(self.text)
         range_bytes = (len(self.text[:start].encode()), len(self.text[:end].encode()))
-        _core.text_fault(self.option, self.text, range_bytes, message, help)
+        _core.text_fault(self.option, self.text, *range_bytes, message, help)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ impl EchoFlow {
     /// Opens the socket of a flow in the namespace of the senders. `index`: its place in the
     /// scenario. `end`: its latest end.
     pub(crate) fn open(
-        (name, index): (&str, usize),
+        name: &str,
+        index: usize,
         version: IpVersion,
         source: Box<dyn Source>,
         end: Instant,

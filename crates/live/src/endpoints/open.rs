@@ -19,6 +19,7 @@ use crate::endpoints::udp::{Setup, UdpFlow};
 use crate::error::Error;
 use crate::machine::{Namespace, Side};
 use crate::observers::all::Files;
+use crate::observers::logs::{About, RunLogs};
 use crate::order::{Order, Stack};
 
 /// The flows of a run, in the order of the scenario; `None` for one whose hosts are simulated.
@@ -35,7 +36,7 @@ pub(crate) fn open(
     for (index, (flow, control)) in order.flows().enumerate() {
         let opening = Opening { order, index, flow, sides, files };
         flows.push(match control {
-            Some(control) => Some(opening.with_controller(kernel, control)?),
+            Some((kind, params)) => Some(opening.with_controller(kernel, kind, params)?),
             None if flow.source.carrier() == Carrier::Echo => Some(opening.echo()?),
             None => None,
         });
@@ -65,12 +66,13 @@ impl Opening<'_> {
     fn with_controller(
         &self,
         kernel: &KernelControllers,
-        control: (&str, &Params),
+        kind: &str,
+        params: &Params,
     ) -> Result<Box<dyn LiveFlow>, Error> {
         match (&self.flow.stack, self.order.options.stack) {
-            (Some(_), _) => self.quic(control),
-            (None, Stack::Kernel) => self.tcp(kernel.name(control.0)),
-            (None, Stack::Udp) => self.udp(control),
+            (Some(_), _) => self.quic(kind, params),
+            (None, Stack::Kernel) => self.tcp(kernel.name(kind)),
+            (None, Stack::Udp) => self.udp(kind, params),
         }
     }
 
@@ -79,7 +81,7 @@ impl Opening<'_> {
         let (order, name) = (self.order, self.flow.name.as_str());
         let (source, end) = (order.source(self.index), order.end_of(self.flow));
         let version = order.options.version;
-        let flow = EchoFlow::open((name, self.index), version, source, end, self.sides[0])?;
+        let flow = EchoFlow::open(name, self.index, version, source, end, self.sides[0])?;
         Ok(Box::new(flow))
     }
 
@@ -97,37 +99,39 @@ impl Opening<'_> {
             log: self.files.logs.map(|logs| {
                 // Whatever its simulated host is.
                 let transport = Config { profile: Profile::Tcp, ..flow.transport.clone() };
-                let about = (EcnUse::None, "the kernel's TCP, by TCP_INFO");
-                logs.sender((self.index, flow), &transport, false, about)
+                let description = "the kernel's TCP, by TCP_INFO";
+                let about = About { ecn: EcnUse::None, description };
+                logs.sender(self.index, flow, &transport, false, about)
             }),
             source: self.order.source(self.index),
         };
         Ok(Box::new(TcpFlow::open(plan, self.sides)?))
     }
 
-    fn quic(&self, control: (&str, &Params)) -> Result<Box<dyn LiveFlow>, Error> {
+    fn quic(&self, kind: &str, params: &Params) -> Result<Box<dyn LiveFlow>, Error> {
         let carrier = self.flow.source.carrier();
         let opening = quic::opening(carrier);
         let end = |side| {
             let vantage = if side == opening { Vantage::Client } else { Vantage::Server };
             let host = if side == Side::Senders { "sender" } else { "receiver" };
-            self.files.logs.map(|logs| logs.stack((self.index, self.flow), vantage, host))
+            self.files.logs.map(|logs| logs.stack(self.index, self.flow, vantage, host))
         };
         let observed = ([end(Side::Senders), end(Side::Receivers)], self.files.secrets.clone());
-        let (setup, source) = (self.setup(control), self.order.source(self.index));
+        let (setup, source) = (self.setup(kind, params), self.order.source(self.index));
         let choice = self.flow.stack.as_ref().expect("the flow has a stack");
         Ok(Box::new(QuicFlow::open(&setup, choice, source, carrier, self.sides, observed)?))
     }
 
-    fn udp(&self, (kind, params): (&str, &Params)) -> Result<Box<dyn LiveFlow>, Error> {
-        let setup = self.setup((kind, params));
+    fn udp(&self, kind: &str, params: &Params) -> Result<Box<dyn LiveFlow>, Error> {
+        let setup = self.setup(kind, params);
         let needs = self.order.scenario.controllers.needs(kind, params);
         let ecn = needs.map_or(EcnUse::None, |needs| needs.ecn);
         let log = |transport, is_request| {
-            let about =
-                (ecn, "Sojourn's transport over UDP; without the handshake, and one stream");
-            let flow = (self.index, self.flow);
-            self.files.logs.map(|logs| logs.sender(flow, transport, is_request, about))
+            let description = "Sojourn's transport over UDP; without the handshake, and one stream";
+            let about = About { ecn, description };
+            let file =
+                |logs: &RunLogs| logs.sender(self.index, self.flow, transport, is_request, about);
+            self.files.logs.map(file)
         };
         let data = log(&setup.config, false);
         let source = self.order.source(self.index);
@@ -138,7 +142,7 @@ impl Opening<'_> {
         Ok(Box::new(TransferFlow::open(&setup, source, carrier, self.sides, logs)?))
     }
 
-    fn setup(&self, (kind, params): (&str, &Params)) -> Setup {
+    fn setup(&self, kind: &str, params: &Params) -> Setup {
         let Opening { order, index, flow, .. } = *self;
         Setup {
             name: flow.name.clone(),

@@ -98,7 +98,7 @@ impl LiveFlow for TransferFlow {
         let application = self.shared.application();
         let mut client = Client { application, clock: start.clock, received: 0 };
         let mut server = Responder { application, writer: &self.data.writer, received: 0 };
-        let transfer = |path: &Path, is_data: bool, receiver| {
+        let transfer = |path: &Path, is_data: bool, receiver: &mut (dyn ServerObserver + Send)| {
             let planned = path.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((plan, log)) = planned else { return Ok(()) };
             let mut log = path.connection.logger(log, start.opens, &plan.config);
@@ -111,8 +111,7 @@ impl LiveFlow for TransferFlow {
                 // The record has no samples of requests.
                 false => &mut log,
             };
-            let observers: (_, &mut (dyn ServerObserver + Send)) = (sender, receiver);
-            let done = path.connection.transfer(plan, start, self.end, observers);
+            let done = path.connection.transfer(plan, start, self.end, sender, receiver);
             // The other connection ends as well.
             self.end();
             done

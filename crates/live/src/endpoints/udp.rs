@@ -155,7 +155,8 @@ impl Connection {
         mut plan: Plan,
         Start { clock, opens, is_ending }: Start<'_>,
         end: Instant,
-        (sender, receiver): (&mut dyn Observer, &mut (dyn ServerObserver + Send)),
+        sender: &mut dyn Observer,
+        receiver: &mut (dyn ServerObserver + Send),
     ) -> Result<(), Error> {
         plan.duration = end.since(opens);
         let mut server = self.serve(clock)?;
@@ -246,9 +247,9 @@ impl LiveFlow for UdpFlow {
         let taken = self.plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((plan, log)) = taken else { return Ok(()) };
         let log = self.connection.logger(log, start.opens, &plan.config);
-        let observers: (&mut dyn Observer, &mut (dyn ServerObserver + Send)) =
-            (&mut Sender { shared: &self.shared, log }, &mut Receiver(&self.shared));
-        self.connection.transfer(plan, start, self.end, observers)
+        let mut sender = Sender { shared: &self.shared, log };
+        let mut receiver = Receiver(&self.shared);
+        self.connection.transfer(plan, start, self.end, &mut sender, &mut receiver)
     }
 
     fn end(&self) {

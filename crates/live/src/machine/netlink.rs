@@ -109,7 +109,8 @@ impl Netlink {
     pub(crate) fn add_route(
         &self,
         index: u32,
-        (network, prefix): (IpAddr, u8),
+        network: IpAddr,
+        prefix: u8,
         controller: Option<&str>,
     ) -> Result<(), Error> {
         // `rtmsg`: no source, no type of service, no flags.

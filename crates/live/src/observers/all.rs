@@ -92,11 +92,11 @@ impl<'a> Observers<'a> {
     pub(crate) fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        (writer, log_writer): (Option<Writer>, Option<DiskWriter>),
+        writers: Writers,
         clock: Clock,
         signals: &'scope Signals<'scope>,
     ) -> Result<Threads<'scope>, Error> {
-        let capture = writer.map(|writer| writer.start(scope)).transpose()?;
+        let capture = writers.capture.map(|writer| writer.start(scope)).transpose()?;
         let trace = |probe| {
             let scenario = self.order.scenario;
             let collect = move || Acks::collect(probe, scenario, clock, &signals.has_ended);
@@ -107,13 +107,19 @@ impl<'a> Observers<'a> {
         let write = |writer: DiskWriter| {
             spawn(scope, "events", || writer.run(|| signals.stop.store(true, Ordering::Relaxed)))
         };
-        Ok(Threads { acks, capture, events: log_writer.map(write).transpose()? })
+        Ok(Threads { acks, capture, events: writers.events.map(write).transpose()? })
     }
 
     /// The writers of the files.
-    pub(crate) fn writers(&mut self) -> (Option<Writer>, Option<DiskWriter>) {
-        (self.writer.take(), self.log_writer.take())
+    pub(crate) fn writers(&mut self) -> Writers {
+        Writers { capture: self.writer.take(), events: self.log_writer.take() }
     }
+}
+
+/// The writers of the files that are wanted.
+pub(crate) struct Writers {
+    capture: Option<Writer>,
+    events: Option<DiskWriter>,
 }
 
 impl Threads<'_> {

@@ -137,7 +137,8 @@ impl Capture {
         &mut self,
         at: Instant,
         flow: usize,
-        (host, direction): (Side, Direction),
+        host: Side,
+        direction: Direction,
         packet: &[u8],
     ) {
         if self.batch.is_none() {
@@ -320,8 +321,8 @@ mod tests {
             open(&scenario(), prefix.to_str().expect("it is UTF-8")).expect("they can be written");
         let all = (PACKETS * BATCHES) as u64;
         for number in 0..all + 5 {
-            let host = (Side::Receivers, Direction::Inbound);
-            capture.packet(Instant(number), 0, host, &[0x45; 200]);
+            let (host, direction) = (Side::Receivers, Direction::Inbound);
+            capture.packet(Instant(number), 0, host, direction, &[0x45; 200]);
         }
         let counts = capture.finish();
         let writer = writer.run().expect("there is room");

@@ -276,7 +276,8 @@ fn require_controller(name: Option<&str>) -> Result<(), Error> {
 fn add_addresses(side: Side, device: &Device, controller: Option<&str>) -> Result<bool, Error> {
     let add = |version: IpVersion| {
         device.add_address(side.of_flow(version, 0))?;
-        device.add_route(side.other().network(version), controller)
+        let (network, prefix) = side.other().network(version);
+        device.add_route(network, prefix, controller)
     };
     add(IpVersion::V4)?;
     Ok(add(IpVersion::V6).is_ok())

@@ -182,12 +182,12 @@ impl<S: Service> Driver<S> {
         let mut config = ClientConfig::new(kit.client(crypto));
         config.transport_config(self.settings.transport(&kit, &self.credit, remote.is_ipv6()));
         let time = self.time(now);
-        let connection = self
+        let (handle, connection) = self
             .endpoint
             .connect(time, config, remote, name)
             .map_err(|error| Error::Connect { address: remote, reason: error.to_string() })?;
         let local = self.socket.local_addr()?;
-        let key = self.add(connection, gate, app, [local, remote]);
+        let key = self.add(handle, connection, gate, app, [local, remote]);
         if let Some(peer) = self.peers.get_mut(&key) {
             // It is the other end that has to prove its address.
             peer.is_proved = true;
@@ -294,18 +294,9 @@ impl<S: Service> Driver<S> {
         (kit, gate)
     }
 
-    /// Shows a datagram to the observer. `local`: the address of this machine, if it is known.
-    fn show_datagram(
-        &self,
-        (at, is_sent): (Instant, bool),
-        (local, remote): (Option<IpAddr>, SocketAddr),
-        ecn: Ecn,
-        payload: &[u8],
-    ) {
-        observation::inform(self.observer.as_ref(), |observer| {
-            let local = self.local(local);
-            observer.datagram(&Passing { at, is_sent, local, remote, ecn, payload });
-        });
+    /// Shows a datagram to the observer, if there is one.
+    fn show<'a>(&self, passing: impl FnOnce() -> Passing<'a>) {
+        observation::inform(self.observer.as_ref(), |observer| observer.datagram(&passing()));
     }
 
     /// The address of this machine at which a datagram arrived or left.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use noq_proto::{Connection, ConnectionHandle, DatagramEvent, EndpointEvent, FourTuple, Incoming};
+use sojourn_quic::ReceiveWindow;
 use sojourn_quic::noq::{Gated, codepoint};
 use sojourn_udp::io::Received;
 
@@ -12,8 +13,8 @@ use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::{Ending, Figures};
 use crate::guard::guard;
-use crate::observation;
-use crate::peer::Peer;
+use crate::observation::{self, Passing};
+use crate::peer::{Opened, Peer};
 
 impl<S: Service> Driver<S> {
     /// Receives a batch of datagrams, at the kernel's receive times: the round trip does not include
@@ -42,7 +43,14 @@ impl<S: Service> Driver<S> {
     /// Shows a datagram that has arrived to the observer.
     fn show_received(&self, received: &Received) {
         let Received { from, local, at, ecn, len } = *received;
-        self.show_datagram((at, false), (local, from), ecn, self.socket.datagram(len));
+        self.show(|| Passing {
+            at,
+            is_sent: false,
+            local: self.local(local),
+            remote: from,
+            ecn,
+            payload: self.socket.datagram(len),
+        });
     }
 
     fn on_datagram(&mut self, received: &Received) -> Result<(), Error> {
@@ -124,10 +132,10 @@ impl<S: Service> Driver<S> {
         config.transport = self.settings.transport(&kit, &self.credit, received.from.is_ipv6());
         let (time, config) = (self.time(self.now), Some(Arc::new(config)));
         match self.endpoint.accept(incoming, time, &mut self.out, config) {
-            Ok(connection) => {
+            Ok((handle, connection)) => {
                 let app = self.service.accept(received.from);
                 let local = self.local(received.local);
-                let key = self.add(connection, gate, app, [local, received.from]);
+                let key = self.add(handle, connection, gate, app, [local, received.from]);
                 if let Some(peer) = self.peers.get_mut(&key) {
                     peer.is_proved = is_proved;
                     self.unproved += usize::from(!is_proved);
@@ -147,7 +155,8 @@ impl<S: Service> Driver<S> {
 
     pub(super) fn add(
         &mut self,
-        (handle, connection): (ConnectionHandle, Connection),
+        handle: ConnectionHandle,
+        connection: Connection,
         gate: Gated,
         app: S::App,
         ends: [SocketAddr; 2],
@@ -161,8 +170,9 @@ impl<S: Service> Driver<S> {
             }
         });
         let figures = Figures::new(ends[1], now);
-        let own = (self.credit.receive_windows[1], self.epoch);
-        let mut peer = Peer::new((handle, connection), number, gate, app, figures, own);
+        let window = ReceiveWindow::new(self.credit.receive_windows[1].0);
+        let opened = Opened { handle, connection, number };
+        let mut peer = Peer::new(opened, gate, app, figures, window, self.epoch);
         peer.show_events(now, self.observer.as_ref());
         self.slots = self.slots.max(handle.0 + 1);
         self.peers.insert(handle.0, peer);

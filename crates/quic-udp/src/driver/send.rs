@@ -12,7 +12,7 @@ use super::{BATCH, Driver, Service};
 use crate::Error;
 use crate::figures::Ending;
 use crate::guard::guard;
-use crate::observation;
+use crate::observation::{self, Passing};
 
 /// Time that the last datagrams have until the socket takes them.
 const LAST: Duration = Duration::from_millis(50);
@@ -33,8 +33,10 @@ impl<S: Service> Driver<S> {
 
     /// Shows a datagram that has left at `at` to the observer.
     fn show_sent(&self, at: Instant, route: &Route, datagram: &[u8]) {
-        if let Some(to) = route.to {
-            self.show_datagram((at, true), (route.from, to), route.ecn, datagram);
+        if let Some(remote) = route.to {
+            let (ecn, payload) = (route.ecn, datagram);
+            let local = || self.local(route.from);
+            self.show(|| Passing { at, is_sent: true, local: local(), remote, ecn, payload });
         }
     }
 

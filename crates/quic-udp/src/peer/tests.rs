@@ -14,6 +14,7 @@ use sojourn_quic::Held;
 use sojourn_quic::endpoint::{SERVER_NAME, cryptography};
 use sojourn_quic::noq::Kit;
 use sojourn_udp::io::Writer;
+use sojourn_units::Bytes;
 
 use super::*;
 use crate::h3::{Content, Get, Pool, Server};
@@ -38,11 +39,12 @@ fn address(port: u16) -> SocketAddr {
 }
 
 impl<A: Application> End<A> {
-    fn open(&mut self, connection: (ConnectionHandle, Connection), now: Instant) {
+    fn open(&mut self, handle: ConnectionHandle, connection: Connection, now: Instant) {
         let (gate, app) = (self.gate.clone(), self.app.take().expect("one connection"));
-        let own = (self.credit.receive_windows[1], self.epoch);
+        let window = ReceiveWindow::new(self.credit.receive_windows[1].0);
+        let opened = Opened { handle, connection, number: 1 };
         let figures = Figures::new(address(0), now);
-        self.peer = Some(Peer::new(connection, 1, gate, app, figures, own));
+        self.peer = Some(Peer::new(opened, gate, app, figures, window, self.epoch));
     }
 
     fn receive(&mut self, now: Instant, from: SocketAddr, bytes: &[u8]) {
@@ -57,7 +59,8 @@ impl<A: Application> End<A> {
                 let config = self.config.take();
                 let accepted = self.endpoint.accept(incoming, time, &mut Vec::new(), config);
                 let Ok(connection) = accepted else { panic!("it accepts") };
-                self.open(connection, now);
+                let (handle, connection) = connection;
+                self.open(handle, connection, now);
             }
             _ => {}
         }
@@ -124,7 +127,8 @@ fn run<C: Application, S: Application>(
     let mut now = Instant(1);
     let config = to.expect("a client's");
     let connection = client.endpoint.connect(epoch, config, address(1), SERVER_NAME);
-    client.open(connection.expect("it connects"), now);
+    let (handle, connection) = connection.expect("it connects");
+    client.open(handle, connection, now);
     let mut wire = BTreeMap::new();
     let (mut count, mut sent) = (0, 0);
     while !is_over(client.app()) && now < Instant::ZERO + Duration::from_secs(60) {

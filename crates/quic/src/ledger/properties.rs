@@ -107,7 +107,7 @@ impl Model {
         self.in_flight[space] = kept;
         let Some((newest, ..)) = acked.last().copied() else { return };
         for (pn, sent_at, bytes) in acked {
-            self.ledger.on_acked(self.now, (pn, sent_at), bytes, Duration::from_millis(20));
+            self.ledger.on_acked(self.now, pn, sent_at, bytes, Duration::from_millis(20));
         }
         self.ledger.on_acks_end(self.now, self.bytes(), false);
         self.check();

@@ -46,7 +46,8 @@ impl Ledger {
     pub(crate) fn on_acked(
         &mut self,
         now: Instant,
-        (pn, sent_at): (u64, Instant),
+        pn: u64,
+        sent_at: Instant,
         bytes: u64,
         smoothed: Duration,
     ) {

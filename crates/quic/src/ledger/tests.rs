@@ -55,7 +55,7 @@ impl Setup {
 
     /// An ACK frame for the packet `pn`, which left at `sent_at`.
     fn ack(&mut self, now: Instant, pn: u64, sent_at: Instant) {
-        self.ledger.on_acked(now, (pn, sent_at), MSS, Duration::from_millis(20));
+        self.ledger.on_acked(now, pn, sent_at, MSS, Duration::from_millis(20));
         self.ledger.on_acks_end(now, self.ledger.in_flight().0, false);
     }
 

@@ -61,8 +61,8 @@ impl Controller for Adapter {
         _: bool,
         rtt: &RttEstimator,
     ) {
-        let packet = (pn, self.time(sent));
-        lock(&self.ledger).on_acked(self.time(now), packet, bytes, span(rtt.get()));
+        let (now, sent) = (self.time(now), self.time(sent));
+        lock(&self.ledger).on_acked(now, pn, sent, bytes, span(rtt.get()));
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, is_app_limited: bool, _: Option<u64>) {

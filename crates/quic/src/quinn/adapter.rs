@@ -54,7 +54,7 @@ impl Controller for Adapter {
         let (now, sent) = (self.time(now), self.time(sent));
         let mut ledger = lock(&self.ledger);
         let id = ledger.id_of(sent, bytes, |id| self.tally.has_acked(id));
-        ledger.on_acked(now, (id.unwrap_or(u64::MAX), sent), bytes, span(rtt.get()));
+        ledger.on_acked(now, id.unwrap_or(u64::MAX), sent, bytes, span(rtt.get()));
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, is_app_limited: bool, _: Option<u64>) {

@@ -39,7 +39,8 @@ impl Setup {
     /// If the transport lacks an input of the controller.
     pub fn new(
         catalogue: &Catalogue,
-        (name, params): (&str, &Params),
+        name: &str,
+        params: &Params,
         config: Config,
         seed: u64,
         id: u64,

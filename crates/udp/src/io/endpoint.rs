@@ -78,7 +78,7 @@ impl Endpoint {
         let mut transfer =
             Transfer::new(self.remote, socket, self.clock, self.timing, client, feed);
         let end = transfer.run(plan.duration, plan.interval, &self.stop, observer)?;
-        let mut outcome = transfer.outcome((&plan.name, &plan.control), end);
+        let mut outcome = transfer.outcome(&plan.name, &plan.control, end);
         outcome.mss = mss;
         Ok(outcome)
     }
@@ -93,8 +93,8 @@ impl Endpoint {
         let params = plan.params.clone().unwrap_or_else(|| Params::defaults(info.params));
         let mut config = plan.config.clone();
         fit(&mut config, self.remote, socket.path_mtu())?;
-        let named = (plan.control.as_str(), &params);
-        let setup = Setup::new(&plan.catalogue, named, config, plan.seed, connection_id()?)?;
+        let (catalogue, id) = (&plan.catalogue, connection_id()?);
+        let setup = Setup::new(catalogue, &plan.control, &params, config, plan.seed, id)?;
         Ok(Setup { patience: plan.patience, ..setup.ok_or_else(unknown)? })
     }
 }

@@ -339,7 +339,7 @@ impl Transfer {
     }
 
     /// The outcome of a transfer that has ended.
-    pub(super) fn outcome(self, names: (&str, &str), end: End) -> Outcome {
+    pub(super) fn outcome(self, name: &str, control: &str, end: End) -> Outcome {
         let span = Span {
             start: self.started_at,
             end: end.at,
@@ -350,7 +350,7 @@ impl Transfer {
         let receipt = end.receipt;
         let notes = self.notes(receipt.as_ref());
         Outcome {
-            summary: summary(names, &self.client, span, receipt.as_ref(), &self.recorder),
+            summary: summary(name, control, &self.client, span, receipt.as_ref(), &self.recorder),
             samples: self.recorder.samples,
             receipt,
             delivered: span.delivered,

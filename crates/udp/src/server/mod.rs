@@ -190,7 +190,7 @@ impl Server {
         self.opened += 1;
         let place = self.opened;
         let server_id = self.secret.connection_id(from, id, place);
-        let peer = Peer::new(now, from, hello.terms, (id, server_id), window);
+        let peer = Peer::new(now, from, hello.terms, id, server_id, window);
         self.peers.insert(place, Entry { peer, due: Instant::MAX });
         self.places.insert((from, id), place);
         self.places.insert((from, server_id), place);

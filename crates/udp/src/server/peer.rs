@@ -48,7 +48,8 @@ impl Peer {
         now: Instant,
         address: SocketAddr,
         terms: Terms,
-        (client_id, server_id): (u64, u64),
+        client_id: u64,
+        server_id: u64,
         window: u32,
     ) -> Peer {
         let detects_copies = terms.profile == Profile::Quic;

@@ -24,7 +24,7 @@ impl Ends {
         let config = Config::new(Profile::Quic);
         let catalogue = Catalogue::shipped();
         let reno = Params::defaults(catalogue.find("reno").unwrap().params);
-        let setup = Setup::new(&catalogue, ("reno", &reno), config, 1, 7).unwrap();
+        let setup = Setup::new(&catalogue, "reno", &reno, config, 1, 7).unwrap();
         let now = Instant(1);
         let server = Server::new(Limits::default(), Secret([7; 16]));
         Ends { client: Client::new(now, setup.unwrap()), server, now }

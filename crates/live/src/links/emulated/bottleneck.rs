@@ -200,7 +200,7 @@ impl Bottleneck {
                 self.round_trips.sent(flow, now, bytes);
             }
             if let Some(capture) = &mut self.observers.capture {
-                capture.packet(now, flow, (side, Direction::Outbound), bytes);
+                capture.packet(now, flow, side, Direction::Outbound, bytes);
             }
             self.simulation.send(&OutsidePacket {
                 flow,
@@ -269,7 +269,7 @@ impl Bottleneck {
             let packet = self.simulation.tap().slab.bytes(*handle);
             self.accounts.arrived_bytes[side as usize] += packet.len() as u64;
             if let Some(capture) = &mut self.observers.capture {
-                capture.packet(now, open.flow, (side, Direction::Inbound), packet);
+                capture.packet(now, open.flow, side, Direction::Inbound, packet);
             }
             if side == Side::Senders
                 && let Some(rtt) = self.round_trips.answered(open.flow, now, packet)

@@ -61,7 +61,7 @@ impl Devices {
         // The kernel forwards nothing between the pairs in a namespace without addresses.
         let middle = Namespace::new()?;
         let veth = |side, name| {
-            Device::veth(side, (&middle, name), mtu)
+            Device::veth(side, &middle, name, mtu)
                 .map_err(|error| Error::NoDevice { tun: no_tun.clone(), veth: Box::new(error) })
         };
         let sides = [veth(senders, "senders0")?, veth(receivers, "receivers0")?];
@@ -82,10 +82,11 @@ impl Device {
 
     fn veth(
         namespace: &Namespace,
-        (middle, name): (&Namespace, &str),
+        middle: &Namespace,
+        name: &str,
         mtu: u32,
     ) -> Result<Device, Error> {
-        let file = middle.enter(|| veth::open((namespace.as_fd(), NAME), name, mtu))??;
+        let file = middle.enter(|| veth::open(namespace.as_fd(), NAME, name, mtu))??;
         namespace.enter(|| {
             let netlink = Netlink::open()?;
             let index = netlink.index(NAME)?;
@@ -108,10 +109,11 @@ impl Device {
     /// Adds a route to a network through the device, with a congestion controller for TCP if given.
     pub(crate) fn add_route(
         &self,
-        network: (IpAddr, u8),
+        network: IpAddr,
+        prefix: u8,
         controller: Option<&str>,
     ) -> Result<(), Error> {
-        self.netlink.add_route(self.index, network, controller)
+        self.netlink.add_route(self.index, network, prefix, controller)
     }
 
     /// Reads the next packet, or `None` if the device is empty. A packet with an unknown header is

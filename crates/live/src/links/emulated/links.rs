@@ -25,7 +25,8 @@ pub(crate) fn set_up(order: &Order<'_>) -> Result<Network, Error> {
         for flow in 0..scenario.flows.len() {
             device.add_address(side.of_flow(version, flow))?;
         }
-        device.add_route(side.other().network(version), None)?;
+        let (network, prefix) = side.other().network(version);
+        device.add_route(network, prefix, None)?;
     }
     let may_spin = Bottleneck::may_spin(scenario);
     Ok(Network { sides, links: Box::new(Emulated { devices, may_spin }) })

@@ -26,7 +26,8 @@ const IP6: [u8; 2] = [0x86, 0xdd];
 /// Creates the device `hosts_name` in a namespace, and its peer in that of the calling thread.
 /// Returns a packet socket for the peer.
 pub(crate) fn open(
-    (hosts, hosts_name): (BorrowedFd<'_>, &str),
+    hosts: BorrowedFd<'_>,
+    hosts_name: &str,
     name: &str,
     mtu: u32,
 ) -> Result<OwnedFd, Error> {

@@ -48,7 +48,7 @@ impl LiveLinks for KernelLinks {
         signals: &'a Signals<'a>,
     ) -> Result<Work<'a>, Error> {
         let KernelLinks { plan, programs, router, mtu } = *self;
-        let router = Router::new((plan, &programs, router), sides, mtu, course)?;
+        let router = Router::new(plan, &programs, router, sides, mtu, course)?;
         Ok(Box::new(move || router.run(signals)))
     }
 }

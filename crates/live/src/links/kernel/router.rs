@@ -58,7 +58,9 @@ pub(super) struct Router {
 impl Router {
     /// The router of a plan that is set up. The simulation records, and passes no packets.
     pub(super) fn new(
-        (plan, programs, router): (Plan, &Programs, Namespace),
+        plan: Plan,
+        programs: &Programs,
+        router: Namespace,
         sides: [&Namespace; 2],
         mtu: u32,
         course: Course,

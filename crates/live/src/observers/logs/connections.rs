@@ -70,7 +70,8 @@ impl ConnectionLogs {
         prefix: String,
         title: String,
         flow: &str,
-        (vantage, host): (Vantage, &'static str),
+        vantage: Vantage,
+        host: &'static str,
     ) -> ConnectionLogs {
         ConnectionLogs {
             disk: disk.clone(),
@@ -236,8 +237,8 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("there is a folder for temporary files");
         let prefix = folder.join("run").to_str().expect("it is UTF-8").to_owned();
         let (disk, writer) = disk::channel();
-        let ends = (Vantage::Client, "receiver");
-        let logs = ConnectionLogs::new(&disk, prefix, "it".to_owned(), "file", ends);
+        let title = "it".to_owned();
+        let logs = ConnectionLogs::new(&disk, prefix, title, "file", Vantage::Client, "receiver");
         let mut logs = logs.named_after_flow();
         for kinds in endpoints {
             logs.begun(0);

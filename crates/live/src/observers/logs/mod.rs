@@ -28,6 +28,13 @@ pub(crate) struct RunLogs {
     title: String,
 }
 
+/// A sender, for its file.
+pub(crate) struct About<'a> {
+    pub(crate) ecn: EcnUse,
+    /// The transport, and what it does not show.
+    pub(crate) description: &'a str,
+}
+
 impl RunLogs {
     /// The files with this prefix, and the writer of their pieces.
     pub(crate) fn new(prefix: &str, title: &str) -> (RunLogs, DiskWriter) {
@@ -38,11 +45,13 @@ impl RunLogs {
     /// The file of the sender of a connection. `is_request`: it carries the requests of the flow.
     pub(crate) fn sender(
         &self,
-        (index, flow): (usize, &Flow),
+        index: usize,
+        flow: &Flow,
         transport: &Config,
         is_request: bool,
-        (ecn, description): (EcnUse, &str),
+        about: About<'_>,
     ) -> SenderFile {
+        let About { ecn, description } = about;
         let connection = connection_name(flow, is_request);
         let names =
             Names { title: &self.title, description, connection: &connection, group: &connection };
@@ -54,12 +63,13 @@ impl RunLogs {
     /// The file of one end of a flow that a QUIC stack carries.
     pub(crate) fn stack(
         &self,
-        (index, flow): (usize, &Flow),
+        index: usize,
+        flow: &Flow,
         vantage: Vantage,
         host: &'static str,
     ) -> SharedObserver {
         let (prefix, title) = (self.prefix.clone(), self.title.clone());
-        let logs = ConnectionLogs::new(&self.disk, prefix, title, &flow.name, (vantage, host));
+        let logs = ConnectionLogs::new(&self.disk, prefix, title, &flow.name, vantage, host);
         Arc::new(Mutex::new(logs.of_flow(index, EPOCH_NS)))
     }
 

@@ -107,7 +107,7 @@ impl Files {
         let packets = packets
             .map(|(prefix, secrets)| DatagramFile::new(&disk, prefix, title, flow, host, secrets));
         let events = of.qlog.clone().map(|prefix| {
-            let logs = ConnectionLogs::new(&disk, prefix, title.clone(), flow, (vantage, host));
+            let logs = ConnectionLogs::new(&disk, prefix, title.clone(), flow, vantage, host);
             if of.is_server { logs } else { logs.named_after_flow() }
         });
         Files { disk, packets, events }
