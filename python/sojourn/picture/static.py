@@ -22,7 +22,7 @@ _WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of a picture in one and two columns of the IEEE's journals."""
 # Pixels: margins of a panel, and heights of lines of text.
 _TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 20, 10, 18, 15, 6.0
-_LEAST = 40
+_LEAST = 46
 # The height of the title of a picture.
 _HEAD = 28
 # A guide this much above the data extends the axis; one further out would flatten them.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from sojourn.picture.chart import Bars, short
@@ -10,9 +11,9 @@ from sojourn.record import legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Pixels: heights of the title, a row, its bar and a line of the legend; widths of a letter, of the
+# Pixels: heights of a row, its bar and a line of the legend; widths of a letter, of the
 # dot before a name, and between texts and bars.
-_TITLE, _ROW, _BAR, _LINE, _LETTER, _DOT, _GAP = 20, 22, 14, 15, 6.0, 14, 8
+_ROW, _BAR, _LINE, _LETTER, _DOT, _GAP = 22, 14, 15, 6.0, 14, 8
 _LEFT = 10
 # Less room for the bars puts names and figures above them, on a line of their own.
 _LEAST_ROOM = 150
@@ -53,10 +54,25 @@ class Place:
         return _ROW + (_LINE if self.is_narrow else 0)
 
     @property
+    def head(self) -> float:
+        """The height of the title."""
+        return _LINE * len(self.title) + _GAP / 2
+
+    @property
     def height(self) -> float:
         """The height of the picture."""
-        lines = len({line for _, _, line in self.legend()}) + 1
-        return _TITLE + self.row * len(self.bars.rows) + _LINE * lines + _GAP
+        lines = max((line for _, _, line in self.legend()), default=0) + 1 + len(self.caption)
+        return self.head + self.row * len(self.bars.rows) + _LINE * lines
+
+    @property
+    def title(self) -> list[str]:
+        """The lines of the title, which is bold."""
+        return wrap(self.bars.picture["title"], int(self.width / (1.15 * _LETTER)))
+
+    @property
+    def caption(self) -> list[str]:
+        """The lines of the caption."""
+        return wrap(self.bars.picture["caption"], int(self.width / _LETTER))
 
     def legend(self) -> Iterator[tuple[legend.PartInk, float, int]]:
         """Yield the look of each part, with its place and line in the legend."""
@@ -77,8 +93,9 @@ def draw(axes: "Axes", place: Place, ink: Ink) -> None:
     axes.set_xlim(0, place.width)
     axes.set_ylim(place.height, 0)
     axes.set_axis_off()
-    _text(axes, (_LEFT, _TITLE / 2), place.bars.picture["title"], weight="bold")
-    top = float(_TITLE)
+    for line, text in enumerate(place.title):
+        _text(axes, (_LEFT, _LINE * (line + 0.5)), text, weight="bold")
+    top = place.head
     for row, colour in zip(place.bars.rows, place.bars.colours, strict=True):
         _row(axes, place, top, row, ink)
         if colour:
@@ -89,7 +106,8 @@ def draw(axes: "Axes", place: Place, ink: Ink) -> None:
         middle = top + _LINE * (line + 0.5)
         _rectangle(axes, (left, middle - 5), (10, 10), ink(look.colour))
         _text(axes, (left + _DOT, middle), look.label)
-    _text(axes, (_LEFT, place.height - _GAP - _LINE / 2), place.bars.picture["caption"], alpha=0.75)
+    for line, text in enumerate(reversed(place.caption)):
+        _text(axes, (_LEFT, place.height - _LINE * (line + 0.5)), text, alpha=0.75)
 
 
 def _row(axes: "Axes", place: Place, top: float, row: Any, ink: Ink) -> None:
