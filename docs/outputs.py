@@ -40,7 +40,7 @@ _QUANTITY = re.compile(
     rf"(?:\s?(?P<unit>{'|'.join(sorted(_UNITS, key=len, reverse=True))})(?![\w/]))?"
 )
 _DIGITS = re.compile(r"\d+")
-_RULES = re.compile(r"[─━│┃═╞╡╪┌┐└┘├┤┬┴┼┆|]+")
+_RULES = re.compile(r"[░▒▓█▚─━│┃═╞╡╪┌┐└┘├┤┬┴┼┆|]+")
 # The share of words that stay: a verdict's words and a table's order follow the figures.
 ALIKE = 0.75
 # Words that turn a statement into its contrary, or report a failure.

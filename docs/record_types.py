@@ -52,6 +52,12 @@ export interface Ink extends Shades {{
   name: string;
   /** The place of its dash in `DASHES`. */
   dash: number;
+}}
+
+/** The look of a part of a delay in the picture of a verdict. */
+export interface PartInk extends Shades {{
+  name: string;
+  label: string;
 }}"""
 # Longer lines than the linters allow are folded.
 _WIDTH = 96
@@ -167,7 +173,14 @@ def _palette() -> str:
     metrics: dict[str, dict[str, tuple[str, str, str]]] = {}
     for one in (*summary_metrics.CHANGING, *summary_metrics.LINKS, *summary_metrics.RTTS):
         metrics.setdefault(one.subject, {})[one.key] = (one.head, one.unit, one.meaning)
-    names = {"dashes": "number[][]", "weights": "number[]", "inks": "Ink[]", "bound": "Shades"}
+    found["parts"] = [{k: v for k, v in one.items() if k != "block"} for one in found["parts"]]
+    names = {
+        "dashes": "number[][]",
+        "weights": "number[]",
+        "inks": "Ink[]",
+        "parts": "PartInk[]",
+        "bound": "Shades",
+    }
     values = [f"{name.upper()}: {of} = {_literal(found[name])}" for name, of in names.items()]
     values += [f"MEDIA: string[] = {_literal(media)}", f"METRICS = {_literal(metrics)} as const"]
     return "\n".join([_PALETTE_HEAD, *(f"\nexport const {value};" for value in values), ""])

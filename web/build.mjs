@@ -85,8 +85,8 @@ async function oneFile() {
 
 /** Modules that tests in node import. */
 const TESTED = [
-  ...["capacity", "completion", "explore-state", "parquet", "permalink", "pool"],
-  ...["shipped", "simulator", "stories", "figure/panel", "figure/scale"],
+  ...["capacity", "colours", "completion", "explore-state", "parquet", "permalink", "pool"],
+  ...["shipped", "simulator", "stories", "figure/panel", "figure/scale", "figure/verdict"],
 ];
 
 const shared = {

@@ -26,6 +26,7 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _ASCII = {"–": "-", "→": "->", "●": "*", "…": "...", "±": "+/-", "·": "*", "¦": "|", "‰": "o/oo"}
+_ASCII |= dict(zip("░▒▓█▚", ".:=#x", strict=True))
 OUTPUT = "standard output"
 """File name reported in write errors."""
 

@@ -56,7 +56,7 @@ def run_json(sojourn: Sojourn, *args: str | Path) -> Any:
 
 def test_run_prints_the_contract_and_nothing_else(sojourn: Sojourn, small: Path) -> None:
     summary = run_json(sojourn, small)
-    assert list(summary) == ["format", "scenario", "version", "runs", "verdicts"]
+    assert list(summary) == ["format", "scenario", "version", "runs", "verdicts", "picture"]
     assert summary["format"] == 2
     assert summary["scenario"] == str(small)
     assert [one["control"] for one in summary["runs"]] == ["cubic", "dctcp"]

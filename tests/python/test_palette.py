@@ -10,6 +10,7 @@ from sojourn.record import legend
 from test_report import contrast
 
 INKS = json.loads(_core.palette())["inks"]
+PARTS = json.loads(_core.palette())["parts"]
 GROUNDS = {"light": ("#ffffff", "#fafafa"), "dark": ("#222226", "#18181b", "#16181b")}
 """The grounds of report and page."""
 # Machado, Oliveira and Fernandes 2009, "A Physiologically-based Model for Simulation of Color
@@ -102,9 +103,19 @@ def test_every_two_looks_are_apart(shade: str) -> None:
 
 
 @pytest.mark.parametrize("shade", GROUNDS)
+def test_the_parts_of_a_bar_are_apart_to_everyone(shade: str) -> None:
+    for (one, other), vision in product(combinations(PARTS, 2), VISIONS):
+        seen = (lab(part[shade], vision) for part in (one, other))
+        assert ciede2000(*seen) >= ALIKE, (one["name"], other["name"], vision)
+    # A part is no controller's.
+    for part, ink in product(PARTS, INKS):
+        assert ciede2000(lab(part[shade]), lab(ink[shade])) >= OTHER_DASH, (part, ink)
+
+
+@pytest.mark.parametrize("shade", GROUNDS)
 def test_every_colour_shows_on_its_ground(shade: str) -> None:
     """WCAG 2.2, 1.4.11."""
-    for ink, ground in product(INKS, GROUNDS[shade]):
+    for ink, ground in product([*INKS, *PARTS], GROUNDS[shade]):
         assert contrast(ink[shade], ground) >= 3, (ink["name"], ground)
 
 

@@ -44,7 +44,7 @@ def test_of_many_changes_the_falls_have_rows_as_they_have_sentences(small: Path)
     rates = (11, 12, 9, 13, 8, 14)
     steps = [f'{{ at = "{2 + 0.5 * at}s", rate = "{rate}Mbit" }}' for at, rate in enumerate(rates)]
     summary = changed(small, ", ".join(steps)).summary
-    *falls, rest = verdicts.sentences(summary)
+    *falls, rest = verdicts.of(summary)["sentences"]
     every = summary_table.build_changes(summary)
     assert every is not None
     assert every.caption.startswith(f"Of {len(rates)} changes of capacity, the {len(falls)} falls ")

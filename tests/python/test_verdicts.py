@@ -46,7 +46,7 @@ def summary(**spikes: dict[str, Any]) -> Summary:
 
 
 def text_of(**spikes: dict[str, Any]) -> str:
-    (sentence,) = verdicts.sentences(summary(**spikes))
+    (sentence,) = verdicts.of(summary(**spikes))["sentences"]
     return sentence
 
 
@@ -83,7 +83,7 @@ def test_runs_with_bounds_of_their_own_are_judged_by_them() -> None:
 def test_the_largest_part_of_an_excess_is_its_cause(
     figures: dict[str, Any], cause: str | None, part: float | None
 ) -> None:
-    (verdict,) = verdicts.of(summary(a=spike(**{"excess_s": 0.15, **figures})))
+    (verdict,) = verdicts.of(summary(a=spike(**{"excess_s": 0.15, **figures})))["verdicts"]
     (one,) = verdict["controllers"]
     assert one["outcome"] == "above"
     assert one["cause"] == cause
@@ -164,7 +164,7 @@ def test_of_many_changes_the_greatest_have_sentences() -> None:
         spike(at_s=float(at), complete_at_s=float(at), spike_s=size, excess_s=size - 0.1)
         for at, size in enumerate(sizes)
     ]
-    *shown, rest = verdicts.sentences(made)
+    *shown, rest = verdicts.of(made)["sentences"]
     assert [line.split(" neck")[0] for line in shown] == [f"At {at} s" for at in range(4, 9)]
     assert rest == "4 more changes of capacity are in summary.json."
 
@@ -194,7 +194,7 @@ def test_a_trace_has_the_delay_that_theory_computes() -> None:
     (own,) = found["controllers"]
     assert own["avoidable_share"] == pytest.approx(1 - found["queue_delay_p99_s"] / measured)
     text = f"{100 * own['avoidable_share']:.0f} % of it avoidable"
-    assert text in verdicts.sentences(run.summary)[0]
+    assert text in verdicts.of(run.summary)["sentences"][0]
     assert "unavoidable delay" in run.plot().svg
 
 

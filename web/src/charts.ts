@@ -119,7 +119,7 @@ export class Charts {
     for (const shown of this.shown) {
       const height = innerWidth < WIDE ? HEIGHT[shown.panel.key] : 1.5 * HEIGHT.delay;
       const figure = { ...figureOf(experiment, shown.panel, keyOf), height };
-      shown.drawn = drawPanel(figure, { width, part: isWhole ? undefined : this.part });
+      shown.drawn = drawPanel(figure, { width, part: isWhole ? undefined : this.part, ends: width > 480 });
       // The texts in it are escaped.
       shown.host.innerHTML = shown.drawn.svg;
       mark(shown.host, shown.drawn, this.cursor);

@@ -3,7 +3,7 @@
 import * as capacity from "./capacity.ts";
 import type { Progress, Scenario } from "./messages.ts";
 import type { Described, RecordedRuns, Samples, Unavoidable } from "./model.ts";
-import type { RunSummary } from "./record.ts";
+import type { RunSummary, VerdictPicture } from "./record.ts";
 import { Fault, type Pool } from "./pool.ts";
 
 /** More memory than this is refused, and more real time than this ends the runs. */
@@ -49,6 +49,8 @@ export class Experiment {
   focus = "";
   unavoidable: Unavoidable | undefined;
   private sentences: string[] = [];
+  /** The verdict as a picture, once all runs are over. */
+  picture: VerdictPicture | null = null;
   fault: Fault | undefined;
   isOver = false;
   /** Whether the runs were read, and not simulated. */
@@ -181,6 +183,7 @@ export class Experiment {
     if (runs.length === 0 || runs.length < this.runs.length) return;
     const found = await this.pool.judge(this.scenario, this.focus, runs);
     this.sentences = found.sentences;
+    this.picture = found.picture;
     this.unavoidable = found.unavoidable ?? undefined;
   }
 }

@@ -75,7 +75,7 @@ export function svgOf(experiment: Experiment): string {
   });
   const panels = PANELS.map((panel) => {
     const figure = figureOf(experiment, panel, (label) => looks.get(label), true);
-    const drawn = drawPanel(figure, { width: WIDTH });
+    const drawn = drawPanel(figure, { width: WIDTH, ends: true });
     top += TITLE;
     const title = `<text x="10" y="${top + 14}">${escaped(figure.title)}</text>`;
     const inner = drawn.svg.replace("<svg", `<svg y="${top + TITLE}"`);

@@ -1,5 +1,5 @@
 // The data that cross the border of the simulator. Keys are those of `sojourn run --json`.
-import type { RunSummary } from "./record.ts";
+import type { RunSummary, VerdictPicture } from "./record.ts";
 
 export interface Problem {
   line: number | null;
@@ -60,5 +60,6 @@ export interface Unavoidable {
 /** What the runs mean. */
 export interface Judgement {
   sentences: string[];
+  picture: VerdictPicture | null;
   unavoidable: Unavoidable | null;
 }

@@ -13,6 +13,12 @@ export interface Ink extends Shades {
   dash: number;
 }
 
+/** The look of a part of a delay in the picture of a verdict. */
+export interface PartInk extends Shades {
+  name: string;
+  label: string;
+}
+
 export const DASHES: number[][] = [[], [7, 3], [9, 3, 2, 3], [2, 2], [14, 4], [9, 3, 2, 3, 2, 3], [2, 6], [18, 3, 2, 3], [14, 3, 5, 3], [3, 8], [5, 2, 5, 7], [9, 2, 2, 2, 2, 2, 2, 2]];
 
 export const WEIGHTS: number[] = [1.0, 2.2, 0.5, 3.4];
@@ -41,6 +47,12 @@ export const INKS: Ink[] = [{"name": "reno", "light": "#a56996", "dark": "#d287b
   {"name": "", "light": "#662233", "dark": "#aa6677", "dash": 0},
   {"name": "", "light": "#449999", "dark": "#88dddd", "dash": 0},
   {"name": "", "light": "#9977ee", "dark": "#cc99ff", "dash": 0}];
+
+export const PARTS: PartInk[] = [{"name": "unavoidable", "label": "unavoidable", "light": "#8a8a8a", "dark": "#8a8a8a"},
+  {"name": "queue", "label": "standing queue", "light": "#a87800", "dark": "#f0a818"},
+  {"name": "faster", "label": "sent faster before it could know", "light": "#480030", "dark": "#fff0ff"},
+  {"name": "late", "label": "late reaction", "light": "#a80030", "dark": "#d81818"},
+  {"name": "avoidable", "label": "avoidable", "light": "#1878a8", "dark": "#18a8ff"}];
 
 export const BOUND: Shades = {"light": "#d0006f", "dark": "#ff6fb5"};
 

@@ -241,3 +241,22 @@ export interface AvoidableDelay {
   avoidable_share: number;
   utilisation: number | null;
 }
+
+export interface VerdictPicture {
+  title: string;
+  caption: string;
+  longest_s: number;
+  rows: VerdictRow[];
+}
+
+export interface VerdictRow {
+  control: string;
+  parts: VerdictPart[];
+  recovery_s: number | null;
+  text: string;
+}
+
+export interface VerdictPart {
+  part: "unavoidable" | "queue" | "faster" | "late" | "avoidable";
+  delay_s: number;
+}

@@ -2,12 +2,19 @@
 
 import type { Figure } from "./figure/model.ts";
 import { FigureView } from "./figure/view.ts";
+import { VerdictView } from "./verdict-view.ts";
 
 const part = (id: string) => document.getElementById(id)?.textContent ?? "";
 
 const place = document.getElementById("figure");
 if (place) {
-  const view = new FigureView(JSON.parse(part("figure-data")) as Figure);
+  const figure = JSON.parse(part("figure-data")) as Figure;
+  if (figure.bars) {
+    const verdict = new VerdictView();
+    document.getElementById("verdict")?.append(verdict.element);
+    verdict.show(figure.bars.picture, figure.bars);
+  }
+  const view = new FigureView(figure);
   place.replaceChildren(view.element);
   view.draw(place.clientWidth);
 }

@@ -1,6 +1,7 @@
 // The results of an experiment: progress, verdict, charts, tables, exports.
 
 import { Charts } from "./charts.ts";
+import { isDark, looksOf } from "./colours.ts";
 import { button, el, fill } from "./dom.ts";
 import { Experiment } from "./experiment.ts";
 import { csvOf, parquetOfSamples, pngOf, save, svgOf } from "./export.ts";
@@ -8,6 +9,7 @@ import type { Scenario } from "./messages.ts";
 import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
 import { tablesOf } from "./table.ts";
+import { VerdictView } from "./verdict-view.ts";
 
 /** Least time between two drawings of runs that go on. */
 const DRAW_MS = 150;
@@ -26,6 +28,7 @@ export class Results {
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the runs" });
   private readonly verdict = el("div", { class: "verdict", "aria-live": "polite" });
+  private readonly picture = new VerdictView();
   private readonly tables = el("div", { class: "tables" });
   private readonly cancel = button("Cancel", () => this.experiment?.stop(), { hidden: true });
   private readonly exports = el("div", { class: "exports" });
@@ -47,7 +50,7 @@ export class Results {
   ) {
     const top = el("div", { class: "top" }, this.status, this.bar, this.cancel);
     fill(this.exports, ...this.exportButtons());
-    const parts = [top, this.verdict, this.charts.element, this.tables, this.exports];
+    const parts = [top, this.verdict, this.picture.element, this.charts.element, this.tables, this.exports];
     this.element = el("section", { class: "results", "aria-label": "Results" }, ...parts);
   }
 
@@ -147,6 +150,11 @@ export class Results {
     this.allowSaving(experiment.described !== undefined);
     const verdict = experiment.verdict();
     fill(this.verdict, ...verdict.map((sentence) => el("p", {}, unbroken(sentence))));
+    const looks = looksOf(new Map(experiment.runs.flatMap(({ lines: [line] }) => (line ? [[line.run, line.owner]] : []))));
+    this.picture.show(experiment.picture, {
+      colours: experiment.picture?.rows.map(({ control }) => looks.get(control)?.colour) ?? [],
+      isDark: isDark(),
+    });
     fill(this.tables, ...tablesOf(experiment));
     if (!fault) this.finish();
     this.onShown(experiment);

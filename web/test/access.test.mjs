@@ -1,12 +1,10 @@
 // The page for readers with a keyboard, a screen reader, a dark ground or little motion: axe-core
 // checks names, roles, contrasts and structure (WCAG 2.1 AA) in every view.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import test, { after, before } from "node:test";
-import { fileURLToPath } from "node:url";
+import { reachesAll, violations } from "./reader.mjs";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
 
-const AXE = readFileSync(fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
 const VIEWS = ["explore", "draw", "write", "learn"];
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
 let server, browser;
@@ -19,16 +17,6 @@ after(async () => {
   await browser?.close();
   server.stop();
 });
-
-/** The rules that the page breaks, each with its first element. */
-async function violations(tab) {
-  await tab.evaluate(AXE);
-  return tab.evaluate(async () => {
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
-    const found = await axe.run(document, { runOnly: tags });
-    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 3)}`);
-  });
-}
 
 for (const dark of [false, true]) {
   for (const width of [420, 1400]) {
@@ -65,27 +53,7 @@ test("the keyboard reaches every control, and leaves the editor", { skip }, asyn
   for (const view of VIEWS) {
     const { tab } = await open(browser, `${server.address}#${view}`);
     await drawn(tab);
-    const reached = new Set();
-    for (let press = 0; press < 150; press++) {
-      await tab.keyboard.press("Tab");
-      const name = await tab.evaluate(() => {
-        const own = document.activeElement;
-        if (own === document.body) return undefined;
-        own.dataset.reached = "yes";
-        const style = getComputedStyle(own);
-        return own.shadowRoot || style.outlineStyle !== "none" ? "visible" : own.outerHTML.slice(0, 80);
-      });
-      if (name === undefined) break;
-      reached.add(name);
-    }
-    // Each control was reached, and each shows that it has the focus.
-    assert.deepEqual([...reached], ["visible"], view);
-    const missed = await tab.$$eval("button, input, select, a, summary, [tabindex='0']", (all) =>
-      all
-        .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }) && !one.dataset.reached)
-        .map((one) => one.outerHTML.slice(0, 80)),
-    );
-    assert.deepEqual(missed, [], view);
+    await reachesAll(tab, view);
     await tab.close();
   }
 });

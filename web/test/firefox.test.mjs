@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import test, { after, before } from "node:test";
 import puppeteer from "puppeteer-core";
+import { reachesAll, violations } from "./reader.mjs";
 import { drawn, serve } from "./serve.mjs";
 
 const FIREFOX = [process.env.FIREFOX, "/usr/bin/firefox-esr", "/usr/bin/firefox"].find(
@@ -53,6 +54,10 @@ test("a saved page and a live report in Firefox", { skip, timeout: 240_000 }, as
     sojourn("view", `${folder}/run`, "--save", `${folder}/run.html`);
     for (const name of ["run.html", "run/report.html"]) {
       const { tab, faults } = await open(`file://${folder}/${name}`);
+      if (name !== "run.html") {
+        assert.deepEqual(await violations(tab), []);
+        await reachesAll(tab, name);
+      }
       let frame = tab;
       if (name !== "run.html") {
         await tab.click("#live summary");

@@ -10,7 +10,7 @@ from sojourn.record.summary import Summary
 
 
 def main(path: Path) -> None:
-    """Print one JSON object: each run's summary as its exact text, and the sentences."""
+    """Print one JSON object: each run's summary as its exact text, and their meaning."""
     scenario = _core.Scenario.from_toml(str(path), path.read_text(), str(path.parent))
     texts = [
         scenario.simulation(control, scenario.seed()).finish().summary_json()
@@ -19,7 +19,7 @@ def main(path: Path) -> None:
     runs = [json.loads(text) for text in texts]
     summary: Summary = {"format": 2, "scenario": "", "version": "", "runs": runs}
     summary["unavoidable"] = json.loads(scenario.unavoidable(json.dumps(summary)))
-    print(json.dumps({"summaries": texts, "sentences": verdicts.sentences(summary)}))
+    print(json.dumps({"summaries": texts, **verdicts.of(summary)}))
 
 
 if __name__ == "__main__":

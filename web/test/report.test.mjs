@@ -1,15 +1,15 @@
 // A report in Chromium: zoom, legend, pointer, both grounds, a phone, paper, and readers with a keyboard.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import test, { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
+import { reachesAll, violations } from "./reader.mjs";
 import { CHROMIUM, launch, open } from "./serve.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const PYTHON = process.env.PYTHON ?? `${root}target/venv/bin/python`;
-const AXE = readFileSync(`${root}web/node_modules/axe-core/axe.min.js`, "utf8");
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
 /** The whole report, so that the mouse reaches all of it. */
 const TALL = { height: 2400 };
@@ -39,12 +39,7 @@ for (const dark of [false, true]) {
       assert.equal((await tab.$$(".plot svg")).length, 8);
       const wide = await tab.$eval("html", (one) => one.scrollWidth);
       assert.ok(wide <= width, `${wide}`);
-      await tab.evaluate(AXE);
-      const found = await tab.evaluate(async () => {
-        const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] });
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 3)}`);
-      });
-      assert.deepEqual(found, []);
+      assert.deepEqual(await violations(tab), []);
       assert.deepEqual(faults, []);
       await tab.close();
     });
@@ -61,15 +56,41 @@ test("a reader zooms by pointer, keyboard and button", { skip }, async () => {
   await tab.mouse.up();
   const dragged = await ticks(tab);
   assert.notDeepEqual(dragged, first);
-  await tab.focus(".rows");
-  await tab.keyboard.press("ArrowRight");
+  await tab.focus(".rows [tabindex='0']");
+  await tab.keyboard.press("PageDown");
   const moved = await ticks(tab);
   assert.notDeepEqual(moved, dragged);
-  await tab.keyboard.press("Escape");
+  await tab.keyboard.press("0");
   assert.ok((await ticks(tab)).includes("40"));
   await tab.click(".controls button");
   assert.deepEqual(await ticks(tab), first);
   assert.deepEqual(faults, []);
+  await tab.close();
+});
+
+test("the keyboard reaches every control, and reads values", { skip }, async () => {
+  const { tab } = await open(browser, address);
+  await reachesAll(tab, "report");
+  await tab.focus(".rows [tabindex='0']");
+  await tab.keyboard.press("ArrowRight");
+  const read = () => tab.$eval(".tip[role=status]:not([hidden])", (one) => one.textContent);
+  const first = await read();
+  assert.match(first, /^\d+\.\d+ s.*cubic.*Mbit\/s/);
+  await tab.keyboard.press("ArrowRight");
+  assert.notEqual(await read(), first);
+  await tab.close();
+});
+
+test("the answer comes first: sentence, bars, charts, table, method", { skip }, async () => {
+  const { tab } = await open(browser, address);
+  const order = await tab.evaluate(() => {
+    const marks = ["h1", "p.about", "#verdict svg", "#figure svg", "table.summary", "#method"];
+    return marks.map((mark) => document.querySelector(mark)?.getBoundingClientRect().top);
+  });
+  assert.deepEqual([...order].sort((a, b) => a - b), order);
+  const bars = await tab.$eval("#verdict svg", (one) => ({ bottom: one.getBoundingClientRect().bottom, said: one.getAttribute("aria-label") }));
+  assert.ok(bars.bottom < 900, "on the first screen");
+  assert.match(bars.said, /cubic .* ms/);
   await tab.close();
 });
 
@@ -80,6 +101,10 @@ test("the pointer shows figures, and a name of the legend hides the others", { s
   const tip = await tab.$eval(".tip:not([hidden])", (one) => one.textContent);
   assert.match(tip, /cubic/);
   assert.match(tip, /bbr/);
+  // Each figure has its unit, and as many decimals as the others.
+  const decimals = [...tip.matchAll(/\d(?:\.(\d+))? Mbit\/s/g)].map(([, digits = ""]) => digits.length);
+  assert.ok(decimals.length > 1);
+  assert.equal(new Set(decimals).size, 1);
   await tab.click(".legend button");
   assert.equal(await tab.$eval(".legend button", (one) => one.getAttribute("aria-pressed")), "true");
   assert.ok((await tab.$$('.plot g[opacity="0.07"]')).length > 0);
@@ -94,10 +119,10 @@ test("it prints to A4, on a light ground, without an empty page", { skip }, asyn
   await tab.emulateMediaType("print");
   const shown = await tab.evaluate(() => {
     const ground = getComputedStyle(document.body).backgroundColor;
-    return { ground, table: document.querySelector("table").getBoundingClientRect().top };
+    return { ground, bars: document.querySelector("#verdict svg").getBoundingClientRect().top };
   });
   // Under the heading, and not on the next page.
-  assert.ok(shown.table < 400, `${shown.table}`);
+  assert.ok(shown.bars < 400, `${shown.bars}`);
   assert.equal(shown.ground, "rgb(255, 255, 255)");
   await tab.close();
 });

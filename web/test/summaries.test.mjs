@@ -39,7 +39,8 @@ test("scenarios", { concurrency: 2 }, async (t) => {
       assert.equal(summaries.length, expected.summaries.length);
       summaries.forEach((summary, k) => assert.equal(summary, expected.summaries[k]));
       const runs = summaries.map((summary) => JSON.parse(summary));
-      assert.deepEqual(simulator.judge("", runs, 0).sentences, expected.sentences);
+      const { sentences, picture } = simulator.judge("", runs, 0);
+      assert.deepEqual({ sentences, picture }, { sentences: expected.sentences, picture: expected.picture });
     }),
   );
   await Promise.all(all);

@@ -54,8 +54,8 @@ mod _core {
     use crate::quantity::{quantity, quantity_text, text_fault};
     #[pymodule_export]
     use crate::record::{
-        heading, interval_ranks, judge_traces, mean_interval, medians, palette, sentences, spread,
-        tables, unavoidable_series, verdicts,
+        heading, interval_ranks, judge, judge_traces, mean_interval, medians, palette, spread,
+        tables, unavoidable_series,
     };
     #[pymodule_export]
     use crate::run::{Outcome, Simulation, frames_parquet, series_parquet, transfers_parquet};

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
-use sojourn_record::{LinkUnavoidable, Summary};
+use sojourn_record::{Judgement, LinkUnavoidable, Summary};
 use sojourn_scenario::Trace;
 use sojourn_units::Duration;
 
@@ -41,6 +41,7 @@ pub(crate) fn palette() -> String {
         "weights": sojourn_record::WEIGHTS,
         "bound": { "light": light, "dark": dark },
         "inks": sojourn_record::INKS,
+        "parts": sojourn_record::PARTS,
     })
     .to_string()
 }
@@ -51,16 +52,17 @@ pub(crate) fn medians(py: Python<'_>, runs: &str) -> PyResult<String> {
     py.detach(|| write(&sojourn_record::medians(&read::<Vec<Value>>(runs)?)))
 }
 
-/// The verdict on each change of capacity of a summary.
+/// The meaning of a summary: the verdict on each change of capacity, the sentences and the picture.
 #[pyfunction]
-pub(crate) fn verdicts(py: Python<'_>, summary: &str) -> PyResult<String> {
-    py.detach(|| write(&sojourn_record::verdicts(&read::<Summary>(summary)?)))
-}
-
-/// Sentences on the changes of capacity of a summary.
-#[pyfunction]
-pub(crate) fn sentences(py: Python<'_>, summary: &str) -> PyResult<Vec<String>> {
-    py.detach(|| Ok(sojourn_record::sentences(&read::<Summary>(summary)?)))
+pub(crate) fn judge(py: Python<'_>, summary: &str) -> PyResult<String> {
+    #[derive(serde::Deserialize)]
+    struct Traces {
+        unavoidable: Option<Vec<LinkUnavoidable>>,
+    }
+    py.detach(|| {
+        let (found, traces): (Summary, Traces) = (read(summary)?, read(summary)?);
+        write(&Judgement::of(&found, &traces.unavoidable.unwrap_or_default()))
+    })
 }
 
 /// The controllers of a summary beside the unavoidable delay of each link with a trace.

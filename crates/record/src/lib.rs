@@ -23,15 +23,15 @@ use columns::{Declared, Table};
 pub use heading::heading;
 pub use live::{Departures, LiveSummary, TransferSummary};
 pub use missing::rtt_missing_share;
-pub use palette::{BOUND, DASHES, INKS, Ink, WEIGHTS};
+pub use palette::{BOUND, DASHES, INKS, Ink, PARTS, PartInk, WEIGHTS};
 pub use run::{FlowSummary, LinkSummary, MediaSummary, RunSummary, SizeClass, SpikeSummary};
 pub use series::{Acknowledgement, FlowSample, Frame, LinkSample, Transfer};
 pub use stats::{Spread, interval_ranks, mean, mean_interval, median_interval, medians};
 pub use summary::Summary;
 pub use unavoidable::{unavoidable, unavoidable_of, unavoidable_series};
 pub use verdict::{
-    AvoidableDelay, Cause, ControllerVerdict, Limit, LinkUnavoidable, Outcome, Verdict, sentences,
-    verdicts,
+    AvoidableDelay, Cause, ControllerVerdict, Judgement, Limit, LinkUnavoidable, Outcome, PartKind,
+    Verdict, VerdictPart, VerdictPicture, VerdictRow, sentences, verdicts,
 };
 
 /// Every table that a run leaves, in the order of the reference.
@@ -55,4 +55,7 @@ pub const TABLES: &[Table] = &[
     ControllerVerdict::TABLE,
     LinkUnavoidable::TABLE,
     AvoidableDelay::TABLE,
+    VerdictPicture::TABLE,
+    VerdictRow::TABLE,
+    VerdictPart::TABLE,
 ];

@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use crate::verdict::PartKind;
+
 /// The look of a controller's line.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Ink {
@@ -43,6 +45,40 @@ pub const WEIGHTS: &[f64] = &[1.0, 2.2, 0.5, 3.4];
 
 /// The colour of a bound, on white and on a dark ground.
 pub const BOUND: (&str, &str) = ("#d0006f", "#ff6fb5");
+
+/// The look of a part of a delay in the picture of a verdict.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PartInk {
+    /// Its name in `summary.json`.
+    pub name: PartKind,
+    /// Its name in a legend.
+    pub label: &'static str,
+    /// The colour on white.
+    pub light: &'static str,
+    /// The colour on a dark ground.
+    pub dark: &'static str,
+    /// The character of its bar in a terminal.
+    pub block: char,
+}
+
+/// The looks of the parts of a delay, in the order of a bar. They differ by 12 or more to everyone, and
+/// by 8 or more from the looks of controllers to normal vision.
+pub const PARTS: &[PartInk] = &[
+    part(PartKind::Unavoidable, "unavoidable", ("#8a8a8a", "#8a8a8a"), '░'),
+    part(PartKind::Queue, "standing queue", ("#a87800", "#f0a818"), '▒'),
+    part(PartKind::Faster, "sent faster before it could know", ("#480030", "#fff0ff"), '▓'),
+    part(PartKind::Late, "late reaction", ("#a80030", "#d81818"), '█'),
+    part(PartKind::Avoidable, "avoidable", ("#1878a8", "#18a8ff"), '▚'),
+];
+
+const fn part(
+    name: PartKind,
+    label: &'static str,
+    (light, dark): (&'static str, &'static str),
+    block: char,
+) -> PartInk {
+    PartInk { name, label, light, dark, block }
+}
 
 /// The looks of all shipped controllers, in the order of the catalogue, then those of other names.
 pub const INKS: &[Ink] = &[

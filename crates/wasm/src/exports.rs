@@ -130,7 +130,7 @@ pub extern "C" fn sojourn_finish() -> bool {
 }
 
 /// The meaning of runs. The input has the `runs`, as [`sojourn_finish`] gives them, and the link in `focus`.
-/// The output has `sentences`, and `unavoidable`: the delay that no sender can avoid on that link of the
+/// The output has `sentences`, their `picture`, and `unavoidable`: the delay that no sender can avoid on that link of the
 /// loaded scenario, with `points` points of `series`, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_judge(points: usize) -> bool {

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Deserialize;
 use serde_json::Value;
-use sojourn_record::{Summary, sentences, unavoidable, unavoidable_of};
+use sojourn_record::{Judgement, Summary, unavoidable, unavoidable_of};
 use sojourn_scenario::{Document, Known, Scenario, json_schema};
 use sojourn_sim::Simulation;
 use sojourn_trace::{Column, Table};
@@ -172,8 +172,8 @@ impl Laboratory {
         true
     }
 
-    /// The meaning of the runs in the input: the sentences of the command, and the unavoidable delay of
-    /// the link `focus`, with `points` points.
+    /// The meaning of the runs in the input: the sentences of the command, their picture, and the
+    /// unavoidable delay of the link `focus`, with `points` points.
     pub(crate) fn judge(&mut self, points: usize) -> bool {
         let judged = self.take_text().and_then(|text| {
             let asked: Asked =
@@ -181,10 +181,11 @@ impl Laboratory {
             let (focus, summary) = (&asked.focus, &asked.summary);
             let scenario = self.scenario.as_ref();
             let traces = scenario.map(|one| unavoidable(one, summary, 0)).unwrap_or_default();
-            let texts = traces.into_iter().map(|one| one.text).chain(sentences(summary));
-            let sentences: Vec<String> = texts.collect();
+            let Judgement { sentences, picture, .. } = Judgement::of(summary, &traces);
             let shown = scenario.and_then(|one| unavoidable_of(one, focus, summary, points));
-            Ok(serde_json::json!({ "sentences": sentences, "unavoidable": shown }))
+            Ok(serde_json::json!({
+                "sentences": sentences, "picture": picture, "unavoidable": shown,
+            }))
         });
         self.keep(judged)
     }

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import output
-from sojourn.cli.console import console, name, show, show_tables
+from sojourn.cli.console import console, name, show, show_tables, show_verdict
 from sojourn.cli.options import (
     add_report_options,
     add_selection_options,
@@ -25,7 +25,7 @@ from sojourn.cli.options import (
 from sojourn.cli.plots import Plots
 from sojourn.errors import UsageError
 from sojourn.picture import require_free_picture
-from sojourn.record import parts, summary_table, verdicts
+from sojourn.record import parts, summary_table
 from sojourn.record.comparison import renaming, scenarios, text_tables
 from sojourn.run import api, results
 from sojourn.run.comparison import Comparison, combine
@@ -164,8 +164,7 @@ def _show(comparison: Comparison, written: str | None, explains: bool) -> None:
     if explains:
         show_tables(summary, out, explains)
     else:
-        for sentence in verdicts.sentences(summary):
-            out.print(name(sentence))
+        show_verdict(summary, out)
         for table in summary_table.build_all(summary):
             for remark in table.remarks:
                 out.print(name(remark))

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import terminal
+from sojourn.cli import verdict_bars
 from sojourn.record import legend, summary_table, verdicts
 from sojourn.record.summary import Summary
 from sojourn.run.results import Run
@@ -59,7 +60,7 @@ def name(text: str, style: str = "") -> Text:
 def show(run: Run, last: str | None, explains: bool = False) -> None:
     """Print the tables, on request what their columns are, and a last line."""
     out = console()
-    out.print(name(run.title, "bold"))
+    out.print(name(run.heading, "bold"))
     show_tables(run.summary, out, explains)
     if last is not None:
         out.print(name(last), soft_wrap=True)
@@ -67,8 +68,7 @@ def show(run: Run, last: str | None, explains: bool = False) -> None:
 
 def show_tables(summary: Summary, out: Console, explains: bool) -> None:
     """Print the verdicts and every table, on request with explanations of the columns."""
-    for sentence in verdicts.sentences(summary):
-        out.print(name(sentence))
+    show_verdict(summary, out, explains)
     tables = summary_table.build_all(summary)
     for one in tables:
         out.print(name(one.caption, "dim"))
@@ -86,6 +86,18 @@ def show_tables(summary: Summary, out: Console, explains: bool) -> None:
     if explains:
         for note in summary_table.notes(tables, summary):
             out.print(Text(note, style="dim"))
+
+
+def show_verdict(summary: Summary, out: Console, explains: bool = False) -> None:
+    """Print the verdicts in words and their picture, on request with the meaning of its colours."""
+    found = verdicts.of(summary)
+    for sentence in found["sentences"]:
+        out.print(name(sentence))
+    if picture := found["picture"]:
+        for line in verdict_bars.lines(picture, out.width):
+            out.print(line, soft_wrap=True)
+        if explains:
+            out.print(name(picture["caption"], "dim"))
 
 
 def _first_rows(data: summary_table.Table) -> summary_table.Table:

@@ -159,11 +159,8 @@ class ComparisonFigure(Drawing):
         """The interactive report with the tables: one page that works offline."""
         from sojourn.picture import page
         from sojourn.record import table_html
-        from sojourn.record.comparison import text_tables
 
-        summary = self._comparison.summary
-        tables = table_html.comparison_tables(summary)
-        return page.html(self.document, text_tables.about(summary), tables)
+        return page.html(self.document, table_html.of_comparison(self._comparison.summary))
 
     def __repr__(self) -> str:
         return f"<sojourn.ComparisonFigure of {self._comparison!r}>"

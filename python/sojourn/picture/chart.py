@@ -11,7 +11,8 @@ from statistics import quantiles
 from typing import Any, Literal, TypedDict
 
 from sojourn.record.formatting import carried
-from sojourn.record.legend import INKS, Ink
+from sojourn.record.legend import INKS, OTHERS, PARTS, Ink
+from sojourn.record.record_types import VerdictPicture, VerdictRow
 
 Spec = dict[str, Any]
 Point = tuple[float, float]
@@ -126,8 +127,21 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class Bars:
+    """The picture of a verdict, with the colour of each row's controller, if it has one."""
+
+    picture: VerdictPicture
+    colours: Sequence[str | None]
+
+    @property
+    def rows(self) -> Sequence[VerdictRow]:
+        """A bar for each controller."""
+        return self.picture["rows"]
+
+
+@dataclass(frozen=True)
 class Document:
-    """A picture: rows of panels."""
+    """A picture: the verdict, then rows of panels."""
 
     title: str
     subtitle: str | Sequence[str]
@@ -138,6 +152,7 @@ class Document:
     """The links that a reader can select; the first is shown. `{link}` in a title is its name."""
     windows: Sequence[tuple[float, float, str]] = ()
     """Parts of the x axis that a reader can select: begin, end, name."""
+    bars: Bars | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -157,7 +172,10 @@ class Document:
         panels = [panel for row in self.panels for panel in row]
         layers = [*self.keys, *(layer for panel in panels for layer in panel.layers)]
         own = {colour for layer in layers for colour in (layer.colour, *layer.fills) if colour}
-        return own | {shade.colour for panel in panels for shade in panel.behind}
+        own |= {shade.colour for panel in panels for shade in panel.behind}
+        if self.bars:
+            own |= {one.colour for one in PARTS.values()} | set(filter(None, self.bars.colours))
+        return own
 
 
 def line(
@@ -231,10 +249,15 @@ def thin(points: Iterable[Point], most: int = _MOST_POINTS) -> list[Point]:
 
 
 def coloured(panel: Panel) -> Panel:
-    """Give each name its own look: a controller's, or the next colour that no layer asks for."""
+    """Give each name its own look: a controller's, or the next colour that no layer asks for.
+
+    Beside controllers, other names have looks that no controller has.
+    """
     known: dict[str, Ink] = {}
     taken = {layer.colour for layer in panel.layers}
-    free = cycle([colour for colour in COLOURS if colour not in taken] or COLOURS)
+    beside = any(layer.name in INKS for layer in panel.layers)
+    own_colours = [ink.colour for ink in OTHERS] if beside else COLOURS
+    free = cycle([colour for colour in own_colours if colour not in taken] or COLOURS)
     for layer in panel.layers:
         if layer.name not in known:
             own = INKS.get(layer.name) if layer.colour is None else Ink(layer.colour)
@@ -262,6 +285,7 @@ def as_data(figure: Document) -> Spec:
         "keys": [_fields(key) for key in figure.keys],
         "links": _shortened(figure.links),
         "windows": _shortened(figure.windows),
+        "bars": figure.bars and _shortened(vars(figure.bars)),
         "rows": [[_panel(panel) for panel in row] for row in figure.panels],
     }
 

@@ -18,7 +18,9 @@ from sojourn.picture import chart, dark
 from sojourn.picture.chart import Document
 from sojourn.picture.simulator_page import Live
 from sojourn.record import templates
+from sojourn.record.table_html import Shown
 
+NOTHING = Shown((), "", ())
 FOLDER = Path(__file__).parent
 _HINT = (
     "The left panel of a row shows the whole run; drag over it to select the part on the right. "
@@ -28,22 +30,24 @@ _HINT = (
 
 def html(
     figure: Document,
-    about: Sequence[str] = (),
-    tables: str = "",
+    shown: Shown = NOTHING,
+    method: Sequence[str] = (),
     scenario: str = "",
     live: Live | None = None,
     heading: bool = True,
 ) -> str:
-    """Build the page of a picture, below tables."""
+    """Build the page of a picture: the verdict, the picture, the tables, the method."""
     script, style = _part("report.js"), _part("report.css")
-    palette = _palette(figure.colours | set(re.findall(r"var\(--([0-9a-f]{6})", tables)))
+    palette = _palette(figure.colours | set(re.findall(r"var\(--([0-9a-f]{6})", shown.tables)))
     return templates.fill(
         "page.html",
         FOLDER,
         title=figure.title,
-        about=about,
+        sentences=shown.sentences,
         heading=heading,
-        tables=Markup(tables),
+        has_bars=figure.bars is not None,
+        tables=Markup(shown.tables),
+        method=[*method, *shown.notes],
         subtitle=figure.lines,
         hint=_HINT if any(panel.zoom for row in figure.panels for panel in row) else "",
         scenario=scenario,

@@ -25,23 +25,26 @@ def of_run(
     """
     return page.html(
         figure,
-        about=[_about(run)],
-        tables=table_html.to_html(run.summary),
+        table_html.of_summary(run.summary),
+        method=_method(run),
         scenario=run.scenario,
         live=simulator_page.of(run, simulator, report_missing) if simulator else None,
     )
 
 
-def _about(run: "Record") -> str:
+def _method(run: "Record") -> list[str]:
     first, last = run.runs[0], run.runs[-1]
     seeds = f"seed {first['seed']}"
     if last["seed"] != first["seed"]:
         seeds = f"seeds {first['seed']} to {last['seed']}"
-    what = f"{run.summary['scenario']}, {first['duration_s']:g} s, {seeds}"
-    about = f"Sojourn {run.summary['version']}: {what}."
+    scenario, version = run.summary["scenario"], run.summary["version"]
+    # A reader elsewhere does not have the folder.
+    named = Path(scenario).name if Path(scenario).is_absolute() else scenario
+    writer = f"Sojourn {version}" if version[:1].isdigit() else version
+    about = [f"{writer}: {named}, {first['duration_s']:g} s, {seeds}."]
     if first["spikes"]:
-        about += (
-            " Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "
+        about.append(
+            "Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "
             "with any controller, for the rate that the link carried in the loop delay before the "
             "change. A spike may be lower if the queue drops packets, or if the senders slow for "
             "another reason before they can know of the change."

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sojourn.picture import distributions, rows, series
-from sojourn.picture.chart import Document, Layer, Panel, Row
+from sojourn.picture.chart import Bars, Document, Layer, Panel, Row
 from sojourn.picture.rows import Rows
-from sojourn.record import legend
+from sojourn.record import legend, verdicts
 from sojourn.record.formatting import change_text, rate_unit
 from sojourn.record.record_types import LinkUnavoidable, SpikeSummary
 from sojourn.record.summary import focus_link
@@ -48,13 +48,22 @@ def figure(run: "Record", links: Sequence[str]) -> Document:
         *distributions.rows(run, made.rows.legend, next(iter(links), None)),
     ]
     return Document(
-        run.title,
+        run.heading,
         [_subtitle(run, links), *made.left_out()],
         [*made.rows.panels, *extra],
         made.rows.keys(),
         links,
         [] if len(made.windows) < 2 else [_named(window) for window in made.windows],
+        _bars(run),
     )
+
+
+def _bars(run: "Record") -> Bars | None:
+    picture = verdicts.of(run.summary)["picture"]
+    if picture is None:
+        return None
+    colours = legend.of(run.summary).colours
+    return Bars(picture, [colours.get(row["control"]) for row in picture["rows"]])
 
 
 def links_of(run: "Record") -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import extras
 from sojourn.errors import PictureError
-from sojourn.picture import dark, static_marks
+from sojourn.picture import dark, static_ends, static_marks, static_verdict
 from sojourn.picture.chart import Document, Layer, Panel, legend, short
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ _WIDTHS = {1: 3.5, 2: 7.16}
 """Inches of a picture in one and two columns of the IEEE's journals."""
 # Pixels: margins of a panel, and heights of lines of text.
 _TOP, _RIGHT, _BOTTOM, _GAP, _TITLE, _LINE, _LETTER = 8, 14, 20, 10, 18, 15, 6.0
-_LEAST = 40
+_LEAST = 46
+# The height of the title of a picture.
+_HEAD = 28
 # A guide this much above the data extends the axis; one further out would flatten them.
 _REACH = 1.3
 # Values that a user changed in matplotlib's own settings stand.
@@ -146,27 +148,39 @@ class _Picture:
         self.is_dark = is_dark
         rows = [list(_views(row, columns == 1)) for row in drawn.panels]
         natural = max(
-            (sum(one.width + _margin(one) + _RIGHT for one in row) for row in rows), default=640
+            (sum(one.width + _margin(one) + _right(one) for one in row) for row in rows),
+            default=640,
         )
         natural = max(natural, 1.6 * _LETTER * len(short(drawn.title)) + 20)
         width = (width_in or _WIDTHS.get(columns or 0, natural * _INCH)) / _INCH
         self.rows = [_fitted(row, width) for row in rows]
+        self.bars = static_verdict.Place(drawn.bars, width) if drawn.bars else None
         head = _heading(drawn, width)
+        above = head + (self.bars.height + _GAP if self.bars else 0)
         heights = [max(one.head + one.panel.height + _bottom(one) for one in row) for row in rows]
-        self.height = head + sum(heights) + _GAP * len(rows)
+        self.height = above + sum(heights) + _GAP * len(rows)
         self.figure = Figure(figsize=(width * _INCH, self.height * _INCH))
         self.width = width
-        self._heading()
-        top = head
+        if self.bars:
+            self._bars(self.bars)
+        self._heading(above - head)
+        top = above
         for row, height in zip(self.rows, heights, strict=True):
             self._row(row, top)
             top += height + _GAP
 
-    def _heading(self) -> None:
+    def _bars(self, place: "static_verdict.Place") -> None:
+        """Draw the verdict, below the title."""
+        bottom = 1 - (_HEAD + place.height) / self.height
+        axes = self.figure.add_axes((0, bottom, 1, place.height / self.height))
+        static_verdict.draw(axes, place, self._ink)
+
+    def _heading(self, below: float) -> None:
         at = 18.0
         if self.drawn.title.strip():
             self._text(at, short(self.drawn.title), size=12, weight="bold")
             at += 19
+        at += below
         for line in self.drawn.lines:
             self._text(at, short(line), alpha=0.75)
             at += _LINE
@@ -194,7 +208,7 @@ class _Picture:
                 one.panel.height / self.height,
             )
             self._panel(self.figure.add_axes(place), one)
-            left += one.width + _RIGHT
+            left += one.width + _right(one)
 
     def _panel(self, axes: "Axes", view: _View) -> None:
         panel = view.panel
@@ -212,6 +226,8 @@ class _Picture:
                 axes.axvspan(begin, end, color=self._ink(shade.colour), alpha=0.6, lw=0)
         for place, layer in enumerate(layers, start=1):
             static_marks.DRAW[layer.kind](axes, layer, self._ink(layer.colour), place * 0.01 + 2)
+        if view.part is not None:
+            static_ends.draw(axes, layers, self._ink)
         names = legend(panel.layers)
         if panel.legend and len(names) > 1:
             axes.legend(
@@ -261,7 +277,7 @@ def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:
 
 def _fitted(row: Sequence[_View], width: float) -> list[_View]:
     """Scale the widths of panels to a width of the picture."""
-    beside = sum(_margin(one) + _RIGHT for one in row)
+    beside = sum(_margin(one) + _right(one) for one in row)
     factor = min(1.0, (width - beside) / sum(one.width for one in row))
     return [_View(one.panel, one.part, one.is_first, one.width * factor) for one in row]
 
@@ -274,6 +290,11 @@ def _margin(view: _View) -> float:
     return max(_LEAST, _LETTER * longest + 12) + (
         16 if panel.y and panel.y not in panel.title else 0
     )
+
+
+def _right(view: _View) -> float:
+    ends = static_ends.width(view.panel.layers) if view.part is not None else 0
+    return max(_RIGHT, ends)
 
 
 def _bottom(view: _View) -> float:

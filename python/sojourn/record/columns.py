@@ -117,6 +117,7 @@ _ORDER = (
     "summary.json: a figure of medians",
     "summary.json: controllers",
     "summary.json: verdicts",
+    "summary.json: picture",
     "summary.json: unavoidable",
 )
 

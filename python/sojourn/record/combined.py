@@ -56,8 +56,7 @@ def summarise(
         summary["medians"] = stats.medians(each)
     if traces := _common_traces(runs):
         summary["unavoidable"] = verdicts.judge_traces(traces, summary)
-    if found := verdicts.of(summary):
-        summary["verdicts"] = found
+    verdicts.judge(summary)
     return summary
 
 

@@ -18,7 +18,7 @@ WEIGHTS: Sequence[float] = _PALETTE["weights"]
 BOUND: str = _PALETTE["bound"]["light"]
 """The colour of a bound, which no controller has."""
 DARK: Mapping[str, str] = {
-    one["light"]: one["dark"] for one in [*_PALETTE["inks"], _PALETTE["bound"]]
+    one["light"]: one["dark"] for one in [*_PALETTE["inks"], *_PALETTE["parts"], _PALETTE["bound"]]
 }
 """The colours of the palette on a dark ground."""
 
@@ -37,12 +37,29 @@ class Ink:
 _INKS = [(one["name"], Ink(one["light"], _DASHES[one["dash"]])) for one in _PALETTE["inks"]]
 INKS = {name: ink for name, ink in _INKS if name}
 """The looks of the shipped controllers, in the order of listings."""
-_OTHERS = [ink for name, ink in _INKS if not name]
+OTHERS = [ink for name, ink in _INKS if not name]
+"""The looks of other names."""
 DARKEST = INKS["ideal"].colour
 # The dashes of the first lines of controllers: the first ones.
 _BASES = 1 + max(one["dash"] for one in _PALETTE["inks"])
 MOST_LINES = len(_DASHES) // _BASES * len(WEIGHTS)
 """Maximum number of lines that a reader can distinguish and names that a legend can hold."""
+
+
+@dataclass(frozen=True)
+class PartInk:
+    """The look of a part of a delay."""
+
+    label: str
+    colour: str
+    block: str
+    """The character of its bar in a terminal."""
+
+
+PARTS: Mapping[str, PartInk] = {
+    one["name"]: PartInk(one["label"], one["light"], one["block"]) for one in _PALETTE["parts"]
+}
+"""The looks of the parts of a delay, in the order of a bar."""
 
 UNCONTROLLED = "none"
 """The `control` of a flow of datagrams or pings."""
@@ -156,8 +173,8 @@ def inks(owners: Mapping[str, str]) -> dict[str, Ink]:
     for label, owner in owners.items():
         ink = INKS.get(owner.partition(" ")[0]) or others.get(owner)
         if ink is None:
-            place = sum(map(ord, owner)) % len(_OTHERS)
-            ink = min(_OTHERS[place:] + _OTHERS[:place], key=count.__getitem__)
+            place = sum(map(ord, owner)) % len(OTHERS)
+            ink = min(OTHERS[place:] + OTHERS[:place], key=count.__getitem__)
             others[owner] = ink
         # Colours are apart only among controllers of one dash, which have the same further dashes.
         dashes = _DASHES[_DASHES.index(ink.dash) :: _BASES]

@@ -77,8 +77,7 @@ def of_summary(summary: Summary, chosen: Chosen) -> Summary:
     if traces := summary.get("unavoidable"):
         kept = [one for one in traces if _has(chosen.link, one["link"])]
         part["unavoidable"] = verdicts.judge_traces(kept, part)
-    if "verdicts" in summary:
-        part["verdicts"] = verdicts.of(part)
+    verdicts.judge(part)
     return part
 
 

@@ -53,6 +53,11 @@ class Record:
         """The files that the scenario names (traces), by name."""
 
     @property
+    def heading(self) -> str:
+        """The title of its pictures and tables, which says whether the runs were live."""
+        return f"{self.title}, live" if any("live" in run for run in self.runs) else self.title
+
+    @property
     def runs(self) -> list[RunSummary]:
         """One entry per simulation, grouped by controller."""
         return self.summary["runs"]

@@ -281,6 +281,13 @@ class AvoidableDelay(TypedDict):
     utilisation: float | None
 
 
+class VerdictPart(TypedDict):
+    """A part of a bar."""
+
+    part: Literal["unavoidable", "queue", "faster", "late", "avoidable"]
+    delay_s: float
+
+
 class _FlowSummary(TypedDict, total=False):
     host: str
     rwnd_limited_s: float
@@ -392,6 +399,15 @@ class LinkUnavoidable(_LinkUnavoidable):
     text: str
 
 
+class VerdictRow(TypedDict):
+    """The bar of one controller."""
+
+    control: str
+    parts: list[VerdictPart]
+    recovery_s: float | None
+    text: str
+
+
 class _RunSummary(TypedDict, total=False):
     measured_from_s: float
     live: LiveSummary
@@ -407,3 +423,15 @@ class RunSummary(_RunSummary):
     flows: list[FlowSummary]
     links: list[LinkSummary]
     spikes: list[SpikeSummary]
+
+
+class VerdictPicture(TypedDict):
+    """The verdict as a picture: a bar for each controller, in the order of the sentence.
+
+    Its parts follow each other on one scale.
+    """
+
+    title: str
+    caption: str
+    longest_s: float
+    rows: list[VerdictRow]

@@ -137,7 +137,7 @@ def _check_repeats(runs: Sequence[RunSummary], file: str) -> None:
 def _summary_type() -> Any:
     """Build the type of a summary: as written, but keys that are not required may be absent."""
     # Derived from the runs, and never read.
-    return _type(Summary, medians=list, verdicts=list)
+    return _type(Summary, medians=list, verdicts=list, picture=dict)
 
 
 def _type(form: type, **parts: Any) -> Any:

@@ -9,7 +9,7 @@ have none.
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from sojourn.record.record_types import LinkUnavoidable, RunSummary, Verdict
+from sojourn.record.record_types import LinkUnavoidable, RunSummary, Verdict, VerdictPicture
 
 FORMAT = 2
 """Version of the run directory's format (docs/run-directory.md). It increases only if a reader of
@@ -67,6 +67,9 @@ class Summary(_Required, total=False):
     verdicts: list[Verdict]
     """an entry for each change of capacity of the first run, derived from the runs; computed anew
     when a directory is read"""
+    picture: VerdictPicture
+    """their picture, of the fall with the greatest spike; without a fall, of the delay that users
+    met; computed anew too"""
     unavoidable: list[LinkUnavoidable]
     """an entry for each link with a trace"""
     medians: list[Medians]

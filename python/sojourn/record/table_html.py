@@ -1,6 +1,7 @@
-"""The summary tables as HTML."""
+"""The tables of a summary as HTML, for the report and notebooks."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -10,31 +11,51 @@ from sojourn.record.comparison.summary import ComparisonSummary
 from sojourn.record.summary import Summary
 
 
-def to_html(summary: Summary, about: Sequence[str] = ()) -> str:
-    """Format every table as HTML, below lines about the runs, with explanations of the columns."""
+class Shown(NamedTuple):
+    """A summary as a report shows it."""
+
+    sentences: Sequence[str]
+    """The verdicts, below lines about a comparison."""
+    tables: str
+    """Every table as HTML."""
+    notes: Sequence[str]
+    """Explanations of the columns."""
+
+
+def of_summary(summary: Summary) -> Shown:
+    """Format the verdicts and the tables of a summary."""
     tables = summary_table.build_all(summary)
-    return templates.fill(
-        "tables.html",
-        about=[*about, *verdicts.sentences(summary)],
-        tables=tables,
-        comparison=False,
-        remarks=[summary_table.notes(tables, summary)],
-    )
+    notes = summary_table.notes(tables, summary)
+    return Shown(verdicts.of(summary)["sentences"], _filled(tables=tables), notes)
 
 
-def comparison_tables(summary: ComparisonSummary, about: Sequence[str] = ()) -> str:
-    """Format the tables of both runs and of their differences, with explanations."""
-    differences = templates.fill(
-        "tables.html",
-        about=[],
-        tables=text_tables.build_all(summary),
-        comparison=True,
-        remarks=[text_tables.gaps(summary), text_tables.NOTES],
-    )
-    return f"{to_html(summary, about)}{differences}"
+def of_comparison(summary: ComparisonSummary) -> Shown:
+    """Format the tables of both runs and of their differences."""
+    both = of_summary(summary)
+    gaps = [text_tables.gaps(summary)]
+    tables = text_tables.build_all(summary)
+    differences = _filled(tables=tables, comparison=True, remarks=gaps)
+    sentences = [*text_tables.about(summary), *both.sentences]
+    return Shown(sentences, f"{both.tables}{differences}", [*both.notes, *text_tables.NOTES])
+
+
+def to_html(shown: Shown) -> str:
+    """Return all of it, for notebooks."""
+    return f"{_filled(about=shown.sentences)}{shown.tables}{_filled(remarks=[shown.notes])}"
 
 
 def comparison_html(summary: ComparisonSummary) -> str:
-    """Return the same with a description of A and B, for notebooks."""
-    tables = comparison_tables(summary, text_tables.about(summary))
+    """Return a comparison for notebooks."""
+    tables = to_html(of_comparison(summary))
     return templates.fill("notebook.html", title="", parts=[Markup(tables)])
+
+
+def _filled(
+    about: Sequence[str] = (),
+    tables: Sequence[object] = (),
+    comparison: bool = False,
+    remarks: Sequence[Sequence[str]] = (),
+) -> str:
+    return templates.fill(
+        "tables.html", about=about, tables=tables, comparison=comparison, remarks=remarks
+    )

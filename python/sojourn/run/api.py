@@ -319,8 +319,7 @@ def _summary(core: _core.Scenario, name: str, runs: int, done: list[RunSummary])
         summary["medians"] = stats.medians(done)
     if traces := json.loads(core.unavoidable(json.dumps(summary))):
         summary["unavoidable"] = traces
-    if found := verdicts.of(summary):
-        summary["verdicts"] = found
+    verdicts.judge(summary)
     return summary
 
 

@@ -96,12 +96,10 @@ class Run(Record):
 
     def _repr_html_(self) -> str:
         from sojourn.picture import page
-        from sojourn.record import notebook
-        from sojourn.record.table_html import to_html
+        from sojourn.record import notebook, table_html
 
-        return notebook.of_run(
-            to_html(self.summary), lambda: page.html(self.plot().document, heading=False)
-        )
+        tables = table_html.to_html(table_html.of_summary(self.summary))
+        return notebook.of_run(tables, lambda: page.html(self.plot().document, heading=False))
 
 
 @checked

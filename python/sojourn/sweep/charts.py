@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Ratios of the greatest to the least value from which an axis is logarithmic.
 _LOGARITHMIC = 20
 _WIDTH, _HEIGHT = 300, 200
+# Pixels of a line.
+_LINE = 1.6
 _MOST_ACROSS = 3
 
 
@@ -91,7 +93,7 @@ def lines(
         for name, part in _facets(known, facet)
     ]
     keys = [
-        Layer(looks.value(name), "line", (), ink.colour, dash=ink.dash)
+        Layer(looks.value(name), "line", (), ink.colour, width=_LINE * ink.weight, dash=ink.dash)
         for name, ink in inks.items()
         if by
     ]
@@ -126,7 +128,7 @@ def _layers(
         )
         band, points = list(zip(at, low, high, strict=True)), list(zip(at, median, strict=True))
         yield Layer(line, "area", band, ink.colour, opacity=0.2)
-        yield Layer(line, "line", points, ink.colour, dash=ink.dash)
+        yield Layer(line, "line", points, ink.colour, width=_LINE * ink.weight, dash=ink.dash)
         yield Layer(line, "dots", points, ink.colour, size=20)
 
 

@@ -1,5 +1,7 @@
 // A figure as data: the description that `python/sojourn/picture/chart.py` writes. Keys with their default are absent.
 
+import type { VerdictPicture } from "../record.ts";
+
 export type Column = readonly (number | null)[];
 
 export interface Layer {
@@ -61,4 +63,6 @@ export interface Figure {
   links: readonly string[];
   windows: readonly (readonly [number, number, string])[];
   rows: readonly (readonly Panel[])[];
+  /** The picture of the verdict, and the colours of its controllers. */
+  bars?: { picture: VerdictPicture; colours: readonly (string | null)[] } | null;
 }

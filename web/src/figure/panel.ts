@@ -1,5 +1,6 @@
 // Draws one panel as SVG: a text, so that it can be shown, saved and tested alike.
 
+import { endsOf, endsWidth, namedLines } from "./ends.ts";
 import { marksOf } from "./marks.ts";
 import type { Column, Layer, Panel, Scale } from "./model.ts";
 import { type Axis, axisOf } from "./scale.ts";
@@ -13,6 +14,8 @@ export interface View {
   link?: string | undefined;
   /** The chosen names of the legend; without one, all are. */
   chosen?: ReadonlySet<string> | undefined;
+  /** Whether lines have their names at their ends. */
+  ends?: boolean | undefined;
   /** A part to mark. */
   marked?: readonly [number, number] | undefined;
 }
@@ -50,8 +53,10 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   const y = axisOf(lowY, highY, Math.max(2, height / 34), panel.y_scale, panel.y_axis);
   const lines = y.ticks.map(({ label }) => wrapped(label));
   const letters = Math.max(3, ...lines.flat().map((line) => line.length));
-  const left = panel.bare ? 4 : Math.max(panel.zoom ? 48 : 38, letters * LETTER + 12) + (panel.y && named(panel) ? 16 : 0);
-  const width = Math.max(view.width - left - RIGHT, 60);
+  const left = panel.bare ? 4 : Math.max(panel.zoom ? 48 : 38, letters * LETTER + 12) + (panel.y && isTitled(panel) ? 16 : 0);
+  const isChosen = ({ name, part = "" }: Layer) => !view.chosen?.size || view.chosen.has(name) || view.chosen.has(part);
+  const named = view.ends ? namedLines(layers.filter(isChosen)) : [];
+  const width = Math.max(view.width - left - Math.max(RIGHT, endsWidth(named)), 60);
   const x = xAxis(panel, layers, view, width);
   const longest = Math.max(0, ...x.ticks.map(({ label }) => label.length));
   const tilt = panel.x_axis?.tilted ? longest * LETTER * 0.72 + 8 : 16;
@@ -68,12 +73,13 @@ export function drawPanel(panel: Panel, view: View): Drawn {
     ...layers.map((layer) => faded(layer, view, marksOf(layer, drawn))),
     view.marked ? span_(drawn, view.marked, "#888888", 0.18) : "",
     "</g>",
+    endsOf(named, drawn),
   ];
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(view.width)} ${round(whole)}" width="${round(view.width)}" height="${round(whole)}" role="img" aria-label="${escaped(panel.title)}">`;
   return { ...drawn, svg: `${head}${parts.join("")}</svg>` };
 }
 
-const named = (panel: Panel) => !panel.title.includes(panel.y ?? "");
+const isTitled = (panel: Panel) => !panel.title.includes(panel.y ?? "");
 
 function xAxis(panel: Panel, layers: readonly Layer[], view: View, width: number): Axis {
   const scale: Scale = view.part ? { domain: view.part } : (panel.x_scale ?? {});
@@ -152,7 +158,7 @@ function grid(panel: Panel, { x, y, left, top, width, height }: Omit<Drawn, "svg
   const middle = top + height / 2;
   const titles = [
     panel.x ? `<text text-anchor="middle" x="${round(left + width / 2)}" y="${bottom + (tilted ? 0 : 31)}">${escaped(panel.x)}</text>` : "",
-    panel.y && named(panel) ? `<text text-anchor="middle" x="11" y="${middle}" transform="rotate(-90 11 ${middle})">${escaped(panel.y)}</text>` : "",
+    panel.y && isTitled(panel) ? `<text text-anchor="middle" x="11" y="${middle}" transform="rotate(-90 11 ${middle})">${escaped(panel.y)}</text>` : "",
   ];
   return `${columns.join("")}${rows.join("")}${tilted ? "" : titles[0]}${titles[1]}<rect class="frame" x="${left}" y="${top}" width="${round(width)}" height="${height}"/>`;
 }

@@ -4,13 +4,15 @@ import { button, el, fill } from "../dom.ts";
 import type { Figure, Layer, Panel } from "./model.ts";
 import { type Drawn, before, drawPanel, escaped, ink } from "./panel.ts";
 import { type Part, drags, mark, valueAt } from "./pointer.ts";
-import { figure as number } from "./scale.ts";
+import { steady } from "./scale.ts";
 
 /** A narrower place has one panel a row. */
 const NARROW = 760;
 const GAP = 12;
 /** Share of the shown time that one key press moves or zooms. */
 const STEP = 0.2;
+/** Key presses that move the cursor over the shown part. */
+const CURSOR_STEPS = 100;
 const MOST_FIGURES = 16;
 
 interface Shown {
@@ -23,22 +25,18 @@ interface Shown {
 export class FigureView {
   readonly element = el("div", { class: "figure" });
   private readonly rows = el("div", { class: "rows" });
-  private readonly tip = el("div", { class: "tip", hidden: true });
+  private readonly tip = el("div", { class: "tip", role: "status", hidden: true });
   private shown: Shown[] = [];
   private width = 0;
   private link: string | undefined;
   private part: Part | undefined;
+  /** The time whose figures are shown. */
+  private cursor: number | undefined;
   private readonly chosen = new Set<string>();
 
   constructor(private readonly figure: Figure) {
     this.link = figure.links[0];
     this.part = figure.rows.flat().find(({ zoom }) => zoom)?.zoom;
-    if (this.part) {
-      this.rows.tabIndex = 0;
-      this.rows.setAttribute("role", "group");
-      this.rows.setAttribute("aria-label", "Panels over time; arrow keys move the shown part, + and - zoom, Escape shows all");
-      this.rows.addEventListener("keydown", (event) => this.onKey(event));
-    }
     fill(this.element, this.controls(), legendOf(figure.keys, (name) => this.choose(name)), this.rows, this.tip);
     // The element's own width follows its content; that of its place does not.
     new ResizeObserver(() => this.draw(this.element.clientWidth)).observe(this.element);
@@ -54,8 +52,10 @@ export class FigureView {
   }
 
   private redraw(): void {
+    const focused = this.shown.findIndex(({ host }) => host.parentElement === document.activeElement);
     this.shown = [];
     fill(this.rows, ...this.figure.rows.map((row) => this.row(row)));
+    this.shown[focused]?.host.parentElement?.focus();
   }
 
   private row(row: readonly Panel[]): HTMLElement {
@@ -80,17 +80,23 @@ export class FigureView {
       marked: isWhole ? this.part : undefined,
       link: this.link,
       chosen: this.chosen,
+      ends: isWhole === false && this.width !== PAPER,
     });
     // The texts in it are escaped.
     host.innerHTML = drawn.svg;
     const shown = { panel, host, drawn, isWhole: isWhole === true };
     this.shown.push(shown);
     host.addEventListener("pointermove", (event) => this.onPoint(shown, event));
-    host.addEventListener("pointerleave", () => this.point(undefined));
+    host.addEventListener("pointerleave", () => this.unpoint());
     if (isWhole) drags(host, () => drawn, (part) => this.show(part));
-    const title = isWhole === false ? (panel.key ?? "\u00a0") : panel.title.replaceAll("{link}", this.link ?? "");
+    const titleOf = ({ title }: Panel) => title.replaceAll("{link}", this.link ?? "");
+    const title = isWhole === false ? (panel.key ?? "\u00a0") : titleOf(panel);
     const names = panel.legend === false ? null : legendOf(listed(panel.layers));
-    return el("figure", {}, el("figcaption", { class: isWhole === false ? "key" : "" }, title), names, host);
+    const caption = el("figcaption", { class: isWhole === false ? "key" : "" }, title);
+    if (isWhole !== false) return el("figure", {}, caption, names, host);
+    const label = `${titleOf(panel)}: part of the time; arrow keys read values, page keys move the part, + and - zoom, 0 shows all`;
+    const onkeydown = (event: Event) => this.onKey(shown, event as KeyboardEvent);
+    return el("figure", { tabindex: 0, role: "group", "aria-label": label, onkeydown }, caption, names, host);
   }
 
   /** A choice of the link, and buttons for parts of the time. */
@@ -133,56 +139,82 @@ export class FigureView {
     return whole ?? [0, 1];
   }
 
-  private onKey(event: KeyboardEvent): void {
+  /** The keys of the page's charts. */
+  private onKey(shown: Shown, event: KeyboardEvent): void {
     const [from, to] = this.part ?? [0, 1];
     const step = (to - from) * STEP;
+    const sign = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const parts: Record<string, Part> = {
-      ArrowLeft: [from - step, to - step],
-      ArrowRight: [from + step, to + step],
       "+": [from + step, to - step],
       "-": [from - step, to + step],
-      Escape: this.ends(),
+      "0": this.ends(),
+      PageUp: [from - step, to - step],
+      PageDown: [from + step, to + step],
     };
     const part = parts[event.key];
-    if (!part) return;
+    if ((!part && !sign) || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    this.show(part);
+    if (part) return this.show(part);
+    const moved = (this.cursor ?? (from + to) / 2) + ((sign ?? 0) * (to - from)) / CURSOR_STEPS;
+    const at = Math.min(Math.max(moved, from), to);
+    const { left, top } = shown.host.getBoundingClientRect();
+    const place = left + shown.drawn.left + shown.drawn.width * shown.drawn.x.at(at);
+    this.point(shown, at, [place, top + shown.drawn.top]);
   }
 
-  private onPoint({ drawn, host }: Shown, event: PointerEvent): void {
-    const inside = event.offsetX >= drawn.left && event.offsetX <= drawn.left + drawn.width;
-    this.point(inside ? valueAt(drawn, event.offsetX) : undefined, drawn, host, event);
+  private onPoint(shown: Shown, { offsetX, clientX, clientY }: PointerEvent): void {
+    const { left, width } = shown.drawn;
+    if (offsetX < left || offsetX > left + width) return this.unpoint();
+    this.point(shown, valueAt(shown.drawn, offsetX), [clientX, clientY]);
   }
 
-  /** Marks a time in all panels over time, and shows the figures of one panel there. */
-  private point(at: number | undefined, drawn?: Drawn, host?: HTMLElement, event?: PointerEvent): void {
-    for (const one of this.shown) mark(one.host, one.drawn, undefined);
-    const figures = at === undefined || !drawn ? [] : figuresAt(drawn, at);
-    this.tip.hidden = figures.length === 0;
-    if (at === undefined || !drawn || !host || !event || figures.length === 0) return;
-    const isTime = this.shown.some((one) => one.host === host && one.panel.zoom);
-    for (const one of this.shown) if (one.host === host || (isTime && one.panel.zoom)) mark(one.host, one.drawn, at);
-    const rows = figures.map(([name, value, colour]) => el("tr", {}, el("td", {}, swatch({ colour })), el("td", {}, name), el("td", {}, number(value))));
-    fill(this.tip, el("b", {}, number(at)), el("table", {}, el("tbody", {}, ...rows)));
-    const right = event.clientX + 16 + this.tip.offsetWidth > innerWidth;
-    this.tip.style.left = `${right ? event.clientX - 16 - this.tip.offsetWidth : event.clientX + 16}px`;
-    this.tip.style.top = `${Math.min(event.clientY + 12, innerHeight - this.tip.offsetHeight - 4)}px`;
+  private unpoint(): void {
+    this.cursor = undefined;
+    this.tip.hidden = true;
+    for (const { host, drawn } of this.shown) mark(host, drawn, undefined);
+  }
+
+  /** Marks a time in all panels over time, and shows the figures of one panel beside a place of the window. */
+  private point({ panel, host, drawn }: Shown, at: number, [left, top]: readonly [number, number]): void {
+    this.unpoint();
+    const figures = figuresAt(drawn, at);
+    if (figures.length === 0) return;
+    this.cursor = at;
+    for (const one of this.shown) if (one.host === host || (panel.zoom && one.panel.zoom)) mark(one.host, one.drawn, at);
+    const [y, x, unit] = [steady(drawn.y), steady(drawn.x), UNIT.test(panel.y ?? "") ? ` ${panel.y}` : ""];
+    const rows = figures.map(({ line, text, value }) => el("tr", {}, el("td", {}, swatch(line)), el("td", {}, text), el("td", {}, y(value) + unit)));
+    fill(this.tip, el("b", {}, x(at) + (panel.zoom ? " s" : "")), el("table", {}, el("tbody", {}, ...rows)));
+    this.tip.hidden = false;
+    const isRight = left + 16 + this.tip.offsetWidth > innerWidth;
+    this.tip.style.left = `${Math.max(isRight ? left - 16 - this.tip.offsetWidth : left + 16, 4)}px`;
+    this.tip.style.top = `${Math.min(top + 12, innerHeight - this.tip.offsetHeight - 4)}px`;
   }
 }
 
 /** The width of A4 between margins of 12 mm, in pixels. */
 const PAPER = 700;
 
+/** Names of the y axis that are units. */
+const UNIT = /^(%|µ?s|ms|[kMG]?(bit\/s|B))$/;
+
+interface At {
+  line: Layer;
+  text: string;
+  value: number;
+}
+
 /** The values of the lines at a place of the x axis, the greatest first. */
-function figuresAt({ layers }: Drawn, at: number): [string, number, string][] {
+function figuresAt({ layers }: Drawn, at: number): At[] {
   const lines = layers.filter(({ kind, columns }) => kind === "line" && rises(columns[0] ?? []));
-  const found = lines.flatMap(({ name, part, columns: [xs = [], ys = []], colour }): [string, number, string][] => {
+  const found = lines.flatMap((line): At[] => {
+    const { name, part, columns: [xs = [], ys = []] } = line;
     const row = before(xs, at);
     const next = row + 1 < xs.length && Math.abs((xs[row + 1] ?? 0) - at) < Math.abs((xs[row] ?? -Infinity) - at) ? row + 1 : row;
     const value = ys[next];
-    return typeof value === "number" ? [[[name, part].filter(Boolean).join(" "), value, colour ?? ""]] : [];
+    const text = name === part ? name : [name, part].filter(Boolean).join(" ");
+    return typeof value === "number" ? [{ line, text, value }] : [];
   });
-  return found.sort((a, b) => b[1] - a[1]).slice(0, MOST_FIGURES);
+  return found.sort((a, b) => b.value - a.value).slice(0, MOST_FIGURES);
 }
 
 const rises = (x: Layer["columns"][number]) => (x[0] ?? 0) < (x[x.length - 1] ?? 0) && (x[0] ?? 0) <= (x[1] ?? 0);

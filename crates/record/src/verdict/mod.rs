@@ -1,14 +1,18 @@
 //! The verdict on each change of capacity: the decisions as data, and one text from them.
 
 mod delays;
+mod picture;
 mod tables;
 mod traces;
 mod words;
 
+use serde::Serialize;
+
 use crate::figure::value;
 use crate::summary::{Spike, Summary};
 pub use tables::{
-    AvoidableDelay, Cause, ControllerVerdict, Limit, LinkUnavoidable, Outcome, Verdict,
+    AvoidableDelay, Cause, ControllerVerdict, Limit, LinkUnavoidable, Outcome, PartKind, Verdict,
+    VerdictPart, VerdictPicture, VerdictRow,
 };
 
 /// A spike is a packet's delay, and the bound is fluid: a smaller difference, or that of two packets,
@@ -24,29 +28,69 @@ const PACKET_BITS: f64 = 1538.0 * 8.0;
 /// Texts with more changes than this are not readable.
 const MOST_CHANGES: usize = 5;
 
+/// The meaning of runs.
+#[derive(Debug, Serialize)]
+pub struct Judgement {
+    /// A text for each link with a trace, then those of [`sentences`].
+    pub sentences: Vec<String>,
+    /// The verdict on each change of capacity, in the order of the first run's changes.
+    pub verdicts: Vec<Verdict>,
+    /// The picture of the delay that the first sentence is about; `None` if no packet waited.
+    pub picture: Option<VerdictPicture>,
+}
+
+impl Judgement {
+    /// Judges runs. `traces` has the unavoidable delays of their links with a trace.
+    pub fn of(summary: &Summary, traces: &[LinkUnavoidable]) -> Judgement {
+        let texts = traces.iter().map(|one| one.text.clone());
+        Judgement {
+            sentences: texts.chain(sentences(summary)).collect(),
+            verdicts: verdicts(summary),
+            picture: picture::picture(summary, traces),
+        }
+    }
+}
+
 /// The verdict on each change of capacity, in the order of the first run's changes.
 pub fn verdicts(summary: &Summary) -> Vec<Verdict> {
-    let is_limited = |control: &str| {
-        let mut own = summary.runs.iter().filter(|run| run.control == control);
-        own.all(|run| run.is_windowed(MOSTLY))
-    };
+    changes(summary).iter().map(|one| one.verdict(summary)).collect()
+}
+
+/// A change of capacity, with the last response of each controller.
+struct Change<'a> {
+    /// That of the first run.
+    first: &'a Spike,
+    responses: Vec<(&'a str, &'a Spike)>,
+}
+
+/// The changes of capacity, in the order of the first run's.
+fn changes(summary: &Summary) -> Vec<Change<'_>> {
     let first = summary.runs.first().map_or(&[][..], |run| run.spikes());
-    let verdict = |(place, change): (usize, &Spike)| {
+    let responses = |(place, first): (usize, &Spike)| {
         // With a spread of times, a change may move past the end of a run, which then lacks it.
-        let mut own: Vec<(&str, &Spike)> = Vec::new();
+        let mut responses: Vec<(&str, &Spike)> = Vec::new();
         for entry in summary.entries() {
-            let Some(spike) = entry.spikes().get(place) else { continue };
-            if !change.is_same(spike) {
-                continue;
-            }
-            match own.iter_mut().find(|(control, _)| *control == entry.control) {
+            let own = entry.spikes().get(place).filter(|spike| first.is_same(spike));
+            let Some(spike) = own else { continue };
+            match responses.iter_mut().find(|(control, _)| *control == entry.control) {
                 Some(one) => one.1 = spike,
-                None => own.push((&entry.control, spike)),
+                None => responses.push((&entry.control, spike)),
             }
         }
-        Verdict::of(change, &own, is_limited)
+        responses
     };
-    first.iter().enumerate().map(verdict).collect()
+    let every = first.iter().enumerate().map(responses);
+    first.iter().zip(every).map(|(first, responses)| Change { first, responses }).collect()
+}
+
+impl Change<'_> {
+    fn verdict(&self, summary: &Summary) -> Verdict {
+        let is_limited = |control: &str| {
+            let mut own = summary.runs.iter().filter(|run| run.control == control);
+            own.all(|run| run.is_windowed(MOSTLY))
+        };
+        Verdict::of(self.first, &self.responses, is_limited)
+    }
 }
 
 /// One sentence for each of the changes of capacity; of many, for those with the greatest spikes.
@@ -144,10 +188,16 @@ fn outcome(spike: &Spike, excess: Option<f64>) -> Outcome {
 }
 
 /// The largest part of the excess over the bound, in seconds.
+fn cause_above(spike: &Spike, excess: f64) -> Option<(Cause, f64)> {
+    let parts = parts_above(spike, excess)?;
+    parts.into_iter().reduce(|most, part| if part.1 > most.1 { part } else { most })
+}
+
+/// The parts of the excess over the bound, in seconds.
 ///
 /// The queue at the change waits at the new rate. Arrivals above the old capacity in the loop delay
 /// after the change come before any sender can know of it. Late reactions cause the rest.
-fn cause_above(spike: &Spike, excess: f64) -> Option<(Cause, f64)> {
+fn parts_above(spike: &Spike, excess: f64) -> Option<[(Cause, f64); 3]> {
     let (old, new) = (spike.from_bps, spike.to_bps);
     let (before, loop_s) = (value(spike.queue_delay_before_s)?, value(spike.loop_s)?);
     if new <= 0.0 {
@@ -156,9 +206,7 @@ fn cause_above(spike: &Spike, excess: f64) -> Option<(Cause, f64)> {
     let offered = value(spike.offered_loop_bps).unwrap_or(0.0);
     let queue = (before * old / new).min(excess);
     let faster = ((offered - old).max(0.0) * loop_s / new).min(excess - queue);
-    let late = (Cause::Late, excess - queue - faster);
-    let parts = [(Cause::Queue, queue), (Cause::Faster, faster), late];
-    parts.into_iter().reduce(|most, part| if part.1 > most.1 { part } else { most })
+    Some([(Cause::Queue, queue), (Cause::Faster, faster), (Cause::Late, excess - queue - faster)])
 }
 
 /// The reason for a spike below the bound.

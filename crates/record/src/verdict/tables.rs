@@ -11,6 +11,12 @@ words! {
 
     /// The reason for which the link was not full.
     Limit { Load = "load", Window = "window" }
+
+    /// A part of a delay: the unavoidable one, those of each cause, or one of unknown cause.
+    PartKind {
+        Unavoidable = "unavoidable", Queue = "queue", Faster = "faster", Late = "late",
+        Avoidable = "avoidable",
+    }
 }
 
 tables! {
@@ -93,5 +99,39 @@ tables! {
         avoidable_share: f64,
         /// share of the capacity used
         utilisation: Option<f64>,
+    }
+
+    /// The verdict as a picture: a bar for each controller, in the order of the sentence. Its parts
+    /// follow each other on one scale.
+    "summary.json: picture" VerdictPicture {
+        /// the delay that the bars show
+        title: String,
+        /// the meaning of its colours
+        caption: String,
+        /// the longest bar
+        longest_s: f64,
+        /// a bar a controller, at most 12
+        rows: Vec<VerdictRow>,
+    }
+
+    /// The bar of one controller.
+    "summary.json: picture.rows[]" VerdictRow {
+        /// the controller
+        control: String,
+        /// the parts of its delay, without those of zero
+        parts: Vec<VerdictPart>,
+        /// the delay until it fell back to the base, that of the change
+        recovery_s: Option<f64>,
+        /// the whole delay and the recovery in words
+        text: String,
+    }
+
+    /// A part of a bar.
+    "summary.json: picture.rows[].parts[]" VerdictPart {
+        /// `unavoidable`; `queue`, `faster` and `late` as the causes of a verdict, where `queue` is any
+        /// standing queue; `avoidable` without a known cause
+        part: PartKind,
+        /// its length
+        delay_s: f64,
     }
 }

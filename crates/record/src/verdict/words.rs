@@ -49,14 +49,23 @@ fn head(verdict: &Verdict, moves: bool) -> String {
     format!("{when} {verb} from {}.", rates(verdict.from_bps, verdict.to_bps))
 }
 
-/// One clause for each group of controllers with the same response.
-fn clauses(every: &[ControllerVerdict], greatest: f64) -> Vec<String> {
+/// The first controllers with their bounds in words: the greatest excess first, then the bound of a full
+/// link.
+pub(super) fn sorted(
+    every: &[ControllerVerdict],
+    greatest: f64,
+) -> Vec<(&ControllerVerdict, String)> {
     let mut shown: Vec<(&ControllerVerdict, String)> =
         every.iter().take(MOST_CONTROLLERS).map(|one| (one, bound(one, greatest))).collect();
-    // The bound of a full link first.
     shown.sort_by(|(a, of_a), (b, of_b)| {
         rank(a).cmp(&rank(b)).then(of_b.cmp(of_a)).then(a.control.cmp(&b.control))
     });
+    shown
+}
+
+/// One clause for each group of controllers with the same response.
+fn clauses(every: &[ControllerVerdict], greatest: f64) -> Vec<String> {
+    let shown = sorted(every, greatest);
     let same = |a: &(&ControllerVerdict, String), b: &(&ControllerVerdict, String)| {
         kind(a.0) == kind(b.0) && a.1 == b.1
     };

@@ -3,5 +3,6 @@
 mod bounds;
 mod format;
 mod missing;
+mod picture;
 mod sentences;
 mod stats;
