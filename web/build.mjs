@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { licences } from "./licences.mjs";
@@ -24,23 +24,65 @@ async function scenarios() {
   return found;
 }
 
-/** Makes the shipped scenarios importable as `shipped`. */
-const shipped = {
-  name: "shipped",
+/** Sections of tiles of docs/gallery.md: name, text and command, and whether it is a scenario. */
+async function gallery() {
+  const text = await readFile(`${root}docs/gallery.md`, "utf8");
+  return text.split(/^## /m).slice(1).map((section) => {
+    const tiles = section.matchAll(/!\[[^\]]*\]\(pictures\/([\w-]+)\.svg\)<br>(.*?)<br>`(sojourn (\w+) run|sojourn run) ([^`]+)`/g);
+    return {
+      title: section.split("\n", 1)[0],
+      tiles: [...tiles].map(([, picture, words, command, kind, name]) => {
+        return { name, picture, text: words, command: `${command} ${name}`, opens: kind === undefined };
+      }),
+    };
+  });
+}
+
+/** The results of Explore's start, by the simulator itself; samples have five digits. */
+async function first() {
+  const load = (name) => import(pathToFileURL(`${out}-modules/${name}.js`));
+  const [{ Simulator }, { START, STORED_SAMPLES, documentOf }] = await Promise.all([load("simulator"), load("explore-state")]);
+  const simulator = new Simulator(await WebAssembly.compile(await readFile(`${root}target/wasm/sojourn.wasm`)));
+  const described = simulator.load(documentOf(START, STORED_SAMPLES));
+  const record = { title: described.title, scenario: described.toml, files: {}, runs: [], flows: [], links: [] };
+  for (const control of described.controls.keys()) {
+    simulator.start(control);
+    while (!simulator.advance(1 << 20));
+    record.flows.push(rounded(simulator.samples("flows", 0, ["t_s", "goodput_bps", "cwnd_bytes", "rtt_s"])));
+    const links = simulator.samples("links", 0, ["t_s", "capacity_bps", "carried_bps", "queue_delay_s"]);
+    record.links.push(rounded(ofLink(links, "bottleneck")));
+    record.runs.push(JSON.parse(simulator.finish()));
+  }
+  return { described, record, judgement: simulator.judge("bottleneck", record.runs, 1000) };
+}
+
+/** The samples of one link. */
+function ofLink({ names, columns }, name) {
+  const place = names.indexOf(name);
+  const own = (values) => values.filter((_, row) => row % names.length === place);
+  return { names: [name], columns: Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, own(values)])) };
+}
+
+function rounded({ names, columns }) {
+  const short = (value) => (Number.isFinite(value) ? Number(value.toPrecision(5)) : null);
+  return { names, columns: Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, Array.from(values, short)])) };
+}
+
+/** Makes data importable: `shipped`, `gallery` and, once the simulator can be imported, `first`. */
+const data = (content) => ({
+  name: "data",
   setup(plugins) {
-    plugins.onResolve({ filter: /^shipped$/ }, () => ({ path: "shipped", namespace: "shipped" }));
-    plugins.onLoad({ filter: /.*/, namespace: "shipped" }, async () => ({
-      contents: JSON.stringify(await scenarios()),
-      loader: "json",
-    }));
+    const names = Object.keys(content).join("|");
+    plugins.onResolve({ filter: new RegExp(`^(${names})$`) }, ({ path }) => ({ path, namespace: "data" }));
+    plugins.onLoad({ filter: /.*/, namespace: "data" }, ({ path }) => ({ contents: JSON.stringify(content[path]), loader: "json" }));
   },
-};
+});
 
 /** A quoted source of the Content-Security-Policy that allows this text. */
 const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /** Data in an element, which no text in it can end. */
-const data = (id, text) => `<script type="text/plain" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
+const element = (id, text) => `<script type="text/plain" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 
 /** The page that loads the parts of its script at once, and not one after the other. */
 async function startPage(outputs) {
@@ -69,9 +111,9 @@ async function oneFile() {
     `default-src 'none'; script-src ${hashOf(script)} 'wasm-unsafe-eval'; worker-src blob:; ` +
     `style-src ${hashOf(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
   const parts = [
-    data("sojourn-wasm", packed),
-    data("sojourn-worker", JSON.stringify(worker)),
-    data("sojourn-record", ""),
+    element("sojourn-wasm", packed),
+    element("sojourn-worker", JSON.stringify(worker)),
+    element("sojourn-record", ""),
     `<script type="text/plain" id="sojourn-licences">${await read("licences.txt")}</script>`,
     `<script type="module">${script}</script>`,
   ];
@@ -89,19 +131,34 @@ const TESTED = [
   ...["shipped", "simulator", "stories", "figure/panel", "figure/scale", "figure/verdict"],
 ];
 
-const shared = {
+const { version } = /^version = "(?<version>.*)"/m.exec(await readFile(`${root}Cargo.toml`, "utf8")).groups;
+
+const plain = {
   absWorkingDir: `${root}web`,
   bundle: true,
   format: "esm",
   target: "es2022",
   minify: true,
   legalComments: "none",
-  plugins: [shipped],
+  define: { SOJOURN_VERSION: JSON.stringify(version) },
   logLevel: "warning",
 };
+const tiles = await gallery();
+const contained = { shipped: await scenarios(), gallery: tiles, first: null };
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
+// The same code for tests in node, and for the results that the page contains.
+await build({
+  ...plain,
+  plugins: [data(contained)],
+  minify: false,
+  entryPoints: TESTED.map((name) => `src/${name}.ts`),
+  outdir: `${out}-modules`,
+  platform: "neutral",
+});
+await writeFile(`${out}-modules/package.json`, '{ "type": "module" }\n');
+const shared = { ...plain, plugins: [data({ ...contained, first: await first() })] };
 const { metafile } = await build({
   ...shared,
   metafile: true,
@@ -113,15 +170,19 @@ const { metafile } = await build({
 // A plain script, since a page that was opened as a file may start no worker that is a module.
 await build({ ...shared, format: "iife", entryPoints: ["src/worker.ts"], outdir: out });
 await writeFile(`${out}/licences.txt`, await licences(Object.keys(metafile.inputs)));
-// The same code for tests in node.
-await build({
-  ...shared,
-  minify: false,
-  entryPoints: TESTED.map((name) => `src/${name}.ts`),
-  outdir: `${out}-modules`,
-  platform: "neutral",
-});
 await writeFile(`${out}/index.html`, await startPage(metafile.outputs));
 await copyFile(`${root}target/wasm/sojourn.wasm`, `${out}/sojourn.wasm`);
+for (const { picture } of tiles.flatMap(({ tiles: own }) => own)) {
+  await copyFile(`${root}docs/pictures/${picture}.svg`, `${out}/picture-${picture}.svg`);
+}
+await offline();
 await writeFile(`${out}/live.html.gz`, gzipSync(await oneFile(), { level: 9 }));
-await writeFile(`${out}-modules/package.json`, '{ "type": "module" }\n');
+
+/** The service worker, which keeps the files so far. Its version follows from their content. */
+async function offline() {
+  const names = (await readdir(out)).sort();
+  const hash = createHash("sha256");
+  for (const name of names) hash.update(name).update(await readFile(`${out}/${name}`));
+  const define = { FILES: JSON.stringify(names), VERSION: JSON.stringify(hash.digest("hex").slice(0, 16)) };
+  await build({ ...shared, define, format: "iife", entryPoints: ["src/offline.ts"], outdir: out });
+}

@@ -14,10 +14,40 @@ function part(id: string): string | undefined {
   return document.getElementById(id)?.textContent?.trim();
 }
 
-/** Content that was packed by gzip and written in base64. */
-function unpacked(packed: string): Response {
-  const bytes = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+/** Content that was packed by gzip, as bytes or in base64. */
+function unpacked(packed: string | Uint8Array<ArrayBuffer>): Response {
+  const bytes = typeof packed === "string" ? Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0)) : packed;
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+
+/** Whether the page is one file. */
+export const isOneFile = () => part(MODULE) !== undefined;
+
+/** The page with a record as one file. */
+export async function pageWith(record: RecordedRuns): Promise<string> {
+  const page = isOneFile() ? ownPage() : await unpacked(await packedPage()).text();
+  const empty = `<script type="text/plain" id="${RECORD}"></script>`;
+  const packed = new Blob([JSON.stringify(record)]).stream().pipeThrough(new CompressionStream("gzip"));
+  const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return page.replace(empty, empty.replace("><", `>${btoa(text)}<`));
+}
+
+/** The page in one file, from the server. */
+async function packedPage(): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await fetch("live.html.gz");
+  if (!response.ok) throw new Error(`live.html.gz: ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** This page of one file as it was loaded, without its record. */
+function ownPage(): string {
+  const copy = document.documentElement.cloneNode(true) as HTMLElement;
+  const body = copy.querySelector("body");
+  body?.replaceChildren(...copy.querySelectorAll("body > script"));
+  for (const record of copy.querySelectorAll(`#${RECORD}`)) record.textContent = "";
+  return `<!doctype html>\n${copy.outerHTML}\n`;
 }
 
 /** The simulator. */

@@ -1,17 +1,22 @@
-// The charts of an experiment: panels with a shared time axis, zoom and cursor.
+// The charts of an experiment. One panel leads: its shown part, below an overview of the whole run. The
+// others follow; all have one cursor, whose values stand beside the names of the lines.
 
 import { figureOf, unitOf } from "./chart-data.ts";
 import { type Look, looksOf, swatch } from "./colours.ts";
-import { el, fill } from "./dom.ts";
+import { button, el, fill } from "./dom.ts";
 import type { Experiment, Values } from "./experiment.ts";
+import type { Layer } from "./figure/model.ts";
 import { type Drawn, before, drawPanel } from "./figure/panel.ts";
 import { type Part, drags, mark, valueAt } from "./figure/pointer.ts";
 import { PANELS, type Panel, curvesOf, ownersOf, timesOf } from "./panels.ts";
-import { zoom } from "./zoom.ts";
+import { type Choice, partOf, presetsOf, shownPart } from "./shown-part.ts";
 
-const HEIGHT = { rate: 140, delay: 180, window: 120, rtt: 120 };
-/** From this width on, panels are side by side, and taller. */
-const WIDE = 1700;
+const OVERVIEW = 34;
+/** The leading panel, on a phone and on a wider screen; the others. */
+const [LEAD_NARROW, LEAD, OTHER] = [150, 230, 120];
+const NARROW = 600;
+/** A wider panel has the names of its lines at their ends. */
+const NAMED = 480;
 /** Share of the shown time that one key press moves or zooms. */
 const STEP = 0.2;
 /** Pixels that one key press moves the cursor. */
@@ -23,50 +28,77 @@ interface Shown {
   host: HTMLElement;
   drawn: Drawn | undefined;
   scale: number;
-  /** The elements with the unit: below the title, and in the table. */
   unit: HTMLElement;
-  head: HTMLElement;
   curves: Map<string, Values>;
+  /** The values at the cursor, by the names of the lines. */
+  values: Map<string, HTMLElement>;
+  keys: HTMLElement;
 }
 
-/** The panels, and a table with the values at the cursor. */
+/** Marks that a view adds to the leading panel, in its unit. */
+export type Notes = (experiment: Experiment, scale: number) => Layer[];
+
 export class Charts {
-  readonly element: HTMLElement;
-  private readonly panels = el("div", { class: "panels" });
-  private readonly readout = el("div", { class: "readout" });
+  /** The leading panel with its overview, and the others. */
+  readonly stage = el("div", { class: "stage" });
+  readonly others = el("div", { class: "panels" });
+  notes: Notes = () => [];
+  /** The part that is shown until a reader chooses another. */
+  usual: Choice = "drop";
+  private readonly presets = el("div", { class: "presets", role: "group", "aria-label": "Shown part of the time" });
+  private readonly time = el("span", { class: "unit cursor-time" });
+  private readonly head = el("div", {});
+  private readonly overview = el("div", { class: "plot overview" });
+  private whole: Drawn | undefined;
   private shown: Shown[] = [];
   private experiment: Experiment | undefined;
   private signature = "";
   private readonly hidden = new Set<string>();
   private looks = new Map<string, Look>();
-  /** The cells of the table, by line, and its caption. */
-  private cells = new Map<string, HTMLElement[]>();
-  private readonly caption = el("caption", {});
   private duration = 0;
   /** The time of the cursor, and the shown part of the time. */
   private cursor: number | undefined;
   private part: Part = [0, 0];
   private width = 0;
 
-  constructor() {
-    this.element = el("div", { class: "charts" }, this.readout, this.panels);
-    new ResizeObserver(() => this.resize()).observe(this.panels);
+  constructor(private lead: Panel["key"] = "delay") {
+    // A view's own part is there before the first results.
+    fill(this.stage, this.head);
+    const resized = new ResizeObserver(() => this.resize());
+    for (const one of [this.stage, this.others]) {
+      resized.observe(one);
+      one.addEventListener("keydown", (event) => this.onKey(event));
+    }
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
-    this.panels.addEventListener("keydown", (event) => this.onKey(event));
+    drags(this.overview, () => this.whole as Drawn, (part) => this.zoom(part), (time) => this.centre(time));
+  }
+
+  /** Put an element above the charts, in the part that stays in view. */
+  above(element: HTMLElement): void {
+    fill(this.head, element);
+  }
+
+  /** Let this panel lead. */
+  setLead(key: Panel["key"]): void {
+    if (key !== this.lead) this.signature = "";
+    this.lead = key;
   }
 
   /** Show an experiment as far as it is. */
   show(experiment: Experiment): void {
     this.experiment = experiment;
     const owners = ownersOf(experiment);
-    const duration = experiment.described?.duration_s ?? 0;
-    const signature = JSON.stringify([owners.map((own) => [...own]), experiment.focus, duration]);
+    this.duration = experiment.described?.duration_s ?? 0;
+    const signature = JSON.stringify([owners.map((own) => [...own]), experiment.focus]);
     if (signature !== this.signature) {
       this.signature = signature;
-      this.build(experiment, owners, duration);
+      this.looks = new Map(owners.flatMap((own) => [...looksOf(own)]));
+      this.build(experiment);
     } else {
       for (const shown of this.shown) describe(shown, experiment);
     }
+    this.part = partOf(this.choice(), experiment);
+    this.offer(experiment);
     this.draw();
     this.read();
   }
@@ -76,38 +108,87 @@ export class Charts {
     if (this.experiment) this.show(this.experiment);
   }
 
-  private build(experiment: Experiment, owners: Map<string, string>[], duration: number): void {
-    this.looks = new Map(owners.flatMap((own) => [...looksOf(own)]));
-    // A zoom outlives a change of the lines.
-    const { min, max } = zoom.take(duration) ?? {};
-    if (min !== undefined && max !== undefined) this.part = [min, max];
-    else if (duration !== this.duration) this.part = [0, duration];
-    this.duration = duration;
+  private build(experiment: Experiment): void {
     this.cursor = undefined;
-    this.shown = PANELS.map((panel) => this.panel(panel, experiment));
-    fill(this.panels, ...this.shown.map(({ element }) => element));
-    this.buildTable();
-    this.width = widthOf(this.panels);
+    const ordered = [...PANELS].sort((a, b) => Number(b.key === this.lead) - Number(a.key === this.lead));
+    this.shown = ordered.map((panel) => this.panel(panel, experiment));
+    const named = ({ curves }: Shown) => [...curves.keys()].join("\n");
+    const [first] = this.shown;
+    for (const one of this.shown) one.keys.classList.toggle("same", first !== one && first !== undefined && named(one) === named(first));
+    const [lead, ...others] = this.shown.map(({ element }) => element);
+    fill(this.stage, this.head, el("div", { class: "bar" }, this.presets, this.time), this.overview, lead);
+    fill(this.others, ...others);
+    this.width = widthOf(this.stage);
   }
 
   private panel(panel: Panel, experiment: Experiment): Shown {
-    const [unit, head] = [el("span", { class: "unit" }), el("th", { scope: "col" })];
+    const unit = el("span", { class: "unit" });
     const host = el("div", { class: "plot" });
+    const keys = el("div", { class: "keys" });
     const title = panel.key === "delay" ? `${panel.title} of ${experiment.focus}` : panel.title;
     const element = el(
       "figure",
       { tabindex: 0, "aria-label": `${title} over time; arrow keys move the cursor, + and - zoom` },
       el("figcaption", {}, title, unit),
       host,
+      keys,
     );
-    const shown: Shown = { panel, element, host, drawn: undefined, scale: 1, unit, head, curves: new Map() };
+    const shown: Shown = { panel, element, host, drawn: undefined, scale: 1, unit, curves: new Map(), values: new Map(), keys };
     const at = (event: PointerEvent) => shown.drawn && valueAt(shown.drawn, event.offsetX);
-    host.addEventListener("pointermove", (event) => this.point(at(event)));
-    host.addEventListener("pointerleave", () => this.point(undefined));
+    for (const kind of ["pointermove", "pointerdown"] as const) host.addEventListener(kind, (event) => this.point(at(event)));
+    // After a tap the values stay.
+    host.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && this.point(undefined));
     host.addEventListener("dblclick", () => this.zoom([0, this.duration]));
     drags(host, () => shown.drawn as Drawn, (part) => this.zoom(part));
     describe(shown, experiment);
+    fill(keys, ...[...shown.curves.keys()].map((label) => this.key(label, shown)));
     return shown;
+  }
+
+  /** The name of a line with its value at the cursor; a press hides the line. */
+  private key(label: string, shown: Shown): HTMLElement {
+    const value = el("span", { class: "value" });
+    shown.values.set(label, value);
+    const toggle = button("", () => this.toggle(label), { "aria-pressed": String(!this.hidden.has(label)), "data-line": label });
+    const look = this.looks.get(label);
+    fill(toggle, look && swatch(look), el("span", { class: "name" }, label), value);
+    return toggle;
+  }
+
+  private toggle(label: string): void {
+    if (!this.hidden.delete(label)) this.hidden.add(label);
+    for (const { keys } of this.shown) {
+      for (const one of keys.querySelectorAll<HTMLElement>("button")) {
+        one.setAttribute("aria-pressed", String(!this.hidden.has(one.dataset["line"] ?? "")));
+      }
+    }
+    this.draw();
+  }
+
+  /** Offers the presets. Buttons that are the same stay, so that they keep the focus. */
+  private offer(experiment: Experiment): void {
+    const presets = presetsOf(experiment);
+    const own = [...this.presets.children] as HTMLElement[];
+    if (own.map(({ textContent }) => textContent).join() !== presets.map(([, name]) => name).join()) {
+      fill(this.presets, ...presets.map(([key, name]) => button(name, () => this.choose(key), { "data-preset": key })));
+    }
+    const shows = (key = "") => String(partOf(key as Choice, experiment)) === String(this.part);
+    const now = presets.find(([key]) => key === this.choice())?.[0] ?? presets.find(([key]) => shows(key))?.[0];
+    for (const one of this.presets.children as HTMLCollectionOf<HTMLElement>) {
+      one.setAttribute("aria-pressed", String(one.dataset["preset"] === now));
+    }
+  }
+
+  private choice(): Choice {
+    return shownPart.choice ?? this.usual;
+  }
+
+  private choose(choice: Choice): void {
+    shownPart.choose(choice);
+    if (!this.experiment) return;
+    this.part = partOf(choice, this.experiment);
+    this.offer(this.experiment);
+    this.draw();
   }
 
   /** Draws all panels for the shown part of the time. */
@@ -115,24 +196,40 @@ export class Charts {
     const { experiment, width } = this;
     if (!experiment || width === 0) return;
     const isWhole = this.part[0] <= 0 && this.part[1] >= this.duration;
-    const keyOf = (name: string) => (this.hidden.has(name) ? undefined : this.looks.get(name));
-    for (const shown of this.shown) {
-      const height = innerWidth < WIDE ? HEIGHT[shown.panel.key] : 1.5 * HEIGHT.delay;
-      const figure = { ...figureOf(experiment, shown.panel, keyOf), height };
-      shown.drawn = drawPanel(figure, { width, part: isWhole ? undefined : this.part, ends: width > 480 });
+    const lookOf = (name: string) => (this.hidden.has(name) ? undefined : this.looks.get(name));
+    for (const [place, shown] of this.shown.entries()) {
+      const height = place > 0 ? OTHER : innerWidth < NARROW ? LEAD_NARROW : LEAD;
+      const figure = { ...figureOf(experiment, shown.panel, lookOf), height };
+      if (place === 0) this.drawOverview({ ...figure, height: OVERVIEW, bare: true }, isWhole);
+      const layers = place === 0 ? [...figure.layers, ...this.notes(experiment, shown.scale)] : figure.layers;
+      const own = place === 0 ? width : widthOf(shown.host);
+      const keep = shown.drawn?.y.ends;
+      shown.drawn = drawPanel({ ...figure, layers }, { width: own, part: isWhole ? undefined : this.part, keep, ends: own > NAMED });
       // The texts in it are escaped.
       shown.host.innerHTML = shown.drawn.svg;
       mark(shown.host, shown.drawn, this.cursor);
     }
   }
 
+  private drawOverview(figure: Parameters<typeof drawPanel>[0], isWhole: boolean): void {
+    const layers = figure.layers.filter(({ kind }) => kind !== "rules");
+    this.whole = drawPanel({ ...figure, layers }, { width: this.width, marked: isWhole ? undefined : this.part });
+    this.overview.innerHTML = this.whole.svg;
+    this.overview.firstElementChild?.setAttribute("aria-label", "The whole run; drag to choose a part of it");
+  }
+
   /** Shows a part of the time in all panels. */
   private zoom([from, to]: Part): void {
     const part: Part = [Math.max(0, from), Math.min(this.duration, to)];
     if (part[0] >= part[1]) return;
-    this.part = part;
-    zoom.note(...part, this.duration);
-    this.draw();
+    this.choose(part[0] <= 0 && part[1] >= this.duration ? "all" : part);
+  }
+
+  /** Shows as much of the time as now, around another. */
+  private centre(time: number): void {
+    const span = this.part[1] - this.part[0];
+    const begin = Math.max(0, Math.min(this.duration - span, time - span / 2));
+    this.zoom([begin, begin + span]);
   }
 
   private point(time: number | undefined): void {
@@ -143,12 +240,10 @@ export class Charts {
 
   private onKey(event: KeyboardEvent): void {
     const [from, to] = this.part;
-    if (event.ctrlKey || event.metaKey) return;
+    // Other keys are those of the buttons.
+    if (event.ctrlKey || event.metaKey || !(event.target as Element).matches("figure")) return;
     const span = to - from;
-    const move = (by: number) => {
-      const begin = Math.max(0, Math.min(this.duration - span, from + by));
-      this.zoom([begin, begin + span]);
-    };
+    const move = (by: number) => this.centre((from + to) / 2 + by);
     const cursor = (by: number) => {
       const pixels = this.shown[0]?.drawn?.width ?? 1;
       const time = (this.cursor ?? (from + to) / 2) + (by * PIXELS * span) / pixels;
@@ -169,61 +264,38 @@ export class Charts {
     action();
   }
 
-  /** The values at the cursor, or the last ones. */
+  /** Writes the values at the cursor. */
   private read(): void {
-    const experiment = this.experiment;
-    if (!experiment) return;
-    const times = timesOf(experiment);
-    const index = this.cursor === undefined ? times.length - 1 : Math.max(0, before(times, this.cursor));
-    const at = times[index];
-    this.caption.textContent = at === undefined ? "Values" : `Values at ${at.toFixed(2)} s`;
-    for (const [label, cells] of this.cells) {
-      this.shown.forEach(({ curves, scale }, place) => {
-        const value = curves.get(label)?.[index];
-        const cell = cells[place];
-        if (cell) cell.textContent = value === null || value === undefined ? "" : (value / scale).toFixed(2);
-      });
+    const times = this.experiment ? timesOf(this.experiment) : [];
+    const row = this.cursor === undefined ? undefined : Math.max(0, before(times, this.cursor));
+    const at = row === undefined ? undefined : times[row];
+    this.others.classList.toggle("pointed", at !== undefined);
+    this.time.textContent = at === undefined ? "" : `at ${at.toFixed(2)} s`;
+    for (const { curves, scale, values } of this.shown) {
+      for (const [label, element] of values) {
+        const value = row === undefined ? undefined : curves.get(label)?.[row];
+        element.textContent = value === null || value === undefined ? "" : (value / scale).toFixed(1);
+      }
     }
   }
 
-  /** Builds the table. Its values change in place, so that its boxes keep the focus. */
-  private buildTable(): void {
-    this.cells = new Map([...this.looks.keys()].map((label) => [label, this.shown.map(() => el("td", {}))]));
-    const rows = [...this.looks].map(([label, look]) => {
-      const toggle = el("input", {
-        type: "checkbox",
-        checked: !this.hidden.has(label),
-        onchange: () => this.toggle(label),
-      });
-      const name = el("th", { scope: "row" }, el("label", {}, toggle, swatch(look), label));
-      return el("tr", {}, name, ...(this.cells.get(label) ?? []));
-    });
-    const heads = this.shown.map(({ head }) => head);
-    const head = el("tr", {}, el("th", { scope: "col" }, "Line"), ...heads);
-    fill(this.readout, el("table", {}, this.caption, el("thead", {}, head), el("tbody", {}, ...rows)));
-  }
-
-  private toggle(label: string): void {
-    if (!this.hidden.delete(label)) this.hidden.add(label);
-    this.draw();
-  }
-
   private resize(): void {
-    const width = widthOf(this.panels);
+    const width = widthOf(this.stage);
     if (width === this.width) return;
     this.width = width;
     this.draw();
   }
 }
 
-const widthOf = (panels: HTMLElement) => panels.querySelector(".plot")?.clientWidth ?? 0;
+const widthOf = (element: Element) => (element.matches(".plot") ? element : element.querySelector("figure .plot"))?.clientWidth ?? 0;
 
-/** Sets the unit of a panel, and the values of the table. */
+/** Sets the unit of a panel, and its curves. */
 function describe(shown: Shown, experiment: Experiment): void {
   const { panel } = shown;
   const [scale, unit] = unitOf(panel, experiment);
+  // Another unit is another axis.
+  if (scale !== shown.scale) shown.drawn = undefined;
   shown.scale = scale;
   shown.curves = new Map(curvesOf(panel, experiment).map(({ label, values }) => [label, values]));
   shown.unit.textContent = unit;
-  shown.head.textContent = `${panel.title}, ${unit}`;
 }

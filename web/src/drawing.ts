@@ -1,17 +1,20 @@
-// A field in which a capacity over time is drawn, by pointer or keyboard.
+// A pad on which a capacity over time is drawn, by pointer or keyboard.
 
-import { ink } from "./colours.ts";
 import { el } from "./dom.ts";
+import type { Panel } from "./figure/model.ts";
+import { type Drawn, drawPanel } from "./figure/panel.ts";
+import { valueAt } from "./figure/pointer.ts";
 import { general } from "./formatting.ts";
 
-const [WIDTH, HEIGHT] = [900, 260];
+const HEIGHT = 130;
+const COLOUR = "#3b8ec2";
 
 /** The rates of equal parts of a time, in Mbit/s. */
 export class Drawing {
-  readonly element: HTMLElement;
-  private readonly canvas = el("canvas", { width: WIDTH, height: HEIGHT, tabindex: 0, role: "slider" });
-  private selected = 0;
+  readonly element = el("div", { class: "plot pad", tabindex: 0, role: "slider", "aria-orientation": "vertical" });
+  private selected: number | undefined;
   private last: [number, number] | undefined;
+  private drawn: Drawn | undefined;
 
   constructor(
     readonly rates: number[],
@@ -19,22 +22,21 @@ export class Drawing {
     private readonly duration: number,
     private readonly onChange: (isDrawing: boolean) => void,
   ) {
-    this.element = el("div", { class: "drawing" }, this.canvas);
-    this.canvas.setAttribute(
-      "aria-label",
-      "Capacity over time: left and right choose a part, up and down change its rate",
-    );
-    this.canvas.addEventListener("pointerdown", (event) => this.begin(event));
-    this.canvas.addEventListener("pointermove", (event) => this.move(event));
-    this.canvas.addEventListener("pointerup", () => this.end());
-    this.canvas.addEventListener("keydown", (event) => this.onKey(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    const { element } = this;
+    element.setAttribute("aria-label", "Capacity over time: left and right choose a part, up and down change its rate");
+    element.setAttribute("aria-valuemin", "0");
+    element.setAttribute("aria-valuemax", String(most));
+    element.addEventListener("pointerdown", (event) => this.begin(event));
+    element.addEventListener("pointermove", (event) => this.move(event));
+    for (const end of ["pointerup", "pointercancel"]) element.addEventListener(end, () => this.end());
+    element.addEventListener("keydown", (event) => this.onKey(event));
+    new ResizeObserver(() => this.draw()).observe(element);
   }
 
   /** Replace all rates. */
   set(rate: (part: number) => number): void {
     for (let part = 0; part < this.rates.length; part++) this.rates[part] = this.within(rate(part));
+    this.selected = undefined;
     this.draw();
   }
 
@@ -44,16 +46,17 @@ export class Drawing {
 
   /** The part and the rate at a pointer. */
   private at(event: PointerEvent): [number, number] {
-    const box = this.canvas.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * WIDTH;
-    const y = ((event.clientY - box.top) / box.height) * HEIGHT;
-    const part = Math.floor((x / WIDTH) * this.rates.length);
-    const rate = this.within(this.most * (1 - y / HEIGHT));
+    const box = this.element.getBoundingClientRect();
+    if (!this.drawn) return [0, 0];
+    const { y, top, height } = this.drawn;
+    const time = valueAt(this.drawn, event.clientX - box.left);
+    const part = Math.floor((time / this.duration) * this.rates.length);
+    const rate = this.within(y.value(1 - (event.clientY - box.top - top) / height));
     return [Math.min(this.rates.length - 1, Math.max(0, part)), rate];
   }
 
   private begin(event: PointerEvent): void {
-    this.canvas.setPointerCapture(event.pointerId);
+    this.element.setPointerCapture(event.pointerId);
     this.last = this.at(event);
     this.line(this.last, this.last);
     this.onChange(true);
@@ -93,46 +96,39 @@ export class Drawing {
     const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
     if (step === 0 && move === 0) return;
     event.preventDefault();
-    this.selected = Math.min(this.rates.length - 1, Math.max(0, this.selected + move));
+    this.selected = Math.min(this.rates.length - 1, Math.max(0, (this.selected ?? 0) + move));
     const rate = (this.rates[this.selected] ?? 0) + (step * this.most) / 20;
     if (step !== 0) this.rates[this.selected] = this.within(rate);
     this.draw();
     if (step !== 0) this.onChange(false);
   }
 
-  /** Writes the ends of both axes. */
-  private label(context: CanvasRenderingContext2D): void {
-    // The canvas is scaled to its place, and its text is not.
-    const unit = WIDTH / (this.canvas.clientWidth || WIDTH);
-    context.font = `${13 * unit}px sans-serif`;
-    context.fillStyle = ink("--ink");
-    context.strokeStyle = ink("--panel");
-    context.lineWidth = 4 * unit;
-    const write = (text: string, x: number, y: number) => {
-      context.strokeText(text, x, y);
-      context.fillText(text, x, y);
+  /** Draws the capacity as steps, with the chosen part marked. */
+  private draw(): void {
+    const width = this.element.clientWidth;
+    if (width === 0) return;
+    const time = (part: number) => (this.duration * part) / this.rates.length;
+    const times = this.rates.flatMap((_, part) => [time(part), time(part + 1)]);
+    const highs = this.rates.flatMap((rate) => [rate, rate]);
+    const panel: Panel = {
+      title: "Capacity, Mbit/s",
+      layers: [{ name: "", kind: "area", columns: [times, highs.map(() => 0), highs], colour: COLOUR, opacity: 0.8 }],
+      behind: [],
+      height: HEIGHT,
+      x_scale: { domain: [0, this.duration] },
+      y_scale: { domain: [0, this.most] },
     };
-    write(`${this.most} Mbit/s`, 6, 16 * unit);
-    write("0 s", 6, HEIGHT - 6 * unit);
-    write(`${this.duration} s`, WIDTH - 40 * unit, HEIGHT - 6 * unit);
+    const part = this.selected;
+    const marked = part === undefined ? undefined : ([time(part), time(part + 1)] as const);
+    this.drawn = drawPanel(panel, { width, marked });
+    this.element.innerHTML = this.drawn.svg;
+    this.say(part ?? 0);
   }
 
-  private draw(): void {
-    const context = this.canvas.getContext("2d");
-    if (!context) return;
-    context.fillStyle = ink("--panel");
-    context.fillRect(0, 0, WIDTH, HEIGHT);
-    const width = WIDTH / this.rates.length;
-    this.rates.forEach((rate, part) => {
-      const height = (HEIGHT * rate) / this.most;
-      context.fillStyle = ink(part === this.selected ? "--ink" : "--accent");
-      context.fillRect(part * width, HEIGHT - height, Math.ceil(width), height);
-    });
-    this.label(context);
-    const rate = this.rates[this.selected] ?? 0;
-    const time = (this.duration * this.selected) / this.rates.length;
-    const text = `${general(rate, 3)} Mbit/s at ${general(time, 4)} s`;
-    this.canvas.setAttribute("aria-valuenow", general(rate, 3));
-    this.canvas.setAttribute("aria-valuetext", text);
+  private say(part: number): void {
+    const rate = general(this.rates[part] ?? 0, 3);
+    const time = general((this.duration * part) / this.rates.length, 4);
+    this.element.setAttribute("aria-valuenow", rate);
+    this.element.setAttribute("aria-valuetext", `${rate} Mbit/s at ${time} s`);
   }
 }

@@ -2,7 +2,7 @@
 
 import * as capacity from "./capacity.ts";
 import type { Progress, Scenario } from "./messages.ts";
-import type { Described, RecordedRuns, Samples, Unavoidable } from "./model.ts";
+import type { Described, Judgement, RecordedRuns, Samples, Unavoidable } from "./model.ts";
 import type { RunSummary, VerdictPicture } from "./record.ts";
 import { Fault, type Pool } from "./pool.ts";
 
@@ -42,6 +42,13 @@ export interface Run {
   summary: RunSummary | undefined;
 }
 
+/** Complete results, which need no simulator. */
+export interface Stored {
+  described: Described;
+  judgement: Judgement;
+  record: RecordedRuns;
+}
+
 /** All runs of a scenario. `onChange` follows each progress. */
 export class Experiment {
   described: Described | undefined;
@@ -60,7 +67,7 @@ export class Experiment {
   private timer = 0;
 
   constructor(
-    private readonly pool: Pool,
+    private readonly pool: Pool | undefined,
     readonly scenario: Scenario,
     private readonly onChange: (experiment: Experiment) => void,
   ) {}
@@ -78,30 +85,50 @@ export class Experiment {
     const described = await pool.load(scenario).catch(() => undefined);
     experiment.begin(described ?? unknown(record));
     if (!described) experiment.focus = record.links[0]?.names[0] ?? "";
-    experiment.runs.forEach((run, place) => {
-      run.summary = record.runs[place];
-      const now = run.summary?.duration_s ?? 0;
-      const [flows, links] = [record.flows[place], record.links[place]];
-      if (flows && links) add(run, { now, flows, links }, experiment.focus);
-    });
-    await experiment.judge().catch(() => undefined);
+    experiment.take(record);
+    await experiment.judge(pool).catch(() => undefined);
     experiment.end();
     return experiment;
   }
 
+  /** An experiment with results that were computed before. */
+  static stored({ described, judgement, record }: Stored): Experiment {
+    const scenario = { text: record.scenario, files: record.files };
+    const experiment = new Experiment(undefined, scenario, () => {});
+    experiment.begin(described);
+    experiment.take(record);
+    experiment.sentences = judgement.sentences;
+    experiment.picture = judgement.picture;
+    experiment.unavoidable = judgement.unavoidable ?? undefined;
+    experiment.isOver = true;
+    return experiment;
+  }
+
+  /** Takes the runs of a record. */
+  private take(record: RecordedRuns): void {
+    this.runs.forEach((run, place) => {
+      run.summary = record.runs[place];
+      const now = run.summary?.duration_s ?? 0;
+      const [flows, links] = [record.flows[place], record.links[place]];
+      if (flows && links) add(run, { now, flows, links }, this.focus);
+    });
+  }
+
   /** Check the scenario and run all its controllers. Requests of earlier experiments are dropped. */
   async start(): Promise<void> {
-    this.pool.dropAll();
+    const { pool } = this;
+    if (!pool) return;
+    pool.dropAll();
     this.timer = setTimeout(() => this.stop(), LONGEST_MS);
     try {
-      const described = await this.pool.load(this.scenario);
+      const described = await pool.load(this.scenario);
       if (described.memory_bytes > MOST_BYTES) throw tooLarge(described.memory_bytes);
       this.begin(described);
-      await Promise.all(this.runs.map((_, control) => this.run(control)));
-      await this.judge();
+      await Promise.all(this.runs.map((_, control) => this.run(pool, control)));
+      await this.judge(pool);
     } catch (error) {
       this.fault = error instanceof Fault ? error : new Fault(String(error));
-      this.pool.dropAll();
+      pool.dropAll();
     }
     this.end();
   }
@@ -115,7 +142,7 @@ export class Experiment {
   /** End runs that take too long; the charts keep the part so far. */
   stop(): void {
     if (this.isOver) return;
-    this.pool.dropAll();
+    this.pool?.dropAll();
     const now = Math.min(...this.runs.map((run) => run.now));
     const end = this.described?.duration_s ?? 0;
     this.fault = new Fault(
@@ -166,10 +193,10 @@ export class Experiment {
     this.onChange(this);
   }
 
-  private async run(control: number): Promise<void> {
+  private async run(pool: Pool, control: number): Promise<void> {
     const run = this.runs[control];
     if (!run) return;
-    const summary = await this.pool.run(this.scenario, control, (progress) => {
+    const summary = await pool.run(this.scenario, control, (progress) => {
       add(run, progress, this.focus);
       this.onChange(this);
     });
@@ -178,10 +205,10 @@ export class Experiment {
   }
 
   /** Says what the runs mean, once all are over. */
-  private async judge(): Promise<void> {
+  private async judge(pool: Pool): Promise<void> {
     const runs = this.summaries();
     if (runs.length === 0 || runs.length < this.runs.length) return;
-    const found = await this.pool.judge(this.scenario, this.focus, runs);
+    const found = await pool.judge(this.scenario, this.focus, runs);
     this.sentences = found.sentences;
     this.picture = found.picture;
     this.unavoidable = found.unavoidable ?? undefined;

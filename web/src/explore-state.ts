@@ -16,7 +16,7 @@ export interface Field {
 
 export interface Numbers {
   rate: number;
-  drop: number;
+  to: number;
   at: number;
   rtt: number;
   buffer: number;
@@ -32,10 +32,10 @@ export interface State extends Numbers {
 
 export const FIELDS: Field[] = [
   { key: "rate", label: "Rate", unit: "Mbit/s", min: 1, max: 1000, isLog: true },
-  { key: "drop", label: "Rate after the drop", unit: "% of it", min: 5, max: 100, isWhole: true },
-  { key: "at", label: "Time of the drop", unit: "% of the run", min: 10, max: 90, isWhole: true },
-  { key: "rtt", label: "Base round-trip time", unit: "ms", min: 2, max: 300, isLog: true },
-  { key: "buffer", label: "Buffer", unit: "ms at the rate", min: 5, max: 1000, isLog: true },
+  { key: "to", label: "Rate after", unit: "Mbit/s", min: 0.5, max: 1000, isLog: true },
+  { key: "at", label: "Change at", unit: "% of it", min: 10, max: 90, isWhole: true },
+  { key: "rtt", label: "Base RTT", unit: "ms", min: 2, max: 300, isLog: true },
+  { key: "buffer", label: "Buffer", unit: "ms", min: 5, max: 1000, isLog: true },
   { key: "flows", label: "Flows", unit: "", min: 1, max: 100, isLog: true, isWhole: true },
   { key: "duration", label: "Duration", unit: "s", min: 5, max: 120, isWhole: true },
 ];
@@ -45,13 +45,13 @@ export const QUEUES = ["droptail", "codel", "fq_codel", "pie", "red", "step", "d
 export const WITH_ECN = ["codel", "fq_codel", "pie", "red"];
 export const CONTROLS = INKS.map(({ name }) => name).filter((name) => name && !MEDIA.includes(name));
 
-/** A drop like that of capacity-drop.toml. */
+/** The drop of capacity-drop.toml. */
 export const START: State = {
   rate: 60,
-  drop: 33,
+  to: 20,
   at: 50,
   rtt: 50,
-  buffer: 500,
+  buffer: 200,
   flows: 1,
   duration: 60,
   queue: "codel",
@@ -59,31 +59,39 @@ export const START: State = {
   controls: ["reno", "cubic", "bbr", "dctcp", "ideal"],
 };
 
-/** Samples of a run: as many as a wide chart shows; fewer while a slider moves. */
-export const SAMPLES = 1500;
-export const COARSE_SAMPLES = 300;
+/** Samples of a run: every 20 ms of a minute, so that a drop has many; fewer while a slider moves. */
+export const SAMPLES = 3000;
+export const COARSE_SAMPLES = 600;
+/** Samples of the results that the page contains, which a first load should not wait for. */
+export const STORED_SAMPLES = 1500;
 
 /** Samples of all flows of a run: a chart shows their sum. */
-const MOST_FLOW_SAMPLES = 30_000;
+const MOST_FLOW_SAMPLES = 60_000;
+
+/** The title of a state's scenario. */
+function titleOf({ rate, to }: State): string {
+  const link = `A link of ${general(rate, 4)} Mbit/s`;
+  return to === rate ? link : `${link} ${to < rate ? "falls" : "rises"} to ${general(to, 4)}`;
+}
 
 /** The scenario of a state, as a document. */
 export function documentOf(state: State, most: number): object {
   const samples = Math.min(most, Math.max(COARSE_SAMPLES, MOST_FLOW_SAMPLES / state.flows));
   const mbit = (rate: number) => `${general(rate, 6)}Mbit`;
   const at = (state.duration * state.at) / 100;
-  const steps = [{ at: `${at}s`, rate: mbit((state.rate * state.drop) / 100) }];
+  const steps = [{ at: `${at}s`, rate: mbit(state.to) }];
   const hasEcn = state.ecn && WITH_ECN.includes(state.queue);
   const half = `${Math.round(500 * state.rtt)}us`;
   // A path without a buffer longer than a packet cannot work.
   const bytes = Math.max(3000, Math.round((state.rate * 1e6 * state.buffer) / 8000));
   return {
-    title: "Explored",
+    title: titleOf(state),
     duration: `${state.duration}s`,
     controls: state.controls,
     record: { interval: `${Math.round((1e6 * state.duration) / samples)}us` },
     link: {
       bottleneck: {
-        rate: state.drop === 100 ? mbit(state.rate) : { start: mbit(state.rate), steps },
+        rate: state.to === state.rate ? mbit(state.rate) : { start: mbit(state.rate), steps },
         delay: half,
         queue: hasEcn ? { kind: state.queue, ecn: true } : state.queue,
         buffer: `${bytes}B`,

@@ -1,5 +1,6 @@
 // Explore: one bottleneck with sliders.
 
+import first from "first";
 import { button, el, fill } from "./dom.ts";
 import {
   COARSE_SAMPLES,
@@ -19,7 +20,7 @@ import {
 import { HeatMap } from "./heat-map.ts";
 import type { Pool } from "./pool.ts";
 import { Results } from "./results.ts";
-import type { View } from "./view.ts";
+import type { Keep, View } from "./view.ts";
 
 /** The view with the sliders. */
 export class Explore implements View {
@@ -31,16 +32,11 @@ export class Explore implements View {
 
   constructor(
     pool: Pool,
-    private readonly onFragment: (fragment: string) => void,
+    private readonly onFragment: Keep,
     private readonly onWrite: (toml: string) => void,
   ) {
     this.results = new Results(pool);
-    const intro = el(
-      "p",
-      {},
-      "A link loses capacity while flows fill it. Move a slider, and the simulator runs every " +
-        "chosen controller anew. Grey is the delay that no sender could avoid.",
-    );
+    const intro = el("p", {}, "A link loses capacity while flows fill it. Grey is the delay that no sender could avoid.");
     const stop = () => {
       this.results.abandon();
       return this.state;
@@ -51,7 +47,10 @@ export class Explore implements View {
   }
 
   open(fragment: string): void {
-    this.set(stateOf(fragment));
+    const state = stateOf(fragment);
+    // The page contains the results of its start; the runs then replace their rounded samples.
+    if (first && fragmentOf(state) === fragmentOf(START)) this.results.showStored(first);
+    this.set(state);
   }
 
   private set(state: State): void {

@@ -1,11 +1,12 @@
 // The data and the charts of an experiment as files.
 
 import { figureOf } from "./chart-data.ts";
-import { looksOf } from "./colours.ts";
+import { type Look, looksOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Line, Run, Values } from "./experiment.ts";
 import { drawPanel, escaped } from "./figure/panel.ts";
 import { PANELS, ownersOf } from "./panels.ts";
+import { partOf, shownPart } from "./shown-part.ts";
 
 /** Offer a file for download. */
 export function save(content: Blob, name: string): void {
@@ -61,33 +62,58 @@ export function csvOf(experiment: Experiment): string {
   return `${rows.join("\n")}\n`;
 }
 
-const [WIDTH, TITLE] = [760, 20];
-const STYLE = "text{font:11px sans-serif;fill:#444}.grid{stroke:#eee}.frame{fill:none;stroke:#bbb}";
+const [WIDTH, TITLE, LINE] = [760, 20, 16];
+/** Pixels of a letter. */
+const LETTER = 6.5;
+const STYLE = "text{font:11px sans-serif;fill:#444}.title{font:bold 14px sans-serif;fill:#111}.grid{stroke:#eee}.frame{fill:none;stroke:#bbb}.rim{paint-order:stroke;stroke:#fff;stroke-width:3px}";
+/** A longer address would not fit the picture. */
+const MOST_ADDRESS = 110;
 
-/** The panels as a drawing. */
+/** The panels of the shown time as a drawing, with title, legend and source. */
 export function svgOf(experiment: Experiment): string {
   const looks = new Map(ownersOf(experiment).flatMap((own) => [...looksOf(own, true)]));
-  let [left, top] = [10, 0];
-  const legend = [...looks].map(([label, { colour }]) => {
-    const key = `<text x="${left}" y="14" style="fill:${colour}">${escaped(label)}</text>`;
-    left += 7 * label.length + 16;
-    return key;
-  });
+  const legend = legendOf(looks);
+  let top = 24 + legend.height;
+  const shown = partOf(shownPart.choice ?? "drop", experiment);
   const panels = PANELS.map((panel) => {
     const figure = figureOf(experiment, panel, (label) => looks.get(label), true);
-    const drawn = drawPanel(figure, { width: WIDTH, ends: true });
+    const drawn = drawPanel({ ...figure, x: "time (s)" }, { width: WIDTH, part: shown, ends: true });
     top += TITLE;
-    const title = `<text x="10" y="${top + 14}">${escaped(figure.title)}</text>`;
-    const inner = drawn.svg.replace("<svg", `<svg y="${top + TITLE}"`);
-    top += drawn.whole + TITLE;
+    const title = `<text x="10" y="${top - 6}">${escaped(figure.title)}</text>`;
+    const inner = drawn.svg.replace("<svg", `<svg y="${top}"`);
+    top += drawn.whole;
     return title + inner;
   });
-  const [width, height] = [Math.max(WIDTH, left), top + 2 * TITLE];
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" style="background:#fff">`;
-  const title = `<title>${escaped(experiment.described?.title ?? "")}</title><style>${STYLE}</style>`;
-  const parts = [head, title, ...legend, ...panels, "</svg>\n"].join("");
+  const height = top + TITLE;
+  const named = escaped(experiment.described?.title ?? "");
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" style="background:#fff">`;
+  const title = `<title>${named}</title><style>${STYLE}</style><text class="title" x="10" y="18">${named}</text>`;
+  const source = `<text x="10" y="${height - 6}">${escaped(sourceOf())}</text>`;
+  const parts = [head, title, legend.svg, ...panels, source, "</svg>\n"].join("");
   // Colours as they are: the properties of the page are not those of a file.
   return parts.replace(/var\(--\w+, (#\w+)\)/g, "$1");
+}
+
+/** The names of the lines in rows, each after a sample of its line. */
+function legendOf(looks: ReadonlyMap<string, Look>): { svg: string; height: number } {
+  let [left, top] = [10, 40];
+  const keys = [...looks].map(([label, { colour, dash, weight }]) => {
+    const width = 30 + LETTER * label.length + 14;
+    if (left + width > WIDTH) [left, top] = [10, top + LINE];
+    const at = left;
+    left += width;
+    const line = `<path d="M${at} ${top - 4}h24" stroke="${colour}" stroke-width="${1.6 * weight}" stroke-dasharray="${dash.join(" ")}"/>`;
+    return `${line}<text x="${at + 30}" y="${top}">${escaped(label)}</text>`;
+  });
+  return { svg: keys.join(""), height: top - 24 };
+}
+
+/** The program and, if others can open it, the address. That of `sojourn view` has a secret. */
+function sourceOf(): string {
+  const program = `Sojourn ${SOJOURN_VERSION}`;
+  const isPublic = location.protocol === "https:" && location.href.length <= MOST_ADDRESS;
+  const address = isPublic ? location.href : location.hash.length <= MOST_ADDRESS ? location.hash : "";
+  return address ? `${program} · ${address}` : program;
 }
 
 /** The same as a picture, with two pixels for each of the drawing's. */

@@ -25,11 +25,10 @@ const FIGURES: Figure[] = [
   { title: "99th percentile of queueing delay", of: (run) => run.links[0]?.queue_delay_p99_s },
 ];
 
-/** Values of a field at equal distances, or ratios. */
-export function valuesOf(field: Field): number[] {
-  const { min, max, isLog } = field;
-  // At 100 % the rate does not change, and the run has no spike.
-  const top = field.key === "drop" ? 90 : max;
+/** Values of a field at equal distances, or ratios. Those of the rate after are below the rate. */
+export function valuesOf(field: Field, { rate }: State): number[] {
+  const { isLog } = field;
+  const [min, top] = field.key === "to" ? [0.05 * rate, 0.9 * rate] : [field.min, field.max];
   return Array.from({ length: STEPS }, (_, step) => {
     const share = step / (STEPS - 1);
     return within(field, isLog ? min * (top / min) ** share : min + (top - min) * share);
@@ -41,7 +40,7 @@ export class HeatMap {
   readonly element: HTMLElement;
   private readonly table = scrolling("Heat map", { "aria-live": "polite" });
   private readonly control = el("select", { "aria-label": "Controller of the map" });
-  private readonly across = fieldSelect("Across", "drop");
+  private readonly across = fieldSelect("Across", "to");
   private readonly down = fieldSelect("Down", "rtt");
   private readonly figure = el("select", { "aria-label": "Figure of the map" });
   private state: State | undefined;
@@ -56,7 +55,7 @@ export class HeatMap {
     this.figure.append(...FIGURES.map(({ title }, place) => el("option", { value: place }, title)));
     const start = button("Map", () => void this.start());
     const parts = [this.control, " over ", this.across, " and ", this.down, ": ", this.figure, start];
-    this.element = el("details", {}, el("summary", {}, "Heat map"), el("div", { class: "exports" }, ...parts), this.table);
+    this.element = el("details", { class: "heat" }, el("summary", {}, "Heat map"), el("div", { class: "exports" }, ...parts), this.table);
   }
 
   /** Offer these controllers, and end a map that is being made. */
@@ -77,8 +76,8 @@ export class HeatMap {
       fill(this.table, el("p", { class: "fault" }, "Choose two different fields."));
       return;
     }
-    const cells = valuesOf(rows).map((y) =>
-      valuesOf(columns).map((x) => ({ ...this.state!, [across]: x, [down]: y, controls: [control] })),
+    const cells = valuesOf(rows, this.state!).map((y) =>
+      valuesOf(columns, this.state!).map((x) => ({ ...this.state!, [across]: x, [down]: y, controls: [control] })),
     );
     const values: (number | undefined)[][] = cells.map(() => []);
     const runs = cells.flatMap((line, y) =>
@@ -108,7 +107,7 @@ export class HeatMap {
   private draw(columns: Field, rows: Field, cells: State[][], values: (number | undefined)[][]): void {
     const known = values.flat().filter((value) => value !== undefined && !Number.isNaN(value));
     const most = Math.max(1, ...(known as number[]));
-    const head = valuesOf(columns).map((x) => el("th", { scope: "col" }, general(x, 3)));
+    const head = valuesOf(columns, this.state!).map((x) => el("th", { scope: "col" }, general(x, 3)));
     const body = cells.map((line, y) => {
       const label = el("th", { scope: "row" }, general(line[0]![rows.key], 3));
       const drawn = line.map((state, x) => this.cell(state, values[y]?.[x], most));

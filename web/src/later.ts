@@ -13,6 +13,10 @@ export class Later<V extends View> implements View {
 
   constructor(private readonly make: () => Promise<V>) {}
 
+  get title(): string | undefined {
+    return this.view?.title;
+  }
+
   open(fragment: string): void {
     this.use((view) => view.open(fragment));
   }

@@ -1,95 +1,103 @@
-// The page: its views, and the fragment of the address, `#VIEW:STATE`, which chooses one; `;t=FROM-TO`
-// after it is the shown part of the time.
+// The page: its views, and the fragment of the address, `#VIEW:STATE`, which chooses one; `;t=` after it is
+// the shown part of the time. `?embed` before it leaves out all but the results, for lecture notes.
 
-import { licences, ownRecord, simulatorModule, workerAddress } from "./assets.ts";
+import { isOneFile, licences, ownRecord, simulatorModule, workerAddress } from "./assets.ts";
 import { button, el, fill } from "./dom.ts";
 import { Explore } from "./explore.ts";
+import { Gallery } from "./gallery.ts";
 import { Later } from "./later.ts";
 import type { RecordedRuns } from "./model.ts";
 import { Pool } from "./pool.ts";
-import type { View } from "./view.ts";
-import { zoom } from "./zoom.ts";
+import { shownPart } from "./shown-part.ts";
+import type { Keep, View } from "./view.ts";
 
-const MOST_WORKERS = 4;
+const MOST_WORKERS = 5;
 /** After this time the views load their code, so that they open without a server. */
 const AHEAD_MS = 2000;
 
 type Edit = (toml: string, files?: Record<string, string>) => void;
 
+/** The marks that `sojourn view` and `sojourn live` set. */
+const isMarked = (name: "runs" | "live") => document.documentElement.hasAttribute(`data-${name}`);
+const isEmbedded = new URLSearchParams(location.search).has("embed");
+
 class Page {
   private readonly views: Record<string, View>;
   private readonly tabs: Record<string, HTMLButtonElement> = {};
   private readonly main = el("main", { id: "main", tabindex: -1 });
-  private shown: View | undefined;
+  private name = "";
   /** The fragment, without and with the shown part of the time. */
   private state = "";
   private fragment = "";
 
   constructor(workers: Pool, record: RecordedRuns | undefined) {
-    const keep = (name: string) => (state: string) => this.keep(`${name}:${state}`);
-    const write = new Later(async () => {
-      const { Write } = await import("./write.ts");
-      return new Write(workers, keep("write"));
-    });
-    const edit: Edit = (toml, files = {}) => {
-      this.show("write");
-      write.use((view) => view.edit(toml, files));
-    };
-    const others = laterViews(workers, record, keep("learn"), edit);
-    // `sojourn view` marks the page that it serves with run directories.
-    const hasRuns = document.documentElement.hasAttribute("data-runs") || record !== undefined;
-    const isLive = document.documentElement.hasAttribute("data-live");
-    this.views = {
-      ...(isLive ? { live: others.live } : {}),
-      ...(hasRuns ? { runs: others.runs } : {}),
-      explore: new Explore(workers, keep("explore"), edit),
-      draw: others.draw,
-      write,
-      learn: others.learn,
-    };
+    this.views = viewsOf(workers, record, (name) => this.keeper(name), (toml, files = {}) => this.edit(toml, files));
     setTimeout(() => this.loadAhead(), AHEAD_MS);
+    fill(document.body, ...document.querySelectorAll("body > script"), ...this.frame());
+    addEventListener("hashchange", () => this.follow());
+    shownPart.onChange = () => this.keep(this.state);
+    this.follow();
+  }
+
+  /** The parts of the page around the view. */
+  private frame(): HTMLElement[] {
+    if (isEmbedded) {
+      const open = el("a", { target: "_blank" }, "Open in Sojourn");
+      open.addEventListener("pointerenter", () => (open.href = location.pathname + location.hash));
+      open.href = location.pathname + location.hash;
+      return [this.main, el("footer", {}, open)];
+    }
     const nav = el("nav", { "aria-label": "Views" });
     for (const name of Object.keys(this.views)) {
-      const title = name.charAt(0).toUpperCase() + name.slice(1);
-      const tab = button(title, () => {
-        zoom.forget();
+      const tab = button(capital(name), () => {
+        shownPart.forget();
         this.open(name, "");
       });
       this.tabs[name] = tab;
       nav.append(tab);
     }
-    const footer = el("footer", {}, licences());
-    const parts = [...document.querySelectorAll("body > script")];
-    fill(document.body, ...parts, el("header", {}, el("h1", {}, "Sojourn"), nav), this.main, footer);
-    addEventListener("hashchange", () => this.follow());
-    zoom.onChange = () => this.keep(this.state);
-    this.follow();
+    return [el("header", {}, el("h1", {}, "Sojourn"), nav), this.main, el("footer", {}, licences())];
+  }
+
+  /** Puts the state of a view into the address, while the view is shown. */
+  private keeper(name: string): Keep {
+    return (state, isNew = false) => {
+      if (name === this.name) this.keep(state === "" ? name : `${name}:${state}`, isNew);
+    };
+  }
+
+  private edit(toml: string, files: Record<string, string>): void {
+    this.show("write", "write");
+    (this.views["write"] as Later<View & { edit: Edit }>).use((view) => view.edit(toml, files));
   }
 
   /** Opens the view of the address. */
   private follow(): void {
     const fragment = location.hash.slice(1);
-    if (fragment === this.fragment && this.shown) return;
-    const [name = "", ...state] = zoom.read(fragment).split(":");
-    this.open(Object.hasOwn(this.views, name) ? name : (Object.keys(this.views)[0] ?? ""), state.join(":"));
+    if (fragment === this.fragment && this.name) return;
+    const [name = "", ...state] = shownPart.read(fragment).split(":");
+    const isKnown = Object.hasOwn(this.views, name);
+    // The entry of the history is there already.
+    this.open(isKnown ? name : (Object.keys(this.views)[0] ?? ""), state.join(":"), false);
   }
 
-  private open(name: string, state: string): void {
-    this.show(name);
-    this.keep(state === "" ? name : `${name}:${state}`);
-    this.shown?.open(state);
+  private open(name: string, state: string, isNew = true): void {
+    this.show(name, state === "" ? name : `${name}:${state}`, isNew);
+    this.views[name]?.open(state);
+    this.entitle();
   }
 
-  private show(name: string): void {
+  private show(name: string, fragment: string, isNew = true): void {
     const view = this.views[name];
     if (!view) return;
-    this.shown?.close();
-    this.shown = view;
-    this.keep(name);
+    this.views[this.name]?.close();
+    this.name = name;
+    this.keep(fragment, isNew);
     for (const [own, tab] of Object.entries(this.tabs)) {
       if (own === name) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
+    this.main.dataset["view"] = name;
     fill(this.main, view.element);
   }
 
@@ -101,27 +109,49 @@ class Page {
     }
   }
 
-  /** Puts the state of the view into the address. */
-  private keep(fragment: string): void {
+  private keep(fragment: string, isNew = false): void {
     this.state = fragment;
-    this.fragment = fragment + zoom.suffix;
-    history.replaceState(null, "", `#${this.fragment}`);
+    this.fragment = fragment + shownPart.suffix;
+    const isOther = `#${this.fragment}` !== location.hash;
+    if (isNew && isOther) history.pushState(null, "", `#${this.fragment}`);
+    else if (isOther) history.replaceState(null, "", `#${this.fragment}`);
+    this.entitle();
+  }
+
+  private entitle(): void {
+    const own = this.views[this.name]?.title;
+    document.title = [...(own ? [own] : []), capital(this.name), "Sojourn"].join(" · ");
   }
 }
 
-/** The views that are not part of the first load. */
-function laterViews(
+const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+
+/** The views of the page, the first of which it opens. Some are not part of the first load. */
+function viewsOf(
   workers: Pool,
   record: RecordedRuns | undefined,
-  keepStory: (state: string) => void,
+  keeper: (name: string) => Keep,
   edit: Edit,
-) {
+): Record<string, View> {
+  const live = new Later(async () => new (await import("./live.ts")).Live());
+  const runs = new Later(async () => new (await import("./runs.ts")).Runs(workers, record, edit));
   return {
-    live: new Later(async () => new (await import("./live.ts")).Live()),
-    runs: new Later(async () => new (await import("./runs.ts")).Runs(workers, record, edit)),
-    draw: new Later(async () => new (await import("./draw.ts")).Draw(workers)),
-    learn: new Later(async () => new (await import("./learn.ts")).Learn(workers, keepStory, edit)),
+    ...(isMarked("live") ? { live } : {}),
+    ...(isMarked("runs") || record !== undefined ? { runs } : {}),
+    // Its pictures are files.
+    ...(isOneFile() ? {} : { gallery: new Gallery() }),
+    explore: new Explore(workers, keeper("explore"), edit),
+    learn: new Later(async () => new (await import("./learn.ts")).Learn(workers, keeper("learn"), edit)),
+    draw: new Later(async () => new (await import("./draw.ts")).Draw(workers, keeper("draw"), edit)),
+    write: new Later(async () => new (await import("./write.ts")).Write(workers, keeper("write"))),
   };
+}
+
+/** Lets the browser keep the page, so that it opens without its server. Served runs change. */
+function keepOffline(): void {
+  if (isOneFile() || isMarked("runs") || isMarked("live") || !("serviceWorker" in navigator)) return;
+  // Without it the page works, while its server does.
+  navigator.serviceWorker.register("offline.js").catch(() => undefined);
 }
 
 function refuse(error: unknown): void {
@@ -130,12 +160,15 @@ function refuse(error: unknown): void {
 }
 
 try {
+  if (isEmbedded) document.documentElement.dataset["embed"] = "";
   const module = simulatorModule();
   module.catch(refuse);
   const count = Math.min(MOST_WORKERS, Math.max(1, navigator.hardwareConcurrency || 1));
   const workers = new Pool(module, workerAddress(), count);
   new Page(workers, await ownRecord());
   performance.mark("ready");
+  addEventListener("load", keepOffline);
+  if (document.readyState === "complete") keepOffline();
 } catch (error) {
   refuse(error);
 }

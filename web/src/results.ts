@@ -1,41 +1,43 @@
-// The results of an experiment: progress, verdict, charts, tables, exports.
+// The results of an experiment: its answer, the charts, tables, and the ways to share it.
 
 import { Charts } from "./charts.ts";
 import { isDark, looksOf } from "./colours.ts";
 import { button, el, fill } from "./dom.ts";
-import { Experiment } from "./experiment.ts";
-import { csvOf, parquetOfSamples, pngOf, save, svgOf } from "./export.ts";
+import { Experiment, type Stored } from "./experiment.ts";
 import type { Scenario } from "./messages.ts";
 import type { RecordedRuns } from "./model.ts";
 import type { Pool } from "./pool.ts";
+import { Share } from "./share.ts";
 import { tablesOf } from "./table.ts";
 import { VerdictView } from "./verdict-view.ts";
 
-/** Least time between two drawings of runs that go on. */
-const DRAW_MS = 150;
-/** Of the time, at most this part goes to such drawings: those of long runs take long. */
-const DRAW_SHARE = 0.2;
-/** While a value is dragged, its runs go on this long, so that a steady drag draws some. */
-const STALE_MS = 500;
-
-const PARQUET = "application/vnd.apache.parquet";
+/** Least time between two drawings of first runs that go on. */
+const DRAW_MS = 250;
+/** Faster runs show no progress. */
+const SLOW_MS = 400;
+/** While a value is dragged, its runs go on this long, so that a steady drag draws some on a slow phone too. */
+const STALE_MS = 2000;
 
 /** Shows one experiment after the other. */
 export class Results {
   readonly element: HTMLElement;
+  /** The experiment of the newest runs. */
   experiment: Experiment | undefined;
-  private readonly charts = new Charts();
+  readonly charts = new Charts();
+  readonly share = new Share(() => this.experiment);
   private readonly status = el("p", { class: "status", role: "status" });
   private readonly bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the runs" });
   private readonly verdict = el("div", { class: "verdict", "aria-live": "polite" });
   private readonly picture = new VerdictView();
+  private readonly answer: HTMLElement;
+  private readonly rest: HTMLElement;
   private readonly tables = el("div", { class: "tables" });
   private readonly cancel = button("Cancel", () => this.experiment?.stop(), { hidden: true });
-  private readonly exports = el("div", { class: "exports" });
+  /** The experiment in the charts: an earlier one until that of newer runs is whole. */
+  private shown: Experiment | undefined;
   private frame = 0;
   private began = 0;
   private drawn = 0;
-  private pause = DRAW_MS;
   private isDragging = false;
   private beside: Experiment | undefined;
   /** The newest scenario of a drag, whose runs begin when those before it are over or stale. */
@@ -48,10 +50,10 @@ export class Results {
     private readonly pool: Pool,
     private readonly onShown: (experiment: Experiment) => void = () => {},
   ) {
-    const top = el("div", { class: "top" }, this.status, this.bar, this.cancel);
-    fill(this.exports, ...this.exportButtons());
-    const parts = [top, this.verdict, this.picture.element, this.charts.element, this.tables, this.exports];
-    this.element = el("section", { class: "results", "aria-label": "Results" }, ...parts);
+    const top = el("div", { class: "top" }, this.status, this.bar, this.cancel, this.share.element);
+    this.answer = el("div", { class: "answer" }, this.picture.element, this.verdict);
+    this.rest = el("div", { class: "rest" }, top, this.charts.others, this.tables);
+    this.element = el("section", { class: "results", "aria-label": "Results" }, this.answer, this.charts.stage, this.rest);
   }
 
   /** Run a scenario, instead of the one that runs now. `beside` has recorded runs to compare. */
@@ -99,6 +101,13 @@ export class Results {
     await Experiment.recorded(this.pool, record, ready);
   }
 
+  /** Show results that the page contains, at once. */
+  showStored(stored: Stored): void {
+    this.began = performance.now();
+    this.experiment = Experiment.stored(stored);
+    this.draw(this.experiment);
+  }
+
   /** Stop the runs; their later replies are dropped. */
   abandon(): void {
     this.latest += 1;
@@ -114,30 +123,25 @@ export class Results {
   private age(): void {
     this.element.removeAttribute("data-drawn-ms");
     this.element.classList.add("old");
-    this.allowSaving(false);
-  }
-
-  private allowSaving(isAllowed: boolean): void {
-    for (const one of this.exports.querySelectorAll("button")) one.disabled = !isAllowed;
+    this.share.allow(false);
   }
 
   private onChange(experiment: Experiment): void {
     if (experiment !== this.experiment || this.frame !== 0) return;
-    if (!experiment.isOver && performance.now() - this.drawn < this.pause) return;
+    if (!experiment.isOver && performance.now() - this.drawn < DRAW_MS) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
-      const began = performance.now();
       this.draw(experiment);
       this.drawn = performance.now();
-      this.pause = Math.max(DRAW_MS, (this.drawn - began) / DRAW_SHARE);
       if (experiment.isOver) this.follow();
     });
   }
 
   private draw(experiment: Experiment): void {
-    if (experiment.described) this.charts.show(experiment);
-    const { fault, isOver } = experiment;
-    const slow = performance.now() - this.began > 400;
+    const { fault, isOver, described } = experiment;
+    // The results before stay until these are whole.
+    if (described && (isOver || !this.shown)) this.charts.show(experiment);
+    const slow = performance.now() - this.began > SLOW_MS;
     this.bar.value = experiment.progress();
     this.bar.classList.toggle("idle", isOver || !slow);
     this.cancel.hidden = isOver || !slow;
@@ -145,19 +149,25 @@ export class Results {
     if (fault) this.status.textContent = fault.message;
     if (!isOver) return;
     this.element.classList.remove("old");
+    this.shown = described && experiment;
     // A refused scenario has no charts.
-    this.charts.element.hidden = experiment.described === undefined;
-    this.allowSaving(experiment.described !== undefined);
-    const verdict = experiment.verdict();
-    fill(this.verdict, ...verdict.map((sentence) => el("p", {}, unbroken(sentence))));
-    const looks = looksOf(new Map(experiment.runs.flatMap(({ lines: [line] }) => (line ? [[line.run, line.owner]] : []))));
-    this.picture.show(experiment.picture, {
-      colours: experiment.picture?.rows.map(({ control }) => looks.get(control)?.colour) ?? [],
-      isDark: isDark(),
-    });
+    for (const one of [this.charts.stage, this.charts.others]) one.hidden = !described;
+    this.share.allow(described !== undefined);
+    this.drawAnswer(experiment);
     fill(this.tables, ...tablesOf(experiment));
     if (!fault) this.finish();
     this.onShown(experiment);
+  }
+
+  /** The verdict as a picture, with the sentences in the rest; without one, the sentences. */
+  private drawAnswer(experiment: Experiment): void {
+    const { picture, runs } = experiment;
+    const looks = looksOf(new Map(runs.flatMap(({ lines: [line] }) => (line ? [[line.run, line.owner]] : []))));
+    const colours = picture?.rows.map(({ control }) => looks.get(control)?.colour) ?? [];
+    this.picture.show(picture, { colours, isDark: isDark() });
+    fill(this.verdict, ...experiment.verdict().map((sentence) => el("p", {}, unbroken(sentence))));
+    if (picture) this.tables.before(this.verdict);
+    else this.answer.append(this.verdict);
   }
 
   private finish(): void {
@@ -166,24 +176,6 @@ export class Results {
     if (performance.getEntriesByName("drawn").length === 0) performance.mark("drawn");
     this.element.dataset["drawnMs"] = String(taken);
     this.element.dataset["memory"] = String(this.pool.memory());
-  }
-
-  private exportButtons(): HTMLElement[] {
-    const own = (name: string, make: (experiment: Experiment) => Blob | Promise<Blob>) =>
-      button(name, async () => {
-        const experiment = this.experiment;
-        if (experiment?.described) save(await make(experiment), `sojourn.${name.toLowerCase()}`);
-      });
-    const text = (content: string, type: string) => new Blob([content], { type });
-    return [
-      el("span", {}, "Save as "),
-      own("TOML", (experiment) => text(experiment.described?.toml ?? "", "application/toml")),
-      own("CSV", (experiment) => text(csvOf(experiment), "text/csv")),
-      own("Parquet", async (experiment) => new Blob([await parquetOfSamples(experiment)], { type: PARQUET })),
-      own("JSON", (experiment) => text(JSON.stringify(experiment.summaries()), "application/json")),
-      own("PNG", pngOf),
-      own("SVG", (experiment) => text(svgOf(experiment), "image/svg+xml")),
-    ];
   }
 }
 

@@ -51,7 +51,7 @@ export class Runs implements View {
   private readonly capture = new CaptureView();
   private readonly sweep = new SweepView((run, title) => void this.runPoint(run, title));
   private readonly point = el("h2", {});
-  private readonly right = el("div", {});
+  private readonly right = el("div", { class: "right" });
   private readonly list = el("ul", { class: "runs" });
   private readonly rest = el("p", { hidden: true });
   private readonly status = el("p", { class: "fault", role: "status" });

@@ -1,206 +1,356 @@
-// The stories of Learn: a scenario with text, a question, and a second scenario for the answer.
+// The stories of Learn.
 
+import { brief, general, percent } from "./formatting.ts";
 import { scenarios } from "./shipped.ts";
-
-export interface Story {
-  key: string;
-  title: string;
-  text: string[];
-  scenario: string;
-  question: string;
-  options: string[];
-  /** Index of the right option. */
-  right: number;
-  explanation: string[];
-  /** A changed scenario that shows the answer. */
-  next: { label: string; scenario: string };
-}
+import { type Story, type Values, delayOf, goodputOf, spikeOf } from "./story.ts";
 
 const shipped = (path: string) => scenarios[path] ?? "";
+const number = (values: Values, key: string) => Number(values[key]);
 
-/** One upload over a link that drops, with round trips of 50 ms. */
-const drop = (to: string, queue: string, controls: string[]) => `title    = "A drop to ${to}"
-duration = "60s"
+interface Upload {
+  title: string;
+  duration?: number;
+  /** Rate in Mbit/s, and after the drop half-way. */
+  rate: number;
+  to?: number;
+  rtt: number;
+  queue: string;
+  controls: string[];
+}
+
+/** One upload over a link, which may lose capacity half-way. */
+function upload({ title, duration = 60, rate, to, rtt, queue, controls }: Upload): string {
+  const steps = `{ start = "${rate}Mbit", steps = [{ at = "${duration / 2}s", rate = "${to}Mbit" }] }`;
+  return `title    = "${title}"
+duration = "${duration}s"
 controls = ${JSON.stringify(controls)}
 
 [link.bottleneck]
-rate  = { start = "60Mbit", steps = [{ at = "30s", rate = "${to}" }] }
-delay = "25ms"
+rate  = ${to === undefined ? `"${rate}Mbit"` : steps}
+delay = "${rtt / 2}ms"
 ${queue}
 
 [link.back]
-delay = "25ms"
+delay = "${rtt / 2}ms"
 
 [flow.upload]
 path = ["bottleneck"]
 back = ["back"]
 `;
+}
 
-const deep = 'buffer = "1s"';
+const deep = 'buffer = "2s"';
 const codel = 'queue = { kind = "codel", ecn = true }';
-
-const queues = (queue: string) => `title    = "Prague and CUBIC over one link"
-duration = "20s"
-
-[link.bottleneck]
-rate  = "50Mbit"
-delay = "10ms"
-${queue}
-
-[link.back]
-delay = "10ms"
-
-[flow.prague]
-control = "prague"
-path    = ["bottleneck"]
-back    = ["back"]
-
-[flow.cubic]
-control = "cubic"
-path    = ["bottleneck"]
-back    = ["back"]
-`;
+const to = { kind: "slider", min: 10, max: 55, step: 1, unit: "Mbit/s", label: "Rate after the drop" } as const;
 
 const bound: Story = {
   key: "bound",
   title: "The bound",
   text: [
-    "A bulk TCP upload fills a link of 60 Mbit/s. After 30 s the link carries only 20 Mbit/s, as a radio link may when you close a door. A round trip without a queue takes 50 ms. The queueing delay jumps; we call its peak the spike.",
-    "A part of the spike has nothing to do with the congestion controller. The sender learns of the drop when acknowledgements arrive more slowly, and the packets that it sends after that need time to reach the link. Both together take one round trip. For these 50 ms packets still arrive at 60 Mbit/s and leave at 20 Mbit/s, so the queue grows.",
-    "`ideal` is an oracle, no protocol: the link tells it the new capacity, and it sends at that rate from then on. Even its queueing delay rises to 100 ms, the dashed line: (60 / 20 - 1) × 50 ms. This is the bound. No sender that filled the link before the drop can have a smaller spike. `ideal` only holds the rate of the link, so its queue stays; `dctcp` and `cubic` send less for a while and drain it.",
+    "A bulk upload fills a link of 60 Mbit/s. After 30 s the capacity falls to [to], as that of a radio link may when you close a door. The queueing delay jumps, and its peak is called the spike.",
+    "A part of the spike has nothing to do with the controller. A round trip takes [rtt]. For that time the packets still arrive at 60 Mbit/s, because no sender can know of the drop, and leave at {to}. So the queue grows by (60 / {number} - 1) × {rtt} = {bound}. This is the bound, the dashed line.",
+    "`ideal` is an oracle, no protocol: the link tells it the new capacity. Even its delay rises to {ideal}. It only holds the rate of the link, so its queue stays; `dctcp` and `cubic` send less for a while, and drain theirs.",
   ],
-  scenario: drop("20Mbit", codel, ["cubic", "dctcp", "ideal"]),
-  question: "The link falls from 60 to 15 Mbit/s instead. Which is the smallest possible spike?",
-  options: ["100 ms, since the round trip is the same", "150 ms", "200 ms, twice the bound above"],
+  controls: { to, rtt: { kind: "slider", min: 10, max: 200, step: 10, unit: "ms", label: "Round-trip time" } },
+  start: { to: 20, rtt: 50 },
+  scenario: ({ to: after, rtt }) =>
+    upload({ title: `A drop to ${after} Mbit/s`, rate: 60, to: Number(after), rtt: Number(rtt), queue: codel, controls: ["cubic", "dctcp", "ideal"] }),
+  figures: (values, experiment) => ({
+    to: `${values["to"]} Mbit/s`,
+    number: String(values["to"]),
+    rtt: `${values["rtt"]} ms`,
+    bound: brief((60 / number(values, "to") - 1) * number(values, "rtt") * 1e-3),
+    ideal: spikeOf(experiment, "ideal"),
+  }),
+  question: "The link falls from 60 to 15 Mbit/s, and the round trip is 50 ms. Which is the smallest possible spike?",
+  asked: { to: 15, rtt: 50 },
+  options: [
+    { text: "100 ms, since the round trip is the same", claim: 0.1, answer: "The spikes in the picture pass this line. The rate after the drop counts too." },
+    { text: "150 ms", claim: 0.15, answer: "(60 / 15 - 1) × 50 ms = 150 ms." },
+    { text: "200 ms, twice the bound above", claim: 0.2, answer: "`ideal` stays below this line." },
+  ],
   right: 1,
   explanation: [
-    "(60 / 15 - 1) × 50 ms = 150 ms. Only the depth of the drop and the length of the loop count. Another controller can add to the bound, and cannot lower it while it fills the link.",
-    "CUBIC is below the bound in this run because it did not fill the link: it had just reduced its window. The sentence above the charts names such reasons for every controller.",
+    "Only the depth of the drop and the length of the loop count. Another controller can add to the bound, and cannot lower it while it fills the link. `cubic` can be below it if it had just reduced its window, and did not fill the link.",
   ],
-  next: { label: "Run the drop to 15 Mbit/s", scenario: drop("15Mbit", codel, ["cubic", "dctcp", "ideal"]) },
 };
 
 const bufferbloat: Story = {
   key: "bufferbloat",
   title: "Bufferbloat",
+  lead: "rtt",
+  part: "all",
   text: [
-    "An upload of 10 Mbit/s shares its link with a ping, and with a client that asks for a small page once a second. The modem has a buffer of 300 kB: 240 ms of traffic at this rate.",
-    "CUBIC increases its window until a packet is lost, and packets are lost only when the buffer is full. Every packet on the link then waits for some 200 ms, the ping's as well: look at `cubic: ping` in the chart of the round-trip time.",
-    "BBR does not wait for losses. It measures the rate of delivery and the least round-trip time, whose product is the data that the path holds without a queue, and keeps about this much in flight. In the same buffer its queueing delay is 8 ms at the median.",
+    "An upload of 10 Mbit/s begins after 5 s. It shares its link with a ping, and with a client that asks for a small page once a second. The modem has a buffer of [buffer]: {time} of traffic at this rate, and its queue is [queue].",
+    "CUBIC increases its window until a packet is lost, and packets are lost only when the buffer is full. Every packet on the link then waits, the ping's as well: the line `cubic: ping` rises to {cubic}.",
+    "BBR does not wait for losses. It measures the rate of delivery and the least round-trip time, whose product is the data that the path holds without a queue. The ping beside it takes {bbr}.",
   ],
-  scenario: shipped("bufferbloat.toml"),
-  question: "The upload must stay CUBIC. Which change lowers the delay of the ping most?",
-  options: ["A larger buffer", "A fair queue with CoDel (fq_codel)", "A faster downlink"],
+  controls: {
+    buffer: { kind: "slider", min: 20, max: 1000, step: 20, unit: "kB", label: "Buffer" },
+    queue: { kind: "choice", options: [["droptail", "a plain FIFO"], ["fq_codel", "fq_codel"], ["pie", "PIE"]], label: "Queue" },
+  },
+  start: { buffer: 300, queue: "droptail" },
+  scenario: ({ buffer, queue }) =>
+    shipped("bufferbloat.toml").replace('buffer = "300kB"', `buffer = "${buffer}kB"\nqueue  = "${queue}"`),
+  figures: (values, experiment) => ({
+    time: brief((number(values, "buffer") * 8e3) / 10e6),
+    cubic: pingOf(experiment.summaries(), "cubic"),
+    bbr: pingOf(experiment.summaries(), "bbr"),
+  }),
+  question: "The upload must stay CUBIC, and the buffer is 300 kB. Which change lowers the delay of the ping most?",
+  asked: { buffer: 300, queue: "droptail" },
+  options: [
+    { text: "A larger buffer", values: { buffer: 600 }, answer: "The picture shows 600 kB: the ping waits twice as long." },
+    { text: "A fair queue with CoDel (fq_codel)", values: { queue: "fq_codel" }, answer: "The picture shows it: the ping hardly notices the upload." },
+    { text: "PIE, a FIFO that drops early", values: { queue: "pie" }, answer: "It helps much, as the picture shows, but the ping still stands in the queue of the upload." },
+  ],
   right: 1,
   explanation: [
-    "fq_codel gives each flow its own queue and serves them in turn, so that the ping does not wait behind the upload. CoDel also signals the upload once its own queue has been longer than 5 ms for a while.",
-    "A larger buffer would add delay. The downlink has no queue.",
+    "fq_codel gives each flow its own queue and serves them in turn, so the ping does not wait behind the upload. CoDel also signals the upload once its own queue has been longer than 5 ms for a while.",
   ],
-  next: {
-    label: "Run it with fq_codel",
-    scenario: shipped("bufferbloat.toml").replace('buffer = "300kB"', 'queue  = "fq_codel"'),
-  },
+};
+
+/** The 99th percentile of a ping's round-trip times beside a controller. */
+function pingOf(runs: readonly { control: string; flows: readonly { name: string; rtt_p99_s: number | null }[] }[], control: string): string {
+  const flows = runs.find((run) => run.control === control)?.flows;
+  return brief(flows?.find(({ name }) => name === "ping")?.rtt_p99_s ?? 0);
+}
+
+const buffers: Story = {
+  key: "buffers",
+  title: "Why buffers are large",
+  part: "all",
+  text: [
+    "If a buffer does harm, why not remove it? One Reno flow fills a link of 50 Mbit/s, and a round trip takes 50 ms, so the path itself holds 312 kB: the bandwidth-delay product. The buffer is [buffer] of it.",
+    "When the buffer is full, a packet is lost and Reno halves its window. Half of path and buffer together must still fill the path, or the link idles until the window has grown again. Here the link is used at {used}, and packets wait up to {delay}.",
+    "A buffer of one bandwidth-delay product is the old rule: half of two products is one. Buffers that sit where the rate varies are chosen for the greatest rate, and become very large when it falls.",
+  ],
+  controls: { buffer: { kind: "slider", min: 2, max: 300, step: 2, unit: "%", label: "Buffer" } },
+  start: { buffer: 10 },
+  scenario: ({ buffer }) =>
+    upload({ title: `A buffer of ${buffer} %`, rate: 50, rtt: 50, queue: `buffer = "${Math.round(3125 * Number(buffer))}B"`, controls: ["reno", "cubic"] }),
+  figures: (_, experiment) => ({
+    used: percent(experiment.summaries()[0]?.links.find(({ name }) => name === experiment.focus)?.utilisation ?? 0),
+    delay: delayOf(experiment, "reno", "max"),
+  }),
+  question: "CUBIC reduces its window by 30 %, not by half. Which buffer does it need to keep the link full?",
+  asked: { buffer: 44 },
+  options: [
+    { text: "About 43 % of the product: 0.7 of 1.43 is 1", values: { buffer: 44 }, answer: "In the picture, `cubic` keeps the queue from running empty." },
+    { text: "The same as Reno, one product", values: { buffer: 100 }, answer: "It suffices, as the picture shows, but the queue of `cubic` never runs empty: it is longer than needed." },
+    { text: "None, since it grows faster", values: { buffer: 2 }, answer: "The picture shows it: the link idles after each loss." },
+  ],
+  right: 0,
+  explanation: [
+    "A window of path and buffer, times 0.7, must hold the path: the buffer is 1 / 0.7 - 1 = 43 % of the product. With many flows, whose losses do not come together, the need falls further (Appenzeller, Keslassy and McKeown: by the square root of their number). Signals other than a full buffer need less still.",
+  ],
 };
 
 const bbr: Story = {
   key: "bbr",
   title: "Why BBR overshoots",
   text: [
-    "This is the drop from 60 to 20 Mbit/s of the first story, with a deep buffer, so that no packet is lost. BBR had almost no queue before the drop, and still its spike is more than twice the bound of 100 ms.",
+    "A link falls from 60 to [to], with a deep buffer, so that no packet is lost. BBR had almost no queue before the drop, and still its spike is {spike}, beside a bound of {bound}.",
     "BBR paces its packets at the greatest rate of delivery that it measured in the last ten round trips. A second limit keeps the data in flight below twice the product of this rate and the least round-trip time.",
-    "After the drop, the measurements of 60 Mbit/s stay in that window of ten round trips. So BBR still sends at 60 Mbit/s until the second limit stops it, at 2 × 60 Mbit/s × 50 ms = 750 kB in flight. At 20 Mbit/s these take 300 ms: 50 ms on the path, and 250 ms in the queue.",
+    "After the drop, the measurements of 60 Mbit/s stay in that window. So BBR still sends at 60 Mbit/s until the second limit stops it, at 2 × 60 Mbit/s × 50 ms = 750 kB in flight. At {to} these take {flight}: 50 ms on the path, and the rest in the queue.",
   ],
-  scenario: drop("20Mbit", deep, ["bbr", "bbr3", "ideal"]),
-  question: "Why does the spike last for seconds?",
+  controls: { to },
+  start: { to: 20 },
+  scenario: ({ to: after }) =>
+    upload({ title: `BBR at a drop to ${after} Mbit/s`, rate: 60, to: Number(after), rtt: 50, queue: deep, controls: ["bbr", "bbr3", "ideal"] }),
+  figures: (values, experiment) => ({
+    to: `${values["to"]} Mbit/s`,
+    spike: spikeOf(experiment, "bbr"),
+    bound: brief((60 / number(values, "to") - 1) * 0.05),
+    flight: brief(6 / number(values, "to")),
+  }),
+  question: "Why does the spike of a drop to 20 Mbit/s last for seconds?",
+  asked: { to: 20 },
   options: [
-    "A round trip now takes 300 ms, and the old rate is forgotten after ten",
-    "The buffer must lose a packet first",
-    "BBR probes for more capacity during the spike",
+    { text: "A round trip now takes 300 ms, and the old rate is forgotten after ten", answer: "The queue lengthens the round trips that BBR counts: ten of 300 ms are three seconds. Then the old rate leaves the window, and the queue drains." },
+    { text: "The buffer must lose a packet first", answer: "No packet is lost in this run: the buffer holds 2 s." },
+    { text: "A smaller drop would last as long", values: { to: 40 }, answer: "The picture shows a drop to 40 Mbit/s: the round trips are shorter, and ten of them too." },
   ],
   right: 0,
   explanation: [
-    "The queue lengthens the round trips that BBR counts: ten of 300 ms are three seconds. Then the old rate leaves the window, and the queue drains.",
-    "In the chart of the congestion window, the limit falls at once when this happens. With a drop to one half, the data in flight take 200 ms: 150 ms of queue.",
-    "BBR v3 (`bbr3`) forgets a rate after two cycles of probing, and a cycle ends only with measurements that the network alone limited. Every 5 s it sends little for a while to measure the least round-trip time, and marks all data in flight as limited by itself. When the queue has made a cycle as long as that, no cycle ends, and the old rate stays. Change the drop to 6 Mbit/s and the buffer to 10 s: the queue of `bbr` drains, and that of `bbr3` grows to more than 6 s. Google's code for Linux does the same; `control = { kind = \"bbr3\", max_bw_filter = \"repaired\" }` does not.",
+    "In the chart of the congestion window, the limit falls at once when this happens.",
+    "BBR v3 (`bbr3`) forgets a rate after two cycles of probing, and a cycle ends only with measurements that the network alone limited. Every 5 s it sends little for a while to measure the least round-trip time, and marks all data in flight as limited by itself. When the queue has made a cycle as long as that, no cycle ends, and the old rate stays.",
   ],
-  next: { label: "Run a drop to 30 Mbit/s", scenario: drop("30Mbit", deep, ["bbr", "bbr3", "ideal"]) },
+};
+
+const ecn: Story = {
+  key: "ecn",
+  title: "What ECN changes",
+  part: "all",
+  text: [
+    "CoDel tells a sender that its queue has lasted too long. It can drop a packet, or with ECN mark it as congested and pass it on. Here it [ecn].",
+    "The controllers respond alike to both, so the queues are nearly the same: {delay} at the 99th percentile for CUBIC. The difference is the packets: {dropped} were dropped, {marked} were marked, and {resent} were sent again.",
+    "A lost packet must be noticed and sent again, and all data behind it waits at the receiver. For a call or a page this is a round trip or more.",
+  ],
+  controls: { ecn: { kind: "choice", options: [["false", "drops packets"], ["true", "marks packets"]], label: "CoDel" } },
+  start: { ecn: "false" },
+  scenario: ({ ecn: marks }) =>
+    upload({ title: marks === "true" ? "CoDel that marks" : "CoDel that drops", duration: 30, rate: 20, rtt: 50, queue: `queue = { kind = "codel", ecn = ${marks} }`, controls: ["cubic", "reno"] }),
+  figures: (_, experiment) => {
+    const flow = experiment.summaries()[0]?.flows[0];
+    return {
+      delay: delayOf(experiment, "cubic"),
+      dropped: String(flow?.dropped_packets ?? 0),
+      marked: String(flow?.marked_packets ?? 0),
+      resent: String(flow?.retransmitted_packets ?? 0),
+    };
+  },
+  question: "A link marks instead of dropping. What becomes of the queueing delay of CUBIC?",
+  asked: { ecn: "true" },
+  options: [
+    { text: "It halves", answer: "The picture shows the marks: the delay is that of the drops. CUBIC responds to a mark as to a loss." },
+    { text: "It stays, but no data waits for a retransmission", answer: "The queue is the same, and the retransmissions are gone." },
+    { text: "It grows, since no packet leaves the queue early", answer: "The picture shows the marks: some packets of one drop do not change the delay." },
+  ],
+  right: 1,
+  explanation: ["To lower the delay as well, the response must change: DCTCP and Prague reduce their window by a little for each mark, so a queue may mark much earlier. That is the next story."],
 };
 
 const l4s: Story = {
   key: "l4s",
   title: "L4S beside Classic",
+  lead: "rate",
+  part: "all",
   text: [
-    "With ECN a queue marks packets instead of dropping them. Prague is a scalable controller: it expects marks in most round trips, and reduces its window by a little for each. A queue for it marks early, at about a millisecond of delay.",
-    "CUBIC is a classic controller: it reduces its window by 30 % in each round trip with a mark or a loss, and then needs seconds to grow again. Here both share a FIFO that marks every packet above 1 ms of delay, so both see the same signal.",
-    "The goodput shows the effect: Prague has 44 of the 50 Mbit/s, and CUBIC has 2.",
+    "Prague is a scalable controller: it expects marks in most round trips, and reduces its window by a little for each. CUBIC is a classic controller: it reduces its window by 30 % in each round trip with a mark or a loss.",
+    "Both share a link of 50 Mbit/s, over [queue]. A FIFO that marks early gives both the same signal.",
+    "The goodput shows the effect: Prague has {prague}, and CUBIC has {cubic}.",
   ],
-  scenario: queues('queue = { kind = "threshold", ce_threshold = "1ms" }'),
+  controls: { queue: { kind: "choice", options: [["threshold", "a FIFO that marks above 1 ms"], ["dualpi2", "DualPI2"], ["fq_codel", "fq_codel"]], label: "Queue" } },
+  start: { queue: "threshold" },
+  scenario: ({ queue }) => queues(queue === "threshold" ? '{ kind = "threshold", ce_threshold = "1ms" }' : `"${queue}"`),
+  figures: (_, experiment) => ({ prague: goodputOf(experiment, "", "prague"), cubic: goodputOf(experiment, "", "cubic") }),
   question: "DualPI2 gives each kind its own queue. Why do the two queues also share their signal?",
+  asked: { queue: "dualpi2" },
   options: [
-    "So that CUBIC's probability of a signal is the square of half of Prague's, and their rates stay comparable",
-    "So that both queues have the same length",
-    "So that CUBIC becomes scalable",
+    { text: "So that CUBIC's probability of a signal is the square of half of Prague's, and their rates stay comparable", answer: "The picture shows both over DualPI2." },
+    { text: "So that both queues have the same length", answer: "They do not: CUBIC waits some 15 ms, and Prague's packets pass in less than one." },
+    { text: "Separate queues would do, as fq_codel shows", values: { queue: "fq_codel" }, answer: "The picture shows fq_codel: the rates are equal, but its scheduler must tell every flow from the others. DualPI2 has two queues for all." },
   ],
   right: 0,
   explanation: [
-    "The rate of a classic controller is inversely proportional to the square root of the probability of a signal, and that of a scalable one to the probability itself. DualPI2 derives both probabilities from one value p: p² for CUBIC, and twice p for Prague (RFC 9332, with a coupling factor of 2), so that neither starves. L4S (RFC 9330) is the name of this arrangement.",
-    "In the run below, CUBIC waits in its own queue of some 15 ms, and Prague's packets pass in less than one.",
+    "The rate of a classic controller is inversely proportional to the square root of the probability of a signal, and that of a scalable one to the probability itself. DualPI2 derives both from one value p: p² for CUBIC, and twice p for Prague (RFC 9332, with a coupling factor of 2), so that neither starves. L4S (RFC 9330) is the name of this arrangement.",
   ],
-  next: { label: "Run it over DualPI2", scenario: queues('queue = "dualpi2"') },
 };
+
+function queues(queue: string): string {
+  const flow = (name: string) => `\n[flow.${name}]\ncontrol = "${name}"\npath    = ["bottleneck"]\nback    = ["back"]\n`;
+  const link = `[link.bottleneck]\nrate  = "50Mbit"\ndelay = "10ms"\nqueue = ${queue}\n\n[link.back]\ndelay = "10ms"\n`;
+  return `title    = "Prague and CUBIC over one link"\nduration = "20s"\n\n${link}${flow("prague")}${flow("cubic")}`;
+}
+
+const call: Story = {
+  key: "call",
+  title: "A call beside an upload",
+  part: "all",
+  text: [
+    "A telephone call needs 64 kbit/s, 0.6 % of an uplink of 10 Mbit/s. After 10 s a backup begins to upload on the same link, with [control]. The modem has a buffer of [buffer].",
+    "The packets of the call wait behind those of the backup. Its delay is now {delay} at the 99th percentile, and its quality {quality}, on the scale of the E-model from 1 to 4.5 (ITU-T G.107); alone it is 4.4.",
+  ],
+  controls: {
+    control: { kind: "choice", options: [["cubic", "CUBIC"], ["bbr", "BBR"], ["ledbat++", "LEDBAT++"]], label: "Controller of the backup" },
+    buffer: { kind: "slider", min: 10, max: 600, step: 10, unit: "ms", label: "Buffer" },
+  },
+  start: { control: "cubic", buffer: 200 },
+  scenario: (values) => callOf(values),
+  figures: (_, experiment) => {
+    const voice = experiment.summaries()[0]?.flows.find(({ name }) => name === "voice")?.media;
+    return { delay: brief(voice?.frame_delay_p99_s ?? 0), quality: general(voice?.quality_mos ?? 0, 2) };
+  },
+  question: "The backup must use CUBIC, and the modem has 200 ms. Which change lets the call live best?",
+  asked: { control: "cubic", buffer: 200 },
+  options: [
+    { text: "A faster link of 10 times the rate", values: { rate: 100 }, answer: "The picture shows 100 Mbit/s: the backup fills that buffer too, and the call waits as long." },
+    { text: "fq_codel in the modem", values: { queue: "fq_codel" }, answer: "The picture shows it: the call has a queue of its own." },
+    { text: "A buffer of 20 ms", values: { buffer: 20 }, answer: "It helps the delay, as the picture shows, but packets of the call are lost with those of the backup." },
+  ],
+  right: 1,
+  explanation: ["The delay comes from the queue, not from a lack of rate. A queue that serves flows in turn, or a controller that keeps the queue short, removes it. Routers of your own can shape the uplink to a little below the modem's rate, so that the queue forms where you control it: the scenario `shaper`."],
+};
+
+function callOf({ control, buffer, queue = "droptail", rate = 10 }: Values): string {
+  const host = String(control).startsWith("ledbat") ? "\nhost    = { receive_times = true }" : "";
+  return `title    = "A telephone call beside an upload"
+duration = "30s"
+
+[link.up]
+rate   = "${rate}Mbit"
+delay  = "10ms"
+buffer = "${buffer}ms"
+queue  = "${queue}"
+
+[link.down]
+rate  = "50Mbit"
+delay = "10ms"
+
+[flow.voice]
+control = "none"
+path    = ["up"]
+source  = { kind = "media", min_rate = "64kbit", frame_rate = 50, variation = 0, packet = "172B", quality = "voice" }
+
+[flow.backup]
+control = "${control}"
+path    = ["up"]
+back    = ["down"]
+start   = "10s"${host}
+`;
+}
 
 const lola: Story = {
   key: "lola",
   title: "LoLa's fair balancing",
+  lead: "rate",
+  part: "all",
   text: [
-    "Two uploads share a FIFO of 100 Mbit/s with a deep buffer. One has a round trip of 21 ms, the other of 101 ms; the second starts ten seconds later.",
-    "CUBIC fills the buffer, so every packet waits for up to 300 ms, and the late flow with the long round trip still has only a fourth of the link after 50 s.",
-    "LoLa (Low Latency) reduces its window when the queueing delay exceeds 5 ms, which each sender computes from its round-trip times. While the queue is short, fair flow balancing lets every flow keep the same amount of data in the queue, whichever its round trip. Flows with little data there then grow more than others.",
+    "Two uploads share a FIFO of 100 Mbit/s with a deep buffer. One has a round trip of 21 ms, the other of [far]; the second starts ten seconds later.",
+    "CUBIC fills the buffer, so every packet waits for up to 300 ms, and the late flow has {cubic}.",
+    "LoLa (Low Latency) reduces its window when the queueing delay exceeds 5 ms, which each sender computes from its round-trip times. While the queue is short, fair flow balancing lets every flow keep the same amount of data in the queue, whichever its round trip. Flows with little data there then grow more than others. The late flow has {lola}.",
   ],
-  scenario: shipped("lola.toml"),
+  controls: { far: { kind: "slider", min: 21, max: 201, step: 10, unit: "ms", label: "Round trip of the second flow" } },
+  start: { far: 101 },
+  scenario: ({ far }) => shipped("lola.toml").replace('delay = "96ms"', `delay = "${Number(far) - 5}ms"`),
+  figures: (_, experiment) => ({ cubic: goodputOf(experiment, "cubic", "far"), lola: goodputOf(experiment, "lola", "far") }),
   question: "Each LoLa flow aims at the same amount of data in a FIFO. Which rates follow from this?",
+  asked: { far: 21 },
   options: [
-    "They approach each other, as each flow's share of the queue is its share of the link",
-    "The longer round trip gets more",
-    "The rates keep their first ratio",
+    { text: "They approach each other, as each flow's share of the queue is its share of the link", answer: "The picture shows equal round trips: LoLa's rates become equal." },
+    { text: "The longer round trip gets more", values: { far: 201 }, answer: "The picture shows 201 ms: the far flow has less, since it responds later." },
+    { text: "The rates keep their first ratio", answer: "In the picture the second flow starts from nothing, and the rates of `lola` meet." },
   ],
   right: 0,
   explanation: [
-    "Packets leave a FIFO in the order of arrival, so the share of a flow in the queue is its share of the link. Equal data in the queue means equal rates. In the charts above, a ratio of 1.35 remains: the near flow has some 54 Mbit/s, and the far one some 40. The round-trip times differ by a factor of five, and with them the time in which each flow responds.",
-    "In the run below, the round trips are equal and both flows start together. LoLa's rates become equal, so the difference came from the round trips; CUBIC's still differ after a minute.",
+    "Packets leave a FIFO in the order of arrival, so the share of a flow in the queue is its share of the link. Equal data in the queue means equal rates. With round trips of 21 and 101 ms a difference remains: each flow responds in its own round trip.",
   ],
-  next: {
-    label: "Run two flows of equal round trips",
-    scenario: shipped("lola.toml")
-      .replace('back  = ["back_far"]\nstart = "10s"', 'back  = ["back_near"]')
-      .replace('[link.back_far]\ndelay = "96ms"\n', ""),
-  },
 };
 
 const rapid: Story = {
   key: "rapid",
   title: "Rapid and bursts",
+  part: "all",
   text: [
     "Bursts of other traffic take half of a link of 1 Gbit/s for 100 ms, and pause for 350 ms. A bulk flow should take the rest, at all times.",
     "CUBIC cannot follow within a burst. It fills the buffer of 125 ms instead, and loses packets.",
-    "Rapid sends its packets in groups, called chirps. The gaps within a chirp shrink from packet to packet, so that each chirp tests a range of rates. The receiver notes when each packet arrives. From the rate on that exceeds what the others left, the packets arrive with larger gaps than they were sent with: this rate is the estimate, and one chirp gives it.",
+    "Rapid sends its packets in groups, called chirps. The gaps within a chirp shrink from packet to packet, so that each chirp tests a range of rates. The receiver notes when each packet arrives. From the rate on that exceeds what the others left, the packets arrive with larger gaps than they were sent with: this rate is the estimate. `tau`, here [tau], is the time in which Rapid's rate rises to a greater estimate.",
   ],
-  scenario: shipped("rapid-bursts.toml"),
-  question: "`tau` is the time in which Rapid's rate rises to a greater estimate. It is 150 ms here. Which is the effect of 400 ms?",
+  controls: { tau: { kind: "slider", min: 100, max: 600, step: 50, unit: "ms", label: "tau" } },
+  start: { tau: 150 },
+  scenario: ({ tau }) => shipped("rapid-bursts.toml").replaceAll('tau = "150ms"', `tau = "${tau}ms"`),
+  question: "Which is the effect of a tau of 400 ms?",
+  asked: { tau: 400 },
   options: [
-    "It uses less of the pauses, since its rate is still rising when the next burst begins",
-    "The queue grows, since its rate is too high for longer",
-    "None, since each chirp measures the same rate",
+    { text: "It uses less of the pauses, since its rate is still rising when the next burst begins", answer: "The picture shows it: Rapid's goodput stays lower, and its queue shorter." },
+    { text: "The queue grows, since its rate is too high for longer", answer: "The picture shows the contrary: a burst meets a lower rate." },
+    { text: "None, since each chirp measures the same rate", answer: "The estimate is the same, but in the picture the goodput follows it later." },
   ],
   right: 0,
   explanation: [
-    "The rate covers 63 % of the way to the estimate in one tau, and a pause lasts 350 ms. Rapid then carries some 630 Mbit/s rather than 720. The queue is shorter too, because a burst meets a lower rate.",
-    "The second Rapid in these charts receives the true remaining capacity as a signal.",
+    "The rate covers 63 % of the way to the estimate in one tau, and a pause lasts 350 ms. The second Rapid in these charts receives the true remaining capacity as a signal.",
   ],
-  next: {
-    label: "Run it with tau = 400 ms",
-    scenario: shipped("rapid-bursts.toml").replaceAll('tau = "150ms"', 'tau = "400ms"'),
-  },
 };
 
-export const STORIES: Story[] = [bound, bufferbloat, bbr, l4s, lola, rapid];
+export const STORIES: Story[] = [bound, bufferbloat, buffers, bbr, ecn, l4s, call, lola, rapid];

@@ -5,7 +5,9 @@ import test, { after, before } from "node:test";
 import { reachesAll, violations } from "./reader.mjs";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
 
-const VIEWS = ["explore", "draw", "write", "learn"];
+const VIEWS = ["gallery", "explore", "draw", "write", "learn"];
+/** Waits for what a view draws. */
+const shown = (tab, view) => (view === "gallery" ? tab.waitForSelector(".hero svg") : drawn(tab));
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
 let server, browser;
 
@@ -23,7 +25,7 @@ for (const dark of [false, true]) {
     test(`axe finds no fault at ${width} px, ${dark ? "dark" : "light"}`, { skip }, async () => {
       for (const view of VIEWS) {
         const { tab } = await open(browser, `${server.address}#${view}`, { width, dark });
-        await drawn(tab);
+        await shown(tab, view);
         assert.deepEqual(await violations(tab), [], view);
         await tab.close();
       }
@@ -34,14 +36,14 @@ for (const dark of [false, true]) {
 test("axe finds no fault in a heat map, an answer and an error", { skip }, async () => {
   const { tab } = await open(browser, `${server.address}#explore:duration=5&controls=ideal`);
   await drawn(tab);
-  await tab.click("summary");
-  await tab.click("details button");
+  await tab.click(".heat summary");
+  await tab.click(".heat button");
   await tab.waitForFunction(() => document.querySelectorAll(".map button").length === 36);
   assert.deepEqual(await violations(tab), []);
   await tab.goto(`${server.address}#learn:bound`);
   await drawn(tab);
   await (await tab.waitForSelector(".question > button")).click();
-  await tab.waitForSelector(".answer p");
+  await tab.waitForSelector(".answer-text p");
   assert.deepEqual(await violations(tab), []);
   await tab.goto(`${server.address}#write:AAAA`);
   await tab.waitForSelector(".problems li");
@@ -52,28 +54,27 @@ test("axe finds no fault in a heat map, an answer and an error", { skip }, async
 test("the keyboard reaches every control, and leaves the editor", { skip }, async () => {
   for (const view of VIEWS) {
     const { tab } = await open(browser, `${server.address}#${view}`);
-    await drawn(tab);
+    await shown(tab, view);
     await reachesAll(tab, view);
     await tab.close();
   }
 });
 
 test("the views change by keyboard, and state which is shown", { skip }, async () => {
-  const { tab } = await open(browser, server.address);
+  const { tab } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   const current = () => tab.$$eval("[aria-current=page]", (all) => all.map((one) => one.textContent));
   assert.deepEqual(await current(), ["Explore"]);
-  await tab.keyboard.press("Tab");
-  await tab.keyboard.press("Tab");
+  for (let press = 0; press < 4; press++) await tab.keyboard.press("Tab");
   await tab.keyboard.press("Enter");
-  await tab.waitForSelector(".drawing canvas");
+  await tab.waitForSelector(".pad svg");
   assert.deepEqual(await current(), ["Draw"]);
   await drawn(tab);
   await tab.close();
 });
 
 test("with reduced motion nothing moves", { skip }, async () => {
-  const { tab } = await open(browser, server.address);
+  const { tab } = await open(browser, `${server.address}#explore`);
   await tab.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
   await drawn(tab);
   const moving = () =>
@@ -87,11 +88,11 @@ test("with reduced motion nothing moves", { skip }, async () => {
 });
 
 test("the page follows a change to a dark ground", { skip }, async () => {
-  const { tab } = await open(browser, server.address);
+  const { tab } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
-  const paint = () => tab.$eval(".readout .swatch", (one) => one.style.background);
+  const paint = () => tab.$eval(".keys .swatch", (one) => one.style.background);
   const light = await paint();
   await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
-  await tab.waitForFunction((before) => document.querySelector(".readout .swatch").style.background !== before, {}, light);
+  await tab.waitForFunction((before) => document.querySelector(".keys .swatch").style.background !== before, {}, light);
   await tab.close();
 });

@@ -101,9 +101,9 @@ test("a fragment holds its scenario, and others are refused", async () => {
 });
 
 test("the state of Explore stays in its ranges", () => {
-  const state = stateOf("rate=1e99&drop=-5&flows=nan&queue=__proto__&controls=x,constructor");
+  const state = stateOf("rate=1e99&to=-5&flows=nan&queue=__proto__&controls=x,constructor");
   assert.deepEqual(
-    [state.rate, state.drop, state.flows, state.queue, state.controls.length],
-    [1000, 5, 1, "codel", 5],
+    [state.rate, state.to, state.flows, state.queue, state.controls.length],
+    [1000, 0.5, 1, "codel", 5],
   );
 });

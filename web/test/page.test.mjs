@@ -56,12 +56,14 @@ async function write(tab, text) {
   }, text);
 }
 
-test("the first load is small", () => {
-  const bytes = readdirSync(`${root}page`)
-    .filter((name) => !["licences.txt", "live.html.gz"].includes(name))
-    .reduce((sum, name) => sum + gzipSync(readFileSync(`${root}page/${name}`)).length, 0);
-  console.log(`first load: ${mb(bytes)} MB compressed`);
-  assert.ok(bytes < 1.5e6, `${bytes} bytes`);
+test("the first load is small, without the parts that views load later", () => {
+  const html = readFileSync(`${root}page/index.html`, "utf8");
+  const linked = [...html.matchAll(/(?:href|src)="([\w.-]+)"/g)].map(([, name]) => name);
+  const names = new Set([...linked, "index.html", "worker.js"]);
+  const bytes = [...names].reduce((sum, name) => sum + gzipSync(readFileSync(`${root}page/${name}`)).length, 0);
+  console.log(`first load: ${mb(bytes)} MB compressed in ${names.size} files`);
+  assert.ok(names.has("sojourn.wasm") && names.has("page.js"));
+  assert.ok(bytes < 1e6, `${bytes} bytes`);
 });
 
 test("the licences are those of the packages, the crates and Rust", () => {
@@ -105,7 +107,7 @@ function slopeOf(values) {
 const mb = (bytes) => (bytes / 1e6).toFixed(1);
 
 test("the first results come soon", { skip }, async () => {
-  const { tab } = await open(browser, server.address);
+  const { tab } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   const [ready, results] = await tab.evaluate(() => [
     performance.getEntriesByName("ready")[0].startTime,
@@ -117,7 +119,7 @@ test("the first results come soon", { skip }, async () => {
 
 test("a server may not know the type of the module", { skip }, async () => {
   const other = await serve({ ".wasm": "application/octet-stream" });
-  const { tab, faults } = await open(browser, other.address);
+  const { tab, faults } = await open(browser, `${other.address}#explore`);
   await drawn(tab);
   assert.deepEqual(faults, []);
   await tab.close();
@@ -138,7 +140,7 @@ test("everything that can be operated has a name", { skip }, async () => {
 });
 
 test("Explore answers a slider, and keeps its memory", { skip, timeout: 900_000 }, async () => {
-  const { tab, faults } = await open(browser, server.address);
+  const { tab, faults } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   assert.match(await tab.$eval(".verdict", (one) => one.textContent), /bottleneck fell from 60 to/);
   const times = [];
@@ -162,13 +164,13 @@ test("Explore answers a slider, and keeps its memory", { skip, timeout: 900_000 
 });
 
 test("Explore drops stale runs while a slider moves", { skip }, async () => {
-  const { tab, faults } = await open(browser, server.address);
+  const { tab, faults } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   // A steady drag draws results before it ends.
   await tab.evaluate(() => {
     window.drawings = 0;
     const note = () => (window.drawings += 1);
-    new MutationObserver(note).observe(document.querySelector(".readout"), { childList: true, subtree: true });
+    new MutationObserver(note).observe(document.querySelector("figure .plot"), { childList: true });
   });
   const rates = await tab.evaluate(async () => {
     const slider = document.querySelector("input[type=range]");
@@ -177,52 +179,59 @@ test("Explore drops stale runs while a slider moves", { skip }, async () => {
       slider.dispatchEvent(new Event("input"));
       await new Promise(requestAnimationFrame);
     }
+    window.during = window.drawings;
     slider.dispatchEvent(new Event("change"));
     return document.querySelector("#explore-rate").value;
   });
   await drawn(tab);
   const verdict = await tab.$eval(".verdict", (one) => one.textContent);
   assert.match(verdict, new RegExp(`fell from ${rates} to`));
-  const drawings = await tab.evaluate(() => window.drawings);
+  const drawings = await tab.evaluate(() => window.during);
   console.log(`drawings in a drag of two seconds: ${drawings}`);
-  assert.ok(drawings > 2);
+  assert.ok(drawings > 0);
   assert.deepEqual(faults, []);
   await tab.close();
 });
 
 test("Explore works by keyboard, and its address restores it", { skip }, async () => {
-  const { tab } = await open(browser, `${server.address}#explore:rate=20&drop=50&controls=cubic`);
+  const { tab } = await open(browser, `${server.address}#explore:rate=20&to=10&controls=cubic`);
   await drawn(tab);
   assert.match(await tab.$eval(".verdict", (one) => one.textContent), /fell from 20 to 10\sMbit/);
   await tab.focus("figure");
   for (const key of ["+", "ArrowLeft", "ArrowLeft"]) await tab.keyboard.press(key);
-  const caption = await tab.$eval(".readout caption", (one) => one.textContent);
-  assert.match(caption, /Values at 2\d\.\d+ s/);
+  assert.match(await tab.$eval(".cursor-time", (one) => one.textContent), /at 3\d\.\d+ s/);
+  assert.match(await tab.$eval("[data-line=cubic] .value", (one) => one.textContent), /^[\d.]+$/);
   await tab.close();
 });
 
 test("results are saved as files", { skip }, async () => {
-  const { tab, faults } = await open(browser, server.address);
+  const { tab, faults } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   await tab.evaluate(() => {
     window.saved = {};
+    window.names = [];
+    HTMLAnchorElement.prototype.click = function () {
+      window.names.push(this.download);
+    };
     const make = URL.createObjectURL;
     URL.createObjectURL = (blob) => {
       window.saved[blob.type] = blob.text();
       return make.call(URL, blob);
     };
   });
+  await tab.click(".share summary");
   for (const name of ["TOML", "CSV", "Parquet", "JSON", "PNG", "SVG"]) await press(tab, name);
   await tab.waitForFunction(() => Object.keys(window.saved).length === 6);
   const saved = await tab.evaluate(async () =>
     Object.fromEntries(await Promise.all(Object.entries(window.saved).map(async ([k, v]) => [k, await v]))),
   );
   assert.match(saved["application/toml"], /^\[link.bottleneck/m);
-  assert.ok(saved["text/csv"].split("\n").length > 5 * 1400);
+  assert.ok(saved["text/csv"].split("\n").length > 5 * 2900);
   assert.match(saved["application/vnd.apache.parquet"], /^PAR1.*queue_delay_s.*PAR1$/s);
   assert.equal(JSON.parse(saved["application/json"]).length, 5);
   assert.match(saved["image/png"], /PNG/);
-  assert.match(saved["image/svg+xml"], /<svg.*Queueing delay.*bound 10\d ms/s);
+  assert.match(saved["image/svg+xml"], /<title>A link of 60 Mbit\/s falls to 20.*reno.*Queueing delay, ms.*bound 100 ms.*time \(s\).*Sojourn \d/s);
+  assert.deepEqual(await tab.evaluate(() => window.names), ["toml", "csv", "parquet", "json", "png", "svg"].map((one) => `a-link-of-60-mbit-s-falls-to-20.${one}`));
   assert.ok(!/NaN|undefined/.test(saved["image/svg+xml"]));
   writeFileSync(`${shots}/explore.svg`, saved["image/svg+xml"]);
   assert.deepEqual(faults, []);
@@ -232,9 +241,9 @@ test("results are saved as files", { skip }, async () => {
 test("Explore draws a heat map, whose cells open their experiment", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#explore:duration=10&controls=ideal`);
   await drawn(tab);
-  await tab.click("summary");
+  await tab.click(".heat summary");
   await tab.select("[aria-label='Figure of the map']", "1");
-  await tab.click("details button");
+  await tab.click(".heat button");
   const cells = () => tab.$$eval(".map button", (all) => all.map((one) => one.textContent));
   await tab.waitForFunction(
     () => document.querySelector(".map") && !/…/.test(document.querySelector(".map").textContent),
@@ -246,7 +255,7 @@ test("Explore draws a heat map, whose cells open their experiment", { skip }, as
   assert.ok(spikes[30] > spikes[18] && spikes[18] > spikes[6], spikes.join(" "));
   await (await tab.$$(".map button"))[30].click();
   await drawn(tab);
-  assert.match(tab.url(), /drop=5&.*rtt=300/);
+  assert.match(tab.url(), /to=3&.*rtt=300/);
   await tab.screenshot({ path: `${shots}/map.png`, fullPage: true });
   assert.deepEqual(faults, []);
   await tab.close();
@@ -274,11 +283,9 @@ test("Write shows errors at their place, and its link holds the scenario", { ski
   assert.match(await faultOf(tab), /line \d+, column \d+.*100Mbitt/);
   await write(tab, text);
   await tab.waitForFunction(() => !document.querySelector(".problems li"));
-  await tab.evaluate(() =>
-    [...document.querySelectorAll("button")].find((one) => /Link/.test(one.textContent)).click(),
-  );
-  await tab.waitForSelector(".side input:not([hidden])");
-  const link = await tab.$eval(".side input", (one) => one.value);
+  await tab.click(".share summary");
+  await tab.waitForFunction(() => document.querySelector(".share input").value.length > 300);
+  const link = await tab.$eval(".share input", (one) => one.value);
   const again = await open(browser, link);
   await drawn(again.tab);
   const held = await again.tab.$eval(".editor", (one) => one.shadowRoot.textContent);
@@ -324,10 +331,10 @@ test("the address keeps the shown part of the time", { skip }, async () => {
   await drawn(tab);
   await tab.focus("figure");
   for (const key of "++") await tab.keyboard.press(key);
-  await tab.waitForFunction(() => /;t=19\.2-40\.8$/.test(location.hash));
+  await tab.waitForFunction(() => /;t=30\.78-32\.22$/.test(location.hash));
   const zoomed = tab.url();
   await set(tab, "rate", 50);
-  assert.match(tab.url(), /rate=50.*;t=19\.2-40\.8$/);
+  assert.match(tab.url(), /rate=50.*;t=30\.78-32\.22$/);
   const again = await open(browser, zoomed);
   await drawn(again.tab);
   const ticks = () => again.tab.$eval("figure svg", (one) => one.textContent);
@@ -335,7 +342,7 @@ test("the address keeps the shown part of the time", { skip }, async () => {
   assert.equal(again.tab.url(), zoomed);
   await again.tab.focus("figure");
   await again.tab.keyboard.press("0");
-  await again.tab.waitForFunction(() => !location.hash.includes(";t="));
+  await again.tab.waitForFunction(() => location.hash.endsWith(";t=all"));
   assert.notEqual(await ticks(), shown);
   // Times that no run has are left out.
   for (const time of ["40-20", "10-9999", "x-y"]) {
@@ -349,54 +356,89 @@ test("the address keeps the shown part of the time", { skip }, async () => {
   await again.tab.close();
 });
 
-test("Draw shows the unavoidable delay of a drawing and of a trace", { skip }, async () => {
+test("Draw shows the unavoidable delay of a drawing and of a trace, and its address restores it", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#draw`);
   await drawn(tab);
-  const box = await (await tab.$("canvas")).boundingBox();
-  await tab.mouse.move(box.x + 0.3 * box.width, box.y + 0.8 * box.height);
+  const box = await (await tab.$(".pad")).boundingBox();
+  await tab.mouse.move(box.x + 0.3 * box.width, box.y + 0.5 * box.height);
   await tab.mouse.down();
-  await tab.mouse.move(box.x + 0.7 * box.width, box.y + 0.9 * box.height, { steps: 10 });
+  await tab.mouse.move(box.x + 0.7 * box.width, box.y + 0.7 * box.height, { steps: 10 });
   await tab.mouse.up();
   await drawn(tab);
   // A slow page may show the run of an earlier point of the drag before that of the last one.
-  const shows = (selector, pattern) =>
-    tab.waitForFunction(
+  const shows = (selector, pattern, where = tab) =>
+    where.waitForFunction(
       (at, words) => new RegExp(words, "s").test(document.querySelector(at)?.textContent ?? ""),
       {},
       selector,
       pattern.source,
     );
-  await shows(".side .scroll", /Unavoidable: [\d.]+ m?s.*cubic/);
+  await shows(".caption", /Unavoidable: [\d.]+ m?s.*at most/);
+  await tab.waitForFunction(() => location.hash.length > 100);
+  const said = await tab.$eval(".caption", (one) => one.textContent);
+  const again = await open(browser, tab.url());
+  await drawn(again.tab);
+  await shows(".caption", /Unavoidable/, again.tab);
+  assert.equal(await again.tab.$eval(".caption", (one) => one.textContent), said);
+  const outline = (where) => where.$eval(".pad path[opacity]", (one) => one.getAttribute("d").match(/[\d.]+/g).map(Number));
+  const [drawing, restored] = await Promise.all([outline(tab), outline(again.tab)]);
+  assert.equal(drawing.length, restored.length);
+  // The address has five digits of each rate.
+  assert.ok(drawing.every((value, place) => Math.abs(value - restored[place]) < 0.2));
+  await again.tab.close();
   // A line along the top is a constant capacity.
   await tab.mouse.move(box.x + 0.5 * box.width, box.y + 0.5 * box.height);
   await tab.mouse.down();
   for (const share of [0.5, 0, 1]) await tab.mouse.move(box.x + share * box.width, box.y - 9, { steps: 9 });
   await tab.mouse.up();
   await drawn(tab);
-  await shows(".side .scroll", /The capacity does not change.*cubic/);
-  await tab.evaluate(() =>
-    [...document.querySelectorAll("button")].find((one) => /Cellular/.test(one.textContent)).click(),
-  );
+  await shows(".caption", /The capacity does not change/);
+  await press(tab, "Cellular trace");
   await shows(".verdict", /follows a trace/);
-  assert.deepEqual(faults, []);
+  await tab.waitForFunction(() => document.querySelector(".pad path[opacity]").getAttribute("d").length > 2000);
+  assert.deepEqual([...faults, ...again.faults], []);
   await tab.close();
 });
 
-test("Learn: every story has its answer", { skip }, async () => {
+test("Learn: the picture answers every option, and the address restores the answer", { skip, timeout: 240_000 }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#learn`);
   for (const [place, story] of STORIES.entries()) {
     await tab.waitForSelector(".stories button");
-    const tabs = await tab.$$(".stories button");
-    await tabs[place].click();
+    await (await tab.$$(".stories button"))[place].click();
     await drawn(tab);
-    const options = await tab.$$(".question > button");
-    await options[(story.right + 1) % options.length].click();
-    assert.match(await tab.$eval(".answer", (one) => one.textContent), /^No/);
-    await options[story.right].click();
-    await (await tab.waitForSelector(".answer button.main")).click();
-    await drawn(tab);
-    assert.match(await tab.$eval(".status", (one) => one.textContent), /Done/, story.key);
+    // Each figure of the text is there, and none is left empty.
+    const figures = await tab.$$eval(".figure-value", (all) => all.map((one) => one.textContent));
+    assert.ok(figures.every((text) => /\d/.test(text)), `${story.key}: ${figures}`);
+    for (const option of story.options.keys()) {
+      await (await tab.$$(".question > button"))[option].click();
+      await drawn(tab);
+      const pattern = option === story.right ? /^Yes/ : /^No/;
+      assert.match(await tab.$eval(".answer-text", (one) => one.textContent), pattern);
+      assert.match(await tab.$eval(".status", (one) => one.textContent), /Done/, story.key);
+    }
   }
+  const { tab: other, faults: others } = await open(browser, `${server.address}#learn:bound?to=15&answer=2`);
+  await drawn(other);
+  assert.match(await other.$eval(".answer-text", (one) => one.textContent), /^No/);
+  assert.match(await other.$eval("figure svg", (one) => one.textContent), /your answer/);
+  assert.equal(await other.title(), "The bound · Learn · Sojourn");
+  assert.deepEqual([...faults, ...others], []);
+  await tab.close();
+  await other.close();
+});
+
+test("a slider in a sentence changes its figures and its picture", { skip }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#learn:bound`);
+  await drawn(tab);
+  await tab.$eval("[aria-label='Rate after the drop']", (one) => {
+    one.value = "30";
+    one.dispatchEvent(new Event("change"));
+  });
+  await tab.waitForFunction(() => /falls to 30 Mbit/.test(document.querySelector("article").textContent));
+  await drawn(tab);
+  const text = (await tab.$eval("article", (one) => one.textContent)).replaceAll("\u00a0", " ");
+  assert.match(text, /\(60 \/ 30 - 1\) × 50 ms = 50 ms/);
+  assert.match(tab.url(), /#learn:bound\?to=30$/);
   assert.deepEqual(faults, []);
   await tab.close();
 });
@@ -473,25 +515,25 @@ test("`sojourn view` shows recorded runs and captures", { skip }, async () => {
 test("a change keeps the zoom, and a changed unit the figures and the focus", { skip }, async () => {
   const { tab, faults } = await open(browser, `${server.address}#explore:rate=900&duration=5`);
   await drawn(tab);
-  // Three steps in, and to the end: from 3.92 to 5 s, with the cursor in the middle.
+  // Three steps in, and to the end: from 4.35 to 5 s, with the cursor in the middle.
   const cursor = async () => {
     await tab.focus("figure");
     await tab.keyboard.press("ArrowRight");
-    return Number(/[\d.]+/.exec(await tab.$eval(".readout caption", (one) => one.textContent))[0]);
+    return Number(/[\d.]+/.exec(await tab.$eval(".cursor-time", (one) => one.textContent))[0]);
   };
   await tab.focus("figure");
   for (const key of [..."+++", ...Array(9).fill("PageDown")]) await tab.keyboard.press(key);
-  const isZoomed = async () => Math.abs((await cursor()) - 4.46) < 0.1;
+  const isZoomed = async () => Math.abs((await cursor()) - 4.68) < 0.1;
   assert.ok(await isZoomed());
   await tab.$eval("figure", (one) => (one.dataset.kept = "yes"));
-  await tab.focus(".readout input");
+  await tab.focus(".keys button");
   // That of the congestion window.
-  const unit = () => tab.$eval("figure:nth-of-type(3) .unit", (one) => one.textContent);
+  const unit = () => tab.$eval(".panels figure:nth-of-type(2) .unit", (one) => one.textContent);
   const before = await unit();
   await set(tab, "rate", 1);
   assert.notEqual(await unit(), before);
   assert.equal(await tab.$eval("figure", (one) => one.dataset.kept), "yes");
-  assert.ok(await tab.evaluate(() => document.activeElement.matches(".readout input")));
+  assert.ok(await tab.evaluate(() => document.activeElement.matches(".keys button")));
   assert.ok(await isZoomed());
   // Other lines need new figures.
   await tab.click(".boxes input[value=vegas]");
@@ -560,7 +602,7 @@ test("runs of minutes or gigabytes are refused or cancelled", { skip }, async ()
   const large = scenarios["capacity-drop.toml"].replace('"60s"', '"1000000s"');
   await write(tab, large.replace('title ', 'record.interval = "100s"\ntitle '));
   await tab.click("button.main");
-  const cancel = await tab.waitForSelector(".top button:not([hidden])", { timeout: 10_000 });
+  const cancel = await tab.waitForSelector(".top > button:not([hidden])", { timeout: 10_000 });
   await cancel.click();
   assert.match(await faultOf(tab), /Stopped at/);
   await write(tab, scenarios["capacity-drop.toml"].replace("title ", 'record.interval = "1us"\ntitle '));

@@ -18,7 +18,7 @@ export async function violations(tab) {
 /** The Tab key reaches each control, and each shows that it has the focus. */
 export async function reachesAll(tab, name) {
   const reached = new Set();
-  for (let press = 0; press < 150; press++) {
+  for (let press = 0; press < 200; press++) {
     await tab.keyboard.press("Tab");
     const state = await tab.evaluate(() => {
       const own = document.activeElement;

@@ -42,7 +42,7 @@ test("the policies allow WebAssembly alone", () => {
 });
 
 test("the policy holds: no eval, no script of another place, no other host", { skip }, async () => {
-  const { tab } = await open(browser, server.address);
+  const { tab } = await open(browser, `${server.address}#explore`);
   await drawn(tab);
   const refused = await tab.evaluate(async () => {
     const names = [];
@@ -115,7 +115,7 @@ test("a recorded title that is markup stays text, in the page and in the report"
 test("the page answers while runs go on", { skip }, async () => {
   const text = scenarios["capacity-drop.toml"].replace('"60s"', '"9000s"');
   const { tab, faults } = await open(browser, await linkOf(text));
-  await tab.waitForSelector(".top button:not([hidden])", { timeout: 30_000 });
+  await tab.waitForSelector(".top > button:not([hidden])", { timeout: 30_000 });
   const [frames, longest] = await tab.evaluate(async () => {
     let [count, most, last] = [0, 0, performance.now()];
     const end = last + 2000;
@@ -128,7 +128,7 @@ test("the page answers while runs go on", { skip }, async () => {
   });
   console.log(`frames in 2 s of long runs: ${frames}, longest ${longest.toFixed(0)} ms`);
   assert.ok(frames > 4 && longest < 3000, `${frames} frames, longest ${longest} ms`);
-  await (await tab.waitForSelector(".top button:not([hidden])")).click();
+  await (await tab.waitForSelector(".top > button:not([hidden])")).click();
   await tab.waitForSelector(".status.fault");
   assert.deepEqual(faults, []);
   await tab.close();

@@ -12,6 +12,7 @@ const TYPES = {
   ".js": "text/javascript",
   ".css": "text/css",
   ".wasm": "application/wasm",
+  ".svg": "image/svg+xml",
 };
 
 /** A server of the page's files, with other types for some; `stop` ends it. */
@@ -27,7 +28,12 @@ export async function serve(types = {}) {
     }
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
+  // Also the connections that a browser keeps.
+  const stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { address: `http://127.0.0.1:${server.address().port}/`, stop };
 }
 
 /** Path of Chromium; undefined without it. */
@@ -42,8 +48,9 @@ export function launch() {
 }
 
 /** A tab with the page. Errors and refused requests of the page are collected in `faults`. */
-export async function open(browser, address, { width = 1400, height = 900, dark = false } = {}) {
-  const tab = await browser.newPage();
+export async function open(browser, address, { width = 1400, height = 900, dark = false, hasTouch = false } = {}) {
+  // What a tab keeps in the browser is its own.
+  const tab = await (await browser.createBrowserContext()).newPage();
   const faults = [];
   tab.on("pageerror", (error) => faults.push(String(error)));
   tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
@@ -52,7 +59,7 @@ export async function open(browser, address, { width = 1400, height = 900, dark 
     const own = address.startsWith("file:") ? address : new URL(address).origin;
     if (!url.startsWith(own) && !/^(data|blob):/.test(url)) faults.push(url);
   });
-  await tab.setViewport({ width, height });
+  await tab.setViewport({ width, height, hasTouch });
   await tab.emulateMediaFeatures([
     { name: "prefers-color-scheme", value: dark ? "dark" : "light" },
   ]);

@@ -18,6 +18,8 @@ export interface View {
   ends?: boolean | undefined;
   /** A part to mark. */
   marked?: readonly [number, number] | undefined;
+  /** Ends of the y axis to keep while the values fill a good part of them, so that it does not jump. */
+  keep?: readonly [number, number] | undefined;
 }
 
 /** A panel as drawn, with its geometry in pixels. */
@@ -50,7 +52,9 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   const layers = panel.layers.filter(({ link }) => link === undefined || view.link === undefined || link === view.link);
   const height = panel.height ?? HEIGHT;
   const [lowY, highY] = extentOf(layers, "y", view.part);
-  const y = axisOf(lowY, highY, Math.max(2, height / 34), panel.y_scale, panel.y_axis);
+  const axis = (scale = panel.y_scale) => axisOf(lowY, highY, Math.max(2, height / 34), scale, panel.y_axis);
+  const own = axis();
+  const y = fits(own.ends, view.keep) ? axis({ ...panel.y_scale, domain: view.keep }) : own;
   const lines = y.ticks.map(({ label }) => wrapped(label));
   const letters = Math.max(3, ...lines.flat().map((line) => line.length));
   const left = panel.bare ? 4 : Math.max(panel.zoom ? 48 : 38, letters * LETTER + 12) + (panel.y && isTitled(panel) ? 16 : 0);
@@ -77,6 +81,14 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   ];
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${round(view.width)} ${round(whole)}" width="${round(view.width)}" height="${round(whole)}" role="img" aria-label="${escaped(panel.title)}">`;
   return { ...drawn, svg: `${head}${parts.join("")}</svg>` };
+}
+
+/** Values that fill less of an axis than this get their own. */
+const FILLED = 0.5;
+
+/** Whether values with an axis of these ends can have the kept one. */
+function fits([low, high]: readonly [number, number], keep: View["keep"]): keep is readonly [number, number] {
+  return keep !== undefined && keep[0] <= low && keep[1] >= high && high - low > FILLED * (keep[1] - keep[0]);
 }
 
 const isTitled = (panel: Panel) => !panel.title.includes(panel.y ?? "");

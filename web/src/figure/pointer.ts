@@ -19,8 +19,13 @@ export function mark(host: Element, { x, left, top, width, height }: Drawn, valu
   host.firstElementChild?.insertAdjacentHTML("beforeend", path);
 }
 
-/** Calls `onPart` with each part of the x axis that a reader drags. */
-export function drags(host: HTMLElement, drawn: () => Drawn, onPart: (part: Part) => void): void {
+/** Calls `onPart` with each part of the x axis that a reader drags, and `onTap` with a place. */
+export function drags(
+  host: HTMLElement,
+  drawn: () => Drawn,
+  onPart: (part: Part) => void,
+  onTap: (value: number) => void = () => {},
+): void {
   let begin: number | undefined;
   host.addEventListener("pointerdown", (event) => {
     begin = event.offsetX;
@@ -41,5 +46,11 @@ export function drags(host: HTMLElement, drawn: () => Drawn, onPart: (part: Part
     begin = undefined;
     host.querySelector(".brush")?.remove();
     if (isDrag) onPart([valueAt(drawn(), ends[0]), valueAt(drawn(), ends[1])]);
+    else onTap(valueAt(drawn(), ends[1]));
+  });
+  // A touch that scrolls the page is no drag.
+  host.addEventListener("pointercancel", () => {
+    begin = undefined;
+    host.querySelector(".brush")?.remove();
   });
 }

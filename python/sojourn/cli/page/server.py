@@ -25,6 +25,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".wasm": "application/wasm",
+    ".svg": "image/svg+xml",
     ".json": "application/json",
     ".txt": "text/plain; charset=utf-8",
 }
