@@ -48,6 +48,7 @@ export class Charts {
   private readonly presets = el("div", { class: "presets", role: "group", "aria-label": "Shown part of the time" });
   private readonly time = el("span", { class: "unit cursor-time" });
   private readonly head = el("div", {});
+  private readonly picture = el("div", { class: "picture" });
   private readonly overview = el("div", { class: "plot overview" });
   private whole: Drawn | undefined;
   private shown: Shown[] = [];
@@ -63,7 +64,7 @@ export class Charts {
 
   constructor(private lead: Panel["key"] = "delay") {
     // A view's own part is there before the first results.
-    fill(this.stage, this.head);
+    fill(this.stage, this.head, this.picture);
     const resized = new ResizeObserver(() => this.resize());
     for (const one of [this.stage, this.others]) {
       resized.observe(one);
@@ -76,6 +77,11 @@ export class Charts {
   /** Put an element above the charts, in the part that stays in view. */
   above(element: HTMLElement): void {
     fill(this.head, element);
+  }
+
+  /** Hide the pictures; a refused scenario has none. */
+  hide(isHidden: boolean): void {
+    this.picture.hidden = this.others.hidden = isHidden;
   }
 
   /** Let this panel lead. */
@@ -116,7 +122,7 @@ export class Charts {
     const [first] = this.shown;
     for (const one of this.shown) one.keys.classList.toggle("same", first !== one && first !== undefined && named(one) === named(first));
     const [lead, ...others] = this.shown.map(({ element }) => element);
-    fill(this.stage, this.head, el("div", { class: "bar" }, this.presets, this.time), this.overview, lead);
+    fill(this.picture, el("div", { class: "bar" }, this.presets, this.time), this.overview, lead);
     fill(this.others, ...others);
     this.width = widthOf(this.stage);
   }

@@ -150,8 +150,7 @@ export class Results {
     if (!isOver) return;
     this.element.classList.remove("old");
     this.shown = described && experiment;
-    // A refused scenario has no charts.
-    for (const one of [this.charts.stage, this.charts.others]) one.hidden = !described;
+    this.charts.hide(!described);
     this.share.allow(described !== undefined);
     this.drawAnswer(experiment);
     fill(this.tables, ...tablesOf(experiment));

@@ -609,9 +609,9 @@ test("runs of minutes or gigabytes are refused or cancelled", { skip }, async ()
   await tab.click("button.main");
   assert.match(await faultOf(tab), /Refused: a run may need .* GiB/);
   // The results of the scenario before are gone.
-  assert.equal(await tab.$eval(".charts", (one) => one.hidden), true);
+  assert.equal(await tab.$eval(".picture", (one) => one.hidden), true);
   assert.equal(await tab.$eval(".verdict", (one) => one.textContent), "");
-  assert.ok(await tab.$$eval(".results > .exports button", (all) => all.every((one) => one.disabled)));
+  assert.ok(await tab.$$eval(".share .row:last-of-type button", (all) => all.every((one) => one.disabled)));
   // The page still answers.
   await write(tab, scenarios["bursts.toml"]);
   await tab.click("button.main");
