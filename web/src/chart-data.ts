@@ -32,6 +32,16 @@ function dataOf(panel: Panel, experiment: Experiment, scale: number): [number[],
   return [times, scaled(times, furthest(experiment), scale), ...smooth];
 }
 
+/** A line with fewer values than this share of its times, such as that of a ping, has no gaps. */
+const SPARSE = 0.2;
+
+/** The points of a line. Those of a sparse one are connected: it would be dots between gaps. */
+function connected(times: number[], values: Values): [number[], Values] {
+  const rows = values.flatMap((value, row) => (value === null ? [] : [row]));
+  if (rows.length > SPARSE * values.length) return [times, values];
+  return [rows.map((row) => times[row] ?? 0), rows.map((row) => values[row] ?? null)];
+}
+
 /** The values in a unit, one for each time. */
 function scaled(times: number[], values: Values, scale: number): Values {
   return times.map((_, row) => {
@@ -70,7 +80,7 @@ export function figureOf(experiment: Experiment, panel: Panel, lookOf: LookOf, i
   const layers = values.flatMap((column, place): Layer[] => {
     const name = names[place] ?? "";
     const look = name ? lookOf(name) : CAPACITY;
-    return look ? [{ name, kind: "line", columns: [times, column], width: WIDTH * look.weight, ...look }] : [];
+    return look ? [{ name, kind: "line", columns: connected(times, column), width: WIDTH * look.weight, ...look }] : [];
   });
   const guides = panel.key === "delay" ? guidesOf(experiment, scale, isLight) : [];
   const domain = [0, experiment.described?.duration_s || 1] as const;

@@ -1,6 +1,6 @@
 // The stories of Learn.
 
-import { brief, general, percent } from "./formatting.ts";
+import { brief, percent } from "./formatting.ts";
 import { scenarios } from "./shipped.ts";
 import { type Story, type Values, delayOf, goodputOf, spikeOf } from "./story.ts";
 
@@ -9,6 +9,8 @@ const number = (values: Values, key: string) => Number(values[key]);
 
 interface Upload {
   title: string;
+  /** Whether the sender asks for ECN, for each controller that can use it. */
+  ecn?: boolean;
   duration?: number;
   /** Rate in Mbit/s, and after the drop half-way. */
   rate: number;
@@ -19,12 +21,12 @@ interface Upload {
 }
 
 /** One upload over a link, which may lose capacity half-way. */
-function upload({ title, duration = 60, rate, to, rtt, queue, controls }: Upload): string {
+function upload({ title, ecn: asks = false, duration = 60, rate, to, rtt, queue, controls }: Upload): string {
   const steps = `{ start = "${rate}Mbit", steps = [{ at = "${duration / 2}s", rate = "${to}Mbit" }] }`;
   return `title    = "${title}"
 duration = "${duration}s"
 controls = ${JSON.stringify(controls)}
-
+${asks ? "host     = { ecn = true }\n" : ""}
 [link.bottleneck]
 rate  = ${to === undefined ? `"${rate}Mbit"` : steps}
 delay = "${rtt / 2}ms"
@@ -169,7 +171,7 @@ const bbr: Story = {
   options: [
     { text: "A round trip now takes 300 ms, and the old rate is forgotten after ten", answer: "The queue lengthens the round trips that BBR counts: ten of 300 ms are three seconds. Then the old rate leaves the window, and the queue drains." },
     { text: "The buffer must lose a packet first", answer: "No packet is lost in this run: the buffer holds 2 s." },
-    { text: "A smaller drop would last as long", values: { to: 40 }, answer: "The picture shows a drop to 40 Mbit/s: the round trips are shorter, and ten of them too." },
+    { text: "BBR probes for more capacity during the spike", answer: "Probing adds a quarter for one round trip of eight. The rate that it multiplies is the cause: it is old." },
   ],
   right: 0,
   explanation: [
@@ -183,14 +185,14 @@ const ecn: Story = {
   title: "What ECN changes",
   part: "all",
   text: [
-    "CoDel tells a sender that its queue has lasted too long. It can drop a packet, or with ECN mark it as congested and pass it on. Here it [ecn].",
+    "CoDel tells a sender that its queue has lasted too long. It can drop a packet, or with ECN mark it as congested and pass it on. The senders ask for ECN, as Linux does for few controllers by default, and CoDel [ecn].",
     "The controllers respond alike to both, so the queues are nearly the same: {delay} at the 99th percentile for CUBIC. The difference is the packets: {dropped} were dropped, {marked} were marked, and {resent} were sent again.",
     "A lost packet must be noticed and sent again, and all data behind it waits at the receiver. For a call or a page this is a round trip or more.",
   ],
   controls: { ecn: { kind: "choice", options: [["false", "drops packets"], ["true", "marks packets"]], label: "CoDel" } },
   start: { ecn: "false" },
   scenario: ({ ecn: marks }) =>
-    upload({ title: marks === "true" ? "CoDel that marks" : "CoDel that drops", duration: 30, rate: 20, rtt: 50, queue: `queue = { kind = "codel", ecn = ${marks} }`, controls: ["cubic", "reno"] }),
+    upload({ title: marks === "true" ? "CoDel that marks" : "CoDel that drops", ecn: true, duration: 30, rate: 20, rtt: 50, queue: `queue = { kind = "codel", ecn = ${marks} }`, controls: ["cubic", "reno"] }),
   figures: (_, experiment) => {
     const flow = experiment.summaries()[0]?.flows[0];
     return {
@@ -218,7 +220,7 @@ const l4s: Story = {
   part: "all",
   text: [
     "Prague is a scalable controller: it expects marks in most round trips, and reduces its window by a little for each. CUBIC is a classic controller: it reduces its window by 30 % in each round trip with a mark or a loss.",
-    "Both share a link of 50 Mbit/s, over [queue]. A FIFO that marks early gives both the same signal.",
+    "Both ask for ECN, and share a link of 50 Mbit/s over [queue]. A FIFO that marks early gives both the same signal.",
     "The goodput shows the effect: Prague has {prague}, and CUBIC has {cubic}.",
   ],
   controls: { queue: { kind: "choice", options: [["threshold", "a FIFO that marks above 1 ms"], ["dualpi2", "DualPI2"], ["fq_codel", "fq_codel"]], label: "Queue" } },
@@ -241,7 +243,7 @@ const l4s: Story = {
 function queues(queue: string): string {
   const flow = (name: string) => `\n[flow.${name}]\ncontrol = "${name}"\npath    = ["bottleneck"]\nback    = ["back"]\n`;
   const link = `[link.bottleneck]\nrate  = "50Mbit"\ndelay = "10ms"\nqueue = ${queue}\n\n[link.back]\ndelay = "10ms"\n`;
-  return `title    = "Prague and CUBIC over one link"\nduration = "20s"\n\n${link}${flow("prague")}${flow("cubic")}`;
+  return `title    = "Prague and CUBIC over one link"\nduration = "20s"\nhost     = { ecn = true }\n\n${link}${flow("prague")}${flow("cubic")}`;
 }
 
 const call: Story = {
@@ -250,7 +252,7 @@ const call: Story = {
   part: "all",
   text: [
     "A telephone call needs 64 kbit/s, 0.6 % of an uplink of 10 Mbit/s. After 10 s a backup begins to upload on the same link, with [control]. The modem has a buffer of [buffer].",
-    "The packets of the call wait behind those of the backup. Its delay is now {delay} at the 99th percentile, and its quality {quality}, on the scale of the E-model from 1 to 4.5 (ITU-T G.107); alone it is 4.4.",
+    "The packets of the call wait behind those of the backup. They take {delay} one way at the 99th percentile, and 10 ms alone. Above 150 ms people begin to talk into each other's words (ITU-T G.114).",
   ],
   controls: {
     control: { kind: "choice", options: [["cubic", "CUBIC"], ["bbr", "BBR"], ["ledbat++", "LEDBAT++"]], label: "Controller of the backup" },
@@ -259,15 +261,15 @@ const call: Story = {
   start: { control: "cubic", buffer: 200 },
   scenario: (values) => callOf(values),
   figures: (_, experiment) => {
-    const voice = experiment.summaries()[0]?.flows.find(({ name }) => name === "voice")?.media;
-    return { delay: brief(voice?.frame_delay_p99_s ?? 0), quality: general(voice?.quality_mos ?? 0, 2) };
+    const voice = experiment.summaries()[0]?.flows.find(({ name }) => name === "voice");
+    return { delay: brief(voice?.media?.frame_delay_p99_s ?? 0) };
   },
-  question: "The backup must use CUBIC, and the modem has 200 ms. Which change lets the call live best?",
+  question: "The backup must use CUBIC, and the modem has 200 ms. Which change lowers the delay of the call most?",
   asked: { control: "cubic", buffer: 200 },
   options: [
     { text: "A faster link of 10 times the rate", values: { rate: 100 }, answer: "The picture shows 100 Mbit/s: the backup fills that buffer too, and the call waits as long." },
     { text: "fq_codel in the modem", values: { queue: "fq_codel" }, answer: "The picture shows it: the call has a queue of its own." },
-    { text: "A buffer of 20 ms", values: { buffer: 20 }, answer: "It helps the delay, as the picture shows, but packets of the call are lost with those of the backup." },
+    { text: "A buffer of 20 ms", values: { buffer: 20 }, answer: "It helps much, as the picture shows, but the call still stands in the queue of the backup, and waits up to 20 ms." },
   ],
   right: 1,
   explanation: ["The delay comes from the queue, not from a lack of rate. A queue that serves flows in turn, or a controller that keeps the queue short, removes it. Routers of your own can shape the uplink to a little below the modem's rate, so that the queue forms where you control it: the scenario `shaper`."],
@@ -291,7 +293,7 @@ delay = "10ms"
 [flow.voice]
 control = "none"
 path    = ["up"]
-source  = { kind = "media", min_rate = "64kbit", frame_rate = 50, variation = 0, packet = "172B", quality = "voice" }
+source  = { kind = "media", min_rate = "64kbit", frame_rate = 50, variation = 0, packet = "172B" }
 
 [flow.backup]
 control = "${control}"
@@ -313,12 +315,13 @@ const lola: Story = {
   ],
   controls: { far: { kind: "slider", min: 21, max: 201, step: 10, unit: "ms", label: "Round trip of the second flow" } },
   start: { far: 101 },
-  scenario: ({ far }) => shipped("lola.toml").replace('delay = "96ms"', `delay = "${Number(far) - 5}ms"`),
+  scenario: ({ far, begin = 10 }) =>
+    shipped("lola.toml").replace('delay = "96ms"', `delay = "${Number(far) - 5}ms"`).replace('start = "10s"', `start = "${begin}s"`),
   figures: (_, experiment) => ({ cubic: goodputOf(experiment, "cubic", "far"), lola: goodputOf(experiment, "lola", "far") }),
   question: "Each LoLa flow aims at the same amount of data in a FIFO. Which rates follow from this?",
   asked: { far: 21 },
   options: [
-    { text: "They approach each other, as each flow's share of the queue is its share of the link", answer: "The picture shows equal round trips: LoLa's rates become equal." },
+    { text: "They approach each other, as each flow's share of the queue is its share of the link", values: { begin: 0 }, answer: "The picture shows two flows of equal round trips that start together: LoLa's rates are equal, and CUBIC's differ." },
     { text: "The longer round trip gets more", values: { far: 201 }, answer: "The picture shows 201 ms: the far flow has less, since it responds later." },
     { text: "The rates keep their first ratio", answer: "In the picture the second flow starts from nothing, and the rates of `lola` meet." },
   ],
