@@ -21,6 +21,9 @@ pub(crate) fn lines(found: &Explanation) -> Vec<String> {
     let mut flows: Vec<&FlowResult> = found.flows.iter().collect();
     flows.sort_by(|a, b| b.queue_share.unwrap_or(0.0).total_cmp(&a.queue_share.unwrap_or(0.0)));
     all.extend(flows.iter().take(MOST_FLOWS).map(|one| flow(one)));
+    if let Some(bps) = found.beside_bps {
+        all.push(format!("Other traffic of the observation takes {} beside them.", rate(bps)));
+    }
     if let Some(verdicts) = found.verdicts.as_array() {
         all.extend(verdicts.iter().filter_map(|one| Some(one["text"].as_str()?.to_owned())));
     }
@@ -85,12 +88,14 @@ fn limit(found: &Explanation) -> Option<String> {
 }
 
 fn flow(flow: &FlowResult) -> String {
-    let controller = flow.controller.name.map(|name| {
+    let named = flow.named_controller.as_ref().map(|name| format!(" ({name})"));
+    let behaves = flow.controller.name.map(|name| {
         let other = next(&flow.controller, name);
         let next = other.map(|other| format!("; next {other}")).unwrap_or_default();
         let sure = if flow.controller.sure { "" } else { "unsure: " };
         format!(" ({sure}behaves as {name}{next})")
     });
+    let controller = named.or(behaves);
     let share = flow.queue_share.map(|share| format!("filled {} of the queue", percent(share)));
     let waited = flow
         .queue_p50_s

@@ -1,6 +1,7 @@
 """`sojourn compare`."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Literal
@@ -32,6 +33,8 @@ from sojourn.run.comparison import Comparison, combine
 from sojourn.run.comparison import fill as fill_comparison
 from sojourn.run.results import Run
 
+# The controller of an observation, which names no run.
+_OBSERVED = "observed"
 # The first columns, which may wrap: controllers, and flows or links.
 _FOLDED = 2
 
@@ -108,7 +111,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         require_free_picture(args.plot)
     # Named once, although one directory may be compared with itself.
-    loaded = {one: results.load(one) for one in directories}
+    loaded = {one: _loaded(one) for one in directories}
     chosen = chosen_of(args, args.control)
     names = {old: new for given in args.rename for old, new in given.items()}
     named = renaming.everywhere([loaded[one] for one in directories], names)
@@ -122,6 +125,16 @@ def execute(args: argparse.Namespace) -> int:
         return _end(combine(each), args, out)
     a, b = runs
     return _end(api.compare_selected(a, b, args.shift_b), args, out)
+
+
+def _loaded(place: str) -> Run:
+    """Load a run directory, or the observed series of a file that `sojourn explain` reads."""
+    if not Path(place).is_file():
+        return results.load(place)
+    from sojourn.capture import explained, explanation
+
+    found = json.loads(explanation.text(place, twin=None))
+    return explained.as_run(found, Path(place).name, _OBSERVED)
 
 
 def _end(compared: Comparison | Run, args: argparse.Namespace, out: output.Choice) -> int:

@@ -39,7 +39,7 @@ pub fn parts(a: &Features, b: &Features) -> [f64; PARTS] {
 }
 
 fn ratio(a: f64, b: f64) -> f64 {
-    (a.max(1.0) / b.max(1.0)).ln().abs()
+    libm::log(a.max(1.0) / b.max(1.0)).abs()
 }
 
 fn mean(a: &[f64], b: &[f64], apart: impl Fn(f64, f64) -> f64) -> f64 {

@@ -91,7 +91,7 @@ fn rates(view: &View, begin: f64, end: f64, width: f64) -> Vec<f64> {
 fn growths(steps: &[Option<(f64, f64)>], apart: usize) -> Vec<f64> {
     let pairs = steps.iter().zip(steps.iter().skip(apart));
     let growth =
-        pairs.filter_map(|(a, b)| Some((b.as_ref()?.1.max(1.0) / a.as_ref()?.1.max(1.0)).ln()));
+        pairs.filter_map(|(a, b)| Some(libm::log(b.as_ref()?.1.max(1.0) / a.as_ref()?.1.max(1.0))));
     growth.collect()
 }
 

@@ -4,3 +4,4 @@
 mod estimators;
 mod hostile;
 mod simulated;
+mod sources;
