@@ -44,6 +44,7 @@ class Page {
       ...(hasRuns ? { runs: others.runs } : {}),
       explore: new Explore(workers, keep("explore"), edit),
       draw: others.draw,
+      explain: others.explain,
       write,
       learn: others.learn,
     };
@@ -120,6 +121,7 @@ function laterViews(
     live: new Later(async () => new (await import("./live.ts")).Live()),
     runs: new Later(async () => new (await import("./runs.ts")).Runs(workers, record, edit)),
     draw: new Later(async () => new (await import("./draw.ts")).Draw(workers)),
+    explain: new Later(async () => new (await import("./explanation.ts")).Explain(workers, edit)),
     learn: new Later(async () => new (await import("./learn.ts")).Learn(workers, keepStory, edit)),
   };
 }

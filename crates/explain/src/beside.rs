@@ -1,8 +1,9 @@
-//! Traffic beside the explained flows: it takes its part of the same capacity.
+//! Traffic beside the explained flows: its volume, and its part of the same capacity.
 
 use crate::group::Member;
-use crate::observation::{Flow, Observation, Protocol, Vantage};
+use crate::observation::{Count, Flow, Observation, Protocol, Vantage};
 use crate::path::view::View;
+use crate::result::OtherResult;
 
 /// Flows with a smaller part of the explained data are left out, and all but the largest ones.
 const LEAST: f64 = 0.005;
@@ -20,6 +21,29 @@ pub(crate) fn beside(observation: &Observation, members: &[Member<'_>]) -> Vec<V
     others.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let late = first.view.least_rtt.filter(|_| first.view.is_reported).unwrap_or(0.0);
     others.into_iter().take(MOST).map(|flow| view(flow, late)).collect()
+}
+
+/// Flows in a result that are not explained.
+const LISTED: usize = 20;
+
+/// The largest flows that are no members.
+pub(crate) fn others(observation: &Observation, members: &[Member<'_>]) -> Vec<OtherResult> {
+    let is_member = |flow: &Flow| members.iter().any(|one| std::ptr::eq(one.flow, flow));
+    let mut all: Vec<&Flow> = observation.flows.iter().filter(|flow| !is_member(flow)).collect();
+    all.sort_by(|a, b| b.half.wire.cmp(&a.half.wire));
+    let other = |flow: &Flow| {
+        let (first, last) = (flow.half.passed.items().first(), flow.half.passed.items().last());
+        let at = |count: Option<&Count>| count.map_or(0.0, |count| count.at as f64 * 1e-9);
+        OtherResult {
+            name: format!("{} to {}", flow.from, flow.to),
+            protocol: flow.protocol.name(),
+            packets: flow.half.packets,
+            bytes: flow.half.wire,
+            from_s: at(first),
+            to_s: at(last),
+        }
+    };
+    all.into_iter().take(LISTED).map(other).collect()
 }
 
 /// Whether a flow passes the members' place in their direction.

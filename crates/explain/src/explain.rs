@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use serde_json::{Value, json};
 use sojourn_record::Summary;
 
-use crate::beside::beside;
+use crate::beside::{beside, others as other_flows};
 use crate::cause::{queue_shares, victims};
 use crate::cures::Ward;
 use crate::fit::{fit, quartiles};
@@ -94,6 +94,7 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     };
     let payload: Vec<f64> = members.iter().map(|one| 1.0 / one.flow.half.wire_ratio()).collect();
     result.series = series(&views, &payload, result.duration_s);
+    result.others = other_flows(observation, &members);
     result.beside_bps = rate_of(&beside, result.duration_s);
     result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {

@@ -23,5 +23,7 @@ pub mod twin;
 
 pub use explain::{FORMAT, Options, explain, explain_source};
 pub use observation::ACCEPTED;
-pub use result::{CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, PathResult, Spread};
+pub use result::{
+    CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, OtherResult, PathResult, Spread,
+};
 pub use series::{FlowSeries, Series};

@@ -26,6 +26,8 @@ pub struct Explanation {
     pub path: PathResult,
     /// The flows that share it.
     pub flows: Vec<FlowResult>,
+    /// Flows that the source shows without a round trip or apart from these, the largest first.
+    pub others: Vec<OtherResult>,
     /// Mean rate on the link of other traffic in the observation that shares the path.
     pub beside_bps: Option<f64>,
     /// The twin beside the observation.
@@ -135,6 +137,23 @@ pub struct FlowResult {
     pub receiver_limited_share: f64,
     /// See `network_limited_share`.
     pub sender_limited_share: f64,
+}
+
+/// A flow that is not explained: its volume and timing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OtherResult {
+    /// Sender and receiver.
+    pub name: String,
+    /// `TCP`, `QUIC` or `UDP`.
+    pub protocol: &'static str,
+    /// Packets with data.
+    pub packets: u64,
+    /// Bytes on the link.
+    pub bytes: u64,
+    /// Time of its first data.
+    pub from_s: f64,
+    /// Time of its last data.
+    pub to_s: f64,
 }
 
 /// The twin beside the observation.

@@ -34,8 +34,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--json",
         action="store_true",
-        help='print {"source", "path", "flows", "fit", "verdicts", "cures", "twin", "error"} as one JSON '
-        "object; an unknown value is null",
+        help='print {"source", "path", "flows", "fit", "verdicts", "cures", "twin", "error"} as '
+        "one JSON object; an unknown value is null",
     )
     parser.set_defaults(execute=execute)
 

@@ -168,6 +168,8 @@ pub(super) fn read<R: Read>(
     open: impl FnMut() -> io::Result<R>,
 ) -> io::Result<Observation> {
     let limits = Limits { memory: MEMORY, ..Limits::default() };
+    // A trace without a name has that of its file, wherever the file is.
+    let name = qlog::trace_name(name.rsplit('/').next().unwrap_or(name));
     let log: Log<Heard> = qlog::listen(name, open, &limits)?;
     let mut found = Observation::new(Kind::Qlog);
     found.damage = log.damage.map(|damage| Damage {

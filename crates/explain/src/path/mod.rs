@@ -53,7 +53,6 @@ impl Path {
         let mut bases = base::bases(&all, &capacity);
         bases.truncate(views.len());
         let losses = backlog::losses(views, &bases, &capacity);
-        // A loss within an interval may have met any backlog of it.
         let is_known = views.iter().all(|view| !view.lacks_loss_times);
         let buffer = losses.buffer().filter(|_| is_known);
         let low: f64 = views

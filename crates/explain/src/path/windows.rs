@@ -28,6 +28,9 @@ const UNSEEN_S: f64 = 2e-3;
 /// A source that samples round trips shows no queue between two of them: both ends of a gap of so many
 /// samples stand for it.
 const UNSAMPLED: f64 = 2.5;
+/// A sampled round trip is often smoothed, so that a delay below this share of the base may be a rest of
+/// an earlier one.
+const SMOOTHED: f64 = 0.05;
 /// Packets of a busy window, for each flow.
 const FEWEST_PACKETS: f64 = 8.0;
 
@@ -134,6 +137,7 @@ fn queued(views: &[View], view: &View, base: f64, limit: f64) -> Vec<(f64, f64)>
     let mut spans: Vec<(f64, f64)> = Vec::new();
     let mut last: Option<(f64, f64)> = None;
     let unseen = UNSEEN_S.max(UNSAMPLED * view.interval);
+    let limit = if view.interval > 0.0 { limit.max(SMOOTHED * base) } else { limit };
     for trip in &view.trips {
         let delay = trip.rtt - base;
         if delay < limit || delay < PACKETS_QUEUED * packet_time(views, view, trip) {

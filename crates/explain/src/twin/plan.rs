@@ -84,7 +84,10 @@ impl Plan {
         let rates = rates(path)?;
         let delay = path.base_rtt()? / 2.0;
         let greatest = path.losses.met.get(path.losses.met.len() * 999 / 1000);
-        let room = ROOM * greatest.copied().unwrap_or(0.0);
+        // Losses without times came at the greatest backlog, if the buffer was full.
+        let has_lost = |view: &View| view.lacks_loss_times && !view.losses.is_empty();
+        let more = if flows.iter().any(|flow| has_lost(&flow.1)) { 1.0 } else { ROOM };
+        let room = more * greatest.copied().unwrap_or(0.0);
         let level = path.losses.level().filter(|(_, losses)| *losses > 1).map(|(bytes, _)| bytes);
         let own = flows.iter().enumerate().map(|(k, (flow, view, limits))| {
             PlanFlow::new(k, flow, view, limits, path.bases[k].rtt - delay, duration)

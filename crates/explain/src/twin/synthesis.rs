@@ -213,7 +213,8 @@ impl<'a> Search<'a> {
         each.map(|((observed, flow), base)| {
             // A flow that starts later has no place in a shorter run.
             let view = if flow.start < self.duration { own.next().flatten() } else { None };
-            let view = view.map(|view| Features::of(&view, base, self.duration));
+            let view =
+                view.map(|view| Features::in_steps(&view, base, self.duration, observed.step));
             view.map_or(FAR, |candidate| distance(observed, &candidate))
         })
         .collect()
