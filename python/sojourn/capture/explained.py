@@ -1,6 +1,7 @@
 """An explanation as a picture, and as a run that can be compared with its twin's."""
 
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -16,9 +17,11 @@ from sojourn.run.results import Run
 
 # More panels below one another cannot be compared.
 _DRAWN = 4
+# Characters of a line above the panels.
+_COLUMNS = 120
 _OBSERVED, _TWIN = chart.COLOURS[:2]
 _CAPACITY = "#777777"
-_BOUND = "#d55e00"
+_BOUND = "#009e73"
 # The part of the time for which a change of capacity shows its unavoidable delay.
 _SHOWN = 0.08
 
@@ -34,7 +37,8 @@ class ExplanationFigure(Drawing):
         found = self._found
         flows = sorted(range(len(found["flows"])), key=lambda k: -_goodput(found, k))[:_DRAWN]
         rows = [_rates(found), *(_rtts(found, k) for k in flows)]
-        return Document(f"Explanation of {self._name}", found["text"], rows)
+        lines = [part for line in found["text"] for part in textwrap.wrap(line, _COLUMNS)]
+        return Document(f"Explanation of {self._name}", lines, rows)
 
     def __repr__(self) -> str:
         return f"<sojourn.ExplanationFigure of {self._name}>"
@@ -56,7 +60,7 @@ def _rates(found: Explanation) -> Panel:
         sums = [_sum(values) for values in zip(*columns, strict=False)]
         points = _points(sums, step, 1e-6)
         if points:
-            layers.append(chart.line(name, points, colour))
+            layers.append(Layer(name, "line", points, colour))
     title = "Rates on the link, of all flows (Mbit/s)"
     return Panel(title, "s", "Mbit/s", layers, height=180, y_scale={"zero": True})
 
@@ -81,9 +85,10 @@ def _rtts(found: Explanation, place: int) -> Panel:
     """Draw the round-trip times of a flow, the base, and the bound after each change."""
     flow, series = found["flows"][place], found["series"]["flows"][place]
     step, base = found["series"]["step_s"], flow["base_rtt_s"]
-    layers = [chart.line("observed", _points(series["rtt_s"], step, 1e3), _OBSERVED)]
+    layers = [Layer("observed", "line", _points(series["rtt_s"], step, 1e3), _OBSERVED)]
     if series["twin_rtt_s"]:
-        layers.append(chart.line("twin", _points(series["twin_rtt_s"], step, 1e3), _TWIN))
+        twin = _points(series["twin_rtt_s"], step, 1e3)
+        layers.append(Layer("twin", "line", twin, _TWIN))
     ends = (0.0, found["duration_s"])
     layers.append(
         Layer("base RTT", "line", [(at, 1e3 * base) for at in ends], _CAPACITY, dash=(5, 3))
