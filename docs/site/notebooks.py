@@ -14,6 +14,7 @@ TUTORIALS = Path(__file__).resolve().parents[1] / "tutorials"
 ORDER = (
     "first-drop",
     "home-link",
+    "slow-line",
     "own-controller",
     "sweep-study",
     "beside-the-kernel",

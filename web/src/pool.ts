@@ -6,6 +6,8 @@ import type { RunSummary } from "./record.ts";
 
 /** Longest real time of a request, except for a run, which reports its progress. */
 const PATIENCE_MS = 5000;
+/** Longest real time of an explanation, which simulates hundreds of twins. */
+const EXPLAINED_MS = 600_000;
 /** Longest silence of a run, whose slices take a hundredth of it. */
 const SILENCE_MS = 10_000;
 
@@ -102,8 +104,8 @@ class Hand {
   }
 
   private watch(): void {
-    const isRun = this.job?.task.kind === "run";
-    const patience = isRun ? SILENCE_MS : PATIENCE_MS;
+    const kind = this.job?.task.kind;
+    const patience = kind === "run" ? SILENCE_MS : kind === "explain" ? EXPLAINED_MS : PATIENCE_MS;
     this.limit(patience, `Stopped: this took more than ${patience / 1000} s to read or set up.`);
   }
 
@@ -193,6 +195,11 @@ export class Pool {
   /** What the runs of a scenario mean, and the unavoidable delay of the link `focus`. */
   judge(scenario: Scenario, focus: string, runs: RunSummary[]): Promise<Judgement> {
     return this.ask({ kind: "judge", scenario, focus, runs }) as Promise<Judgement>;
+  }
+
+  /** The explanation of a file as JSON; `cures` asks for the effect of changes. */
+  explain(name: string, content: Uint8Array, cures: boolean): Promise<string> {
+    return this.ask({ kind: "explain", name, content, cures }) as Promise<string>;
   }
 
   /** The JSON Schema of scenarios. */

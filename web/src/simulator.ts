@@ -23,6 +23,7 @@ interface Exports {
   sojourn_column(index: number): number;
   sojourn_finish(): number;
   sojourn_judge(points: number): number;
+  sojourn_explain(nameLength: number, cures: number): number;
   sojourn_schema(): void;
 }
 
@@ -102,6 +103,16 @@ export class Simulator {
   judge(focus: string, runs: readonly RunSummary[], points: number): Judgement {
     this.write(JSON.stringify({ focus, runs }));
     return JSON.parse(this.checked(() => this.exports.sojourn_judge(points))) as Judgement;
+  }
+
+  /** The explanation of a file, as `sojourn explain --json` prints it. */
+  explain(name: string, content: Uint8Array, cures: boolean): string {
+    const head = new TextEncoder().encode(name);
+    const address = this.call(() => this.exports.sojourn_input(head.length + content.length));
+    const input = new Uint8Array(this.exports.memory.buffer, address, head.length + content.length);
+    input.set(head);
+    input.set(content, head.length);
+    return this.checked(() => this.exports.sojourn_explain(head.length, Number(cures)));
   }
 
   /** The JSON Schema of scenarios. */

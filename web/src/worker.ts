@@ -52,6 +52,8 @@ async function answer(own: Simulator, id: number, task: Task): Promise<Result | 
       return own.load(task.scenario.text, task.scenario.files);
     case "judge":
       return judge(own, task);
+    case "explain":
+      return own.explain(task.name, task.content, task.cures);
     case "schema":
       return own.schema();
     case "run":

@@ -1,20 +1,23 @@
 //! From an observation to its explanation.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sojourn_record::Summary;
 
+use crate::beside::{beside, others as other_flows};
 use crate::cause::{queue_shares, victims};
 use crate::cures::Ward;
 use crate::fit::{fit, quartiles};
 use crate::group::{Member, largest};
-use crate::observation::{EcnUse, Observation};
+use crate::observation::{self, Damage, EcnUse, Observation};
 use crate::path::Path;
 use crate::path::limits::{Limits, limits};
 use crate::path::view::View;
 use crate::quantile::quantile;
 use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
+use crate::series::series;
 use crate::text;
 use crate::twin::plan::Plan;
 use crate::twin::run::{Ran, run};
@@ -45,11 +48,31 @@ impl Default for Options {
     }
 }
 
+/// Explains a file of any kind, which `open` opens, as one text of JSON: the explanation, and `error`
+/// with the place and the message of the damage at which reading stopped, or null. `None`: the content
+/// is of no kind in [`ACCEPTED`](crate::ACCEPTED).
+///
+/// # Errors
+/// If the file cannot be opened or read.
+pub fn explain_source<R: Read>(
+    name: &str,
+    open: impl FnMut() -> io::Result<R>,
+    options: &Options,
+    is_stopped: &dyn Fn() -> bool,
+) -> io::Result<Option<String>> {
+    let Some(observation) = observation::read(name, open, is_stopped)? else { return Ok(None) };
+    let mut found = serde_json::to_value(explain(&observation, options))?;
+    let damage = |damage: &Damage| json!({ "offset": damage.offset, "message": damage.message });
+    found["error"] = observation.damage.as_ref().map_or(Value::Null, damage);
+    Ok(Some(found.to_string()))
+}
+
 /// Explains an observation.
 pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     let (members, others) = largest(observation);
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
-    let path = Path::of(&views);
+    let beside = beside(observation, &members);
+    let path = Path::with(&views, &beside);
     let limits: Vec<Limits> = members
         .iter()
         .zip(&path.bases)
@@ -61,6 +84,7 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
         format: FORMAT,
         duration_s: observation.duration as f64 * NS,
         packets: observation.packets,
+        source: observation.kind.name(),
         skipped_packets: observation.skipped,
         vantage: members.first().and_then(|one| one.flow.vantage).map(|place| place.name()),
         path: path_result(&path, &limits),
@@ -68,12 +92,22 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
         verdicts: Value::Array(Vec::new()),
         ..Explanation::default()
     };
-    result.unsure = unsure(observation, &path, &members, others);
+    let payload: Vec<f64> = members.iter().map(|one| 1.0 / one.flow.half.wire_ratio()).collect();
+    result.series = series(&views, &payload, result.duration_s);
+    result.others = other_flows(observation, &members);
+    result.beside_bps = rate_of(&beside, result.duration_s);
+    result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {
         find_twin(&mut result, &members, &path, &limits, options);
     }
     result.text = text::lines(&result);
     result
+}
+
+/// The mean rate of some views, in bit/s; `None` without one.
+fn rate_of(views: &[View], duration: f64) -> Option<f64> {
+    let bytes: f64 = views.iter().filter_map(|view| Some(view.delivered.last()?.1)).sum();
+    (bytes > 0.0 && duration > 0.0).then(|| 8.0 * bytes / duration)
 }
 
 fn path_result(path: &Path, limits: &[Limits]) -> PathResult {
@@ -120,6 +154,8 @@ fn flows(
         FlowResult {
             name: format!("{} to {}", member.flow.from, member.flow.to),
             twin_name: format!("flow{}", k + 1),
+            protocol: member.flow.protocol.name(),
+            named_controller: member.flow.controller.clone(),
             controller: Choice::default(),
             start_s: member.flow.begin as f64 * NS,
             packets: half.packets,
@@ -148,9 +184,9 @@ fn unsure(
     members: &[Member<'_>],
     others: usize,
 ) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all: Vec<String> = observation.lacks.iter().map(|&what| what.to_owned()).collect();
     if members.is_empty() {
-        all.push("no TCP flow has 20 packets of data and a round-trip time".to_owned());
+        all.push("no flow has 20 packets of data and a round-trip time".to_owned());
         return all;
     }
     if path.capacity.pieces.iter().any(|piece| piece.rate.is_none()) {
@@ -165,7 +201,9 @@ fn unsure(
         );
     }
     if path.buffer.is_none() {
+        let has_times = members.iter().all(|one| one.flow.half.has_loss_times);
         let why = match path.losses.at.is_empty() {
+            _ if !has_times => "without the times of losses, the buffer is unknown",
             true => "nothing was lost, so the buffer is larger than all that was seen",
             false => "the losses came at different queues, so they do not show the buffer",
         };
@@ -198,6 +236,7 @@ fn find_twin(
         result.unsure.push("without a capacity there is no twin".to_owned());
         return;
     };
+    let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
     let found = Search::new(&plan, path, &views).find();
     for (flow, ranked) in result.flows.iter_mut().zip(&found.controllers) {
         flow.controller = choice(ranked);
@@ -212,6 +251,7 @@ fn find_twin(
         result.unsure.push("the twin is not a valid scenario".to_owned());
         return;
     };
+    result.series.add_twin(&ran.views, result.duration_s);
     judge(result, &views, &ran, &found);
     let is_good = result.fit.as_ref().is_some_and(|fit| fit.good);
     if is_good && options.cures {

@@ -7,6 +7,7 @@
 //!
 //! The crate opens no file and reads no clock: the same observation gives the same bytes.
 
+mod beside;
 mod cause;
 mod cures;
 mod explain;
@@ -16,8 +17,13 @@ pub mod observation;
 pub mod path;
 mod quantile;
 mod result;
+mod series;
 mod text;
 pub mod twin;
 
-pub use explain::{FORMAT, Options, explain};
-pub use result::{CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, PathResult, Spread};
+pub use explain::{FORMAT, Options, explain, explain_source};
+pub use observation::ACCEPTED;
+pub use result::{
+    CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, OtherResult, PathResult, Spread,
+};
+pub use series::{FlowSeries, Series};

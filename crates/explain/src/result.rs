@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::series::Series;
+
 /// All of it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Explanation {
     /// Version of this form.
     pub format: u32,
+    /// The kind of source: `capture`, `qlog`, `run`, `flent`, `iperf3` or `ss`.
+    pub source: &'static str,
     /// Time from the first packet to the last.
     pub duration_s: f64,
     /// Packets read.
@@ -22,6 +26,10 @@ pub struct Explanation {
     pub path: PathResult,
     /// The flows that share it.
     pub flows: Vec<FlowResult>,
+    /// Flows that the source shows without a round trip or apart from these, the largest first.
+    pub others: Vec<OtherResult>,
+    /// Mean rate on the link of other traffic in the observation that shares the path.
+    pub beside_bps: Option<f64>,
     /// The twin beside the observation.
     pub fit: Option<Fit>,
     /// The verdicts on the changes of capacity, of the twin, as in `summary.json`.
@@ -30,6 +38,8 @@ pub struct Explanation {
     pub cures: Vec<Cure>,
     /// What could not be told, and why.
     pub unsure: Vec<String>,
+    /// The observed series beside the twin's.
+    pub series: Series,
     /// All of it in words.
     pub text: Vec<String>,
     /// The twin, a scenario as TOML.
@@ -89,6 +99,10 @@ pub struct FlowResult {
     pub name: String,
     /// Its name in the twin.
     pub twin_name: String,
+    /// `TCP`, `QUIC` or `UDP`.
+    pub protocol: &'static str,
+    /// The controller that the source names.
+    pub named_controller: Option<String>,
     /// Its controller.
     pub controller: Choice,
     /// Time of its first packet.
@@ -123,6 +137,23 @@ pub struct FlowResult {
     pub receiver_limited_share: f64,
     /// See `network_limited_share`.
     pub sender_limited_share: f64,
+}
+
+/// A flow that is not explained: its volume and timing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OtherResult {
+    /// Sender and receiver.
+    pub name: String,
+    /// `TCP`, `QUIC` or `UDP`.
+    pub protocol: &'static str,
+    /// Packets with data.
+    pub packets: u64,
+    /// Bytes on the link.
+    pub bytes: u64,
+    /// Time of its first data.
+    pub from_s: f64,
+    /// Time of its last data.
+    pub to_s: f64,
 }
 
 /// The twin beside the observation.

@@ -2,11 +2,12 @@
 
 use sojourn_record::format::{brief, general, percent, rate};
 
-use crate::result::{Choice, Cure, Explanation, FlowResult};
+use crate::result::{Choice, Cure, Explanation, FlowResult, OtherResult};
 
 /// Cures and flows in the text; the data have all.
 const MOST_CURES: usize = 5;
 const MOST_FLOWS: usize = 5;
+const MOST_OTHERS: usize = 3;
 
 /// A change that costs more of the goodput is no cure.
 const MOST_OF: f64 = 0.9;
@@ -21,6 +22,11 @@ pub(crate) fn lines(found: &Explanation) -> Vec<String> {
     let mut flows: Vec<&FlowResult> = found.flows.iter().collect();
     flows.sort_by(|a, b| b.queue_share.unwrap_or(0.0).total_cmp(&a.queue_share.unwrap_or(0.0)));
     all.extend(flows.iter().take(MOST_FLOWS).map(|one| flow(one)));
+    let others = found.others.iter().filter(|one| found.flows.is_empty() || one.protocol != "TCP");
+    all.extend(others.take(MOST_OTHERS).map(other));
+    if let Some(bps) = found.beside_bps {
+        all.push(format!("Other traffic of the observation takes {} beside them.", rate(bps)));
+    }
     if let Some(verdicts) = found.verdicts.as_array() {
         all.extend(verdicts.iter().filter_map(|one| Some(one["text"].as_str()?.to_owned())));
     }
@@ -85,12 +91,14 @@ fn limit(found: &Explanation) -> Option<String> {
 }
 
 fn flow(flow: &FlowResult) -> String {
-    let controller = flow.controller.name.map(|name| {
+    let named = flow.named_controller.as_ref().map(|name| format!(" ({name})"));
+    let behaves = flow.controller.name.map(|name| {
         let other = next(&flow.controller, name);
         let next = other.map(|other| format!("; next {other}")).unwrap_or_default();
         let sure = if flow.controller.sure { "" } else { "unsure: " };
         format!(" ({sure}behaves as {name}{next})")
     });
+    let controller = named.or(behaves);
     let share = flow.queue_share.map(|share| format!("filled {} of the queue", percent(share)));
     let waited = flow
         .queue_p50_s
@@ -104,6 +112,21 @@ fn flow(flow: &FlowResult) -> String {
     let parts: Vec<String> =
         [Some(rate(flow.goodput_bps)), share, waited, limit].into_iter().flatten().collect();
     format!("{}{}: {}.", flow.name, controller.unwrap_or_default(), parts.join(", "))
+}
+
+/// A flow of which only volume and timing are known.
+fn other(flow: &OtherResult) -> String {
+    let span = flow.to_s - flow.from_s;
+    let bytes = format!("{} kB", general(flow.bytes as f64 / 1e3, 3));
+    let mean = (span > 0.0).then(|| format!(", {}", rate(8.0 * flow.bytes as f64 / span)));
+    let from = general(flow.from_s, 4);
+    format!(
+        "{} {}: {bytes} in {} packets from {from} s on{}.",
+        flow.protocol,
+        flow.name,
+        flow.packets,
+        mean.unwrap_or_default()
+    )
 }
 
 fn cures(cures: &[Cure]) -> Vec<String> {

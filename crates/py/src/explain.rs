@@ -1,54 +1,61 @@
-//! The explanation of a capture, as JSON.
+//! The explanation of a file, as JSON.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Cursor, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
-use serde_json::{Value, json};
-use sojourn_explain::observation::Observer;
-use sojourn_explain::{Options, explain};
-use sojourn_trace::capture::{Capture, ReadError};
+use sojourn_explain::{Options, explain_source};
 
-use crate::errors::os_error;
+use crate::errors::{os_error, value_error};
 use crate::interrupt::interruptible;
 
-/// Packets between two checks for an interrupt by the user: about 0.1 s.
-const AT_A_TIME: u64 = 1 << 18;
-
-/// The explanation of the capture `path`. `twin` is the name of the twin's file in commands. For a
-/// malformed file, the result describes the fault and explains the content before it.
+/// The explanation of the file `path` of any kind. `twin` is the name of the twin's file in commands;
+/// without one, no twin is looked for. For a malformed file, the result describes the fault and explains the content before it.
 #[pyfunction]
-pub(crate) fn explain_capture(
+pub(crate) fn explain_file(
     py: Python<'_>,
     path: &str,
-    twin: String,
+    twin: Option<String>,
     cures: bool,
 ) -> PyResult<String> {
     let file = path.to_owned();
-    let options = Options { cures, file: twin, ..Options::default() };
-    // Opening a pipe may block for ever.
-    let found = interruptible(py, move |stopped| {
-        let capture = Capture::new(File::open(file)?);
-        read(capture, &options, stopped)
-    })?;
-    found.map(|value| value.to_string()).map_err(|error| os_error(error, path))
+    let open = move || File::open(&file);
+    explained(py, path, open, options(twin, cures))
 }
 
-fn read(mut capture: Capture<File>, options: &Options, stopped: &AtomicBool) -> io::Result<Value> {
-    let mut observer = Observer::new();
-    let malformed = loop {
-        match observer.read(&mut capture, AT_A_TIME) {
-            Ok(AT_A_TIME) if !stopped.load(Ordering::Relaxed) => {}
-            Ok(_) => break None,
-            Err(ReadError::Malformed(malformed)) => break Some(malformed),
-            Err(ReadError::Io(error)) => return Err(error),
-        }
-    };
-    let mut found = serde_json::to_value(explain(&observer.finish(), options))?;
-    found["error"] = malformed.map_or(
-        Value::Null,
-        |malformed| json!({ "offset": malformed.offset, "message": malformed.fault.to_string() }),
-    );
-    Ok(found)
+/// The explanation of a text in memory: the series of a run directory. `name` is that of its source.
+#[pyfunction]
+pub(crate) fn explain_text(
+    py: Python<'_>,
+    name: &str,
+    text: String,
+    twin: Option<String>,
+    cures: bool,
+) -> PyResult<String> {
+    let text = std::sync::Arc::<[u8]>::from(text.into_bytes());
+    let open = move || Ok(Cursor::new(text.clone()));
+    explained(py, name, open, options(twin, cures))
+}
+
+fn options(twin: Option<String>, cures: bool) -> Options {
+    Options { twin: twin.is_some(), cures, file: twin.unwrap_or_default() }
+}
+
+fn explained<R: Read>(
+    py: Python<'_>,
+    name: &str,
+    open: impl FnMut() -> io::Result<R> + Send + 'static,
+    options: Options,
+) -> PyResult<String> {
+    let own = name.to_owned();
+    // Opening a pipe may block for ever.
+    let found = interruptible(py, move |stopped: &AtomicBool| {
+        explain_source(&own, open, &options, &|| stopped.load(Ordering::Relaxed))
+    })?;
+    match found {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err(value_error(format!("{name}: not {}", sojourn_explain::ACCEPTED))),
+        Err(error) => Err(os_error(error, name)),
+    }
 }

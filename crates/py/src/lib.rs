@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::errors::{ControllerError, LiveError, ScenarioError};
     #[pymodule_export]
-    use crate::explain::explain_capture;
+    use crate::explain::{explain_file, explain_text};
     #[pymodule_export]
     use crate::interrupt::{complete, guard, interrupted, keeps, leftover, parents, settled};
     #[pymodule_export]

@@ -137,6 +137,13 @@ pub extern "C" fn sojourn_judge(points: usize) -> bool {
     with(|laboratory| laboratory.judge(points))
 }
 
+/// Explains a file. The input is its name, of `name_length` bytes, and its content. The output is that
+/// of `sojourn explain --json`; `cures` asks for the effect of changes.
+#[unsafe(no_mangle)]
+pub extern "C" fn sojourn_explain(name_length: usize, cures: bool) -> bool {
+    with(|laboratory| laboratory.explain(name_length, cures))
+}
+
 /// The output is the JSON Schema of scenarios.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_schema() {

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Deserialize;
 use serde_json::Value;
+use sojourn_explain::{ACCEPTED, Options, explain_source};
 use sojourn_record::{Judgement, Summary, unavoidable, unavoidable_of};
 use sojourn_scenario::{Document, Known, Scenario, json_schema};
 use sojourn_sim::Simulation;
@@ -188,6 +189,23 @@ impl Laboratory {
             }))
         });
         self.keep(judged)
+    }
+
+    /// Explains a file: its name, of `name_length` bytes, and its content.
+    pub(crate) fn explain(&mut self, name_length: usize, cures: bool) -> bool {
+        let mut name = std::mem::take(&mut self.input);
+        let content = name.split_off(name_length.min(name.len()));
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let options = Options { cures, ..Options::default() };
+        let found = explain_source(&name, || Ok(&content[..]), &options, &|| false);
+        let failed = |message: &str| json::fault(message).to_string();
+        let (output, is_result) = match found {
+            Ok(Some(text)) => (text, true),
+            Ok(None) => (failed(&format!("{name}: not {ACCEPTED}")), false),
+            Err(error) => (failed(&format!("{name}: {error}")), false),
+        };
+        self.output = output.into_bytes();
+        is_result
     }
 
     pub(crate) fn schema(&mut self) {

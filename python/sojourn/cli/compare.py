@@ -1,6 +1,7 @@
 """`sojourn compare`."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Literal
@@ -32,6 +33,8 @@ from sojourn.run.comparison import Comparison, combine
 from sojourn.run.comparison import fill as fill_comparison
 from sojourn.run.results import Run
 
+# The controller of observations without a run beside them.
+_OBSERVED = "observed"
 # The first columns, which may wrap: controllers, and flows or links.
 _FOLDED = 2
 
@@ -46,7 +49,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(`_peak_` in --json) depend on the step, and are usually above those over all packets."
     )
     add = parser.add_argument
-    add("a", metavar="A", type=file_name, help="the reference run directory")
+    add(
+        "a",
+        metavar="A",
+        type=file_name,
+        help="the reference run directory, or a file that `sojourn explain` reads",
+    )
     add("b", metavar="B", type=file_name, help="the other run directory")
     add("more", metavar="C", type=file_name, nargs="*", help="further run directories")
     add_selection_options(parser, "compare")
@@ -108,7 +116,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.plot is not None:
         require_free_picture(args.plot)
     # Named once, although one directory may be compared with itself.
-    loaded = {one: results.load(one) for one in directories}
+    loaded = _loaded(directories)
     chosen = chosen_of(args, args.control)
     names = {old: new for given in args.rename for old, new in given.items()}
     named = renaming.everywhere([loaded[one] for one in directories], names)
@@ -122,6 +130,20 @@ def execute(args: argparse.Namespace) -> int:
         return _end(combine(each), args, out)
     a, b = runs
     return _end(api.compare_selected(a, b, args.shift_b), args, out)
+
+
+def _loaded(places: list[str]) -> dict[str, Run]:
+    """Load run directories, and the observed series of files that `sojourn explain` reads."""
+    loaded = {one: results.load(one) for one in places if not Path(one).is_file()}
+    # An observation has no run; it is matched with that of the first directory.
+    first = next((run.runs[0]["control"] for run in loaded.values()), _OBSERVED)
+    for one in dict.fromkeys(places):
+        if one not in loaded:
+            from sojourn.capture import explained, explanation
+
+            found = json.loads(explanation.text(one, twin=None))
+            loaded[one] = explained.as_run(found, Path(one).name, first)
+    return loaded
 
 
 def _end(compared: Comparison | Run, args: argparse.Namespace, out: output.Choice) -> int:

@@ -3,12 +3,15 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from sojourn import inputs, output, terminal
 from sojourn.capture import explanation
 from sojourn.capture.explanation import Explanation
 from sojourn.cli.console import console, name
 from sojourn.cli.options import file_name
+from sojourn.cli.plots import Plots
+from sojourn.picture import require_free_picture
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -18,33 +21,49 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=file_name,
-        help="a pcap or pcapng file, also of gzip or zstd; - for standard input",
+        help="a pcap or pcapng file, a qlog file, a Flent data file, JSON of iperf3, or a log of "
+        "ss -ti, also of gzip or zstd; or a run directory; - for standard input",
     )
     add("--out", metavar="FILE", help="write the twin, a scenario, to this file")
+    add(
+        "--report",
+        metavar="FILE",
+        help="draw the observed series beside the twin's, as .html, .svg, .png or .pdf",
+    )
     add("--no-cures", action="store_true", help="do not try other queues and controllers")
     add(
         "--json",
         action="store_true",
-        help='print {"path", "flows", "fit", "verdicts", "cures", "twin", "error"} as one JSON '
-        "object; an unknown value is null",
+        help='print {"source", "path", "flows", "fit", "verdicts", "cures", "twin", "error"} as '
+        "one JSON object; an unknown value is null",
     )
     parser.set_defaults(execute=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Explain a capture, and write its twin."""
+    """Explain a file, write its twin, and draw the report."""
     target = output.require_free_file(args.out, "--out") if args.out else None
-    found = explanation.explain(
-        inputs.opened_as(args.file), cures=not args.no_cures, twin=args.out or "twin.toml"
+    if args.report is not None:
+        require_free_picture(args.report)
+    text = explanation.text(
+        inputs.opened_as(args.file), args.out or "twin.toml", cures=not args.no_cures
     )
+    found: Explanation = json.loads(text)
     if args.json:
-        print(json.dumps(found))
+        print(text)
     else:
         _show(found)
     if target is not None and found["twin"] is not None:
         output.write_file(target, found["twin"])
         terminal.say(output.announced("Twin", args.out))
-    return _ending(args.file, found)
+    plots = Plots()
+    if args.report is not None and found["flows"]:
+        from sojourn.capture.explained import ExplanationFigure
+
+        name = Path(args.file).name
+        if plots.plot(ExplanationFigure(found, name), args.report):
+            terminal.say(output.announced("Report", args.report))
+    return plots.status(_ending(args.file, found))
 
 
 def _show(found: Explanation) -> None:

@@ -1,13 +1,16 @@
-//! The observation of a capture's TCP connections.
+//! The observation of a capture's TCP connections and UDP flows.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use sojourn_trace::capture::{Capture, Endpoint, Packet, ReadError, Segment, segment};
+use sojourn_trace::capture::{
+    Capture, Datagram, Endpoint, Packet, ReadError, Segment, Transported, transported,
+};
 use sojourn_trace::rtt::{Copies, Sending};
 
 use super::half::Half;
-use super::{Flow, Observation};
+use super::udp::Datagrams;
+use super::{Flow, Kind, Observation, Protocol};
 
 /// Events of a kind that the first connections keep, and the others. 256 connections of the first
 /// kind take 300 MB if each has as many, which is a capture of several GB.
@@ -32,6 +35,7 @@ struct Connection {
 pub struct Observer {
     connections: Vec<Connection>,
     latest: BTreeMap<[Endpoint; 2], usize>,
+    datagrams: Datagrams,
     copies: Copies,
     begin: Option<i64>,
     last: i64,
@@ -58,8 +62,9 @@ impl Observer {
     /// Processes a captured packet.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) {
-        match (packet.at_ns, segment(packet)) {
-            (Some(at), Ok(segment)) => self.segment(at, &segment),
+        match (packet.at_ns, transported(packet)) {
+            (Some(at), Ok(Transported::Tcp(segment))) => self.segment(at, &segment),
+            (Some(at), Ok(Transported::Udp(datagram))) => self.datagram(at, &datagram),
             _ => {
                 self.packets += 1;
                 self.skipped += 1;
@@ -70,16 +75,7 @@ impl Observer {
     /// Processes a TCP segment at a time in ns.
     #[inline]
     pub fn segment(&mut self, at: i64, segment: &Segment) {
-        self.packets += 1;
-        let begin = *self.begin.get_or_insert(at);
-        let now = at.saturating_sub(begin);
-        if now < self.last {
-            // Within a file of several interfaces, packets may be out of order by some ms; their
-            // intervals would be negative.
-            self.backward += 1;
-        }
-        let now = now.max(self.last);
-        self.last = now;
+        let now = self.tick(at);
         let Some(place) = self.place(segment, now) else {
             self.skipped += 1;
             return;
@@ -93,6 +89,28 @@ impl Observer {
             return;
         }
         connection.segment(now, from, segment, limit);
+    }
+
+    fn datagram(&mut self, at: i64, datagram: &Datagram<'_>) {
+        let now = self.tick(at);
+        if !self.datagrams.datagram(now, datagram) {
+            self.skipped += 1;
+        }
+    }
+
+    /// Counts a packet; returns its time since the first one, in ns.
+    fn tick(&mut self, at: i64) -> i64 {
+        self.packets += 1;
+        let begin = *self.begin.get_or_insert(at);
+        let now = at.saturating_sub(begin);
+        if now < self.last {
+            // Within a file of several interfaces, packets may be out of order by some ms; their
+            // intervals would be negative.
+            self.backward += 1;
+        }
+        let now = now.max(self.last);
+        self.last = now;
+        now
     }
 
     fn place(&mut self, segment: &Segment, now: i64) -> Option<usize> {
@@ -126,6 +144,12 @@ impl Observer {
                 flows.push(Flow::new(from.to_string(), to.to_string(), connection.begin, *half));
             }
         }
+        flows.extend(self.datagrams.finish());
+        flows.sort_by_key(|flow| flow.begin);
+        let mut found = Observation::new(Kind::Capture);
+        if flows.iter().any(|flow| flow.protocol == Protocol::Quic) {
+            found.lacks.push("QUIC hides its losses and acknowledgements from a capture");
+        }
         Observation {
             begin_ns: self.begin,
             duration: self.last,
@@ -133,6 +157,7 @@ impl Observer {
             skipped: self.skipped,
             backward: self.backward,
             flows,
+            ..found
         }
     }
 }

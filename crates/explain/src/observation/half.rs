@@ -13,6 +13,22 @@ const MTU: u32 = 1500;
 /// RFC 7323 section 2.3: a greater step belongs to another connection.
 const GREATEST_STEP: i64 = 1 << 30;
 
+/// Marks that one report adds, at most.
+const MOST_MARKS: u64 = 1 << 10;
+
+/// Data of a protocol that shows no acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passing {
+    /// Payload, in bytes.
+    pub(crate) payload: u64,
+    /// The whole IP packets, in bytes.
+    pub(crate) wire: u64,
+    /// Packets on the link.
+    pub(crate) packets: u64,
+    /// ECN field.
+    pub(crate) ecn: u8,
+}
+
 /// A cumulative count of bytes at a time in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
@@ -107,6 +123,14 @@ pub struct Half {
     pub repeats: Series<Gap>,
     /// Data on the way.
     pub flights: Series<Flight>,
+    /// Payload that the other end reported, in bytes.
+    pub delivered: u64,
+    /// Whether round-trip times are known at intervals only, and not with each acknowledgement.
+    pub is_sparse: bool,
+    /// Whether the counts are known at intervals only, and not packet by packet.
+    pub is_polled: bool,
+    /// Whether the times of losses are known, and not only their number.
+    pub has_loss_times: bool,
     /// Packets with ECT(1).
     ect1: u64,
     /// Whether the receiver counts marks (AccECN), and the latest lower bits of its counter.
@@ -144,6 +168,10 @@ impl Half {
             marks: Series::new(limit),
             repeats: Series::new(limit),
             flights: Series::new(limit),
+            delivered: 0,
+            is_sparse: false,
+            is_polled: false,
+            has_loss_times: true,
             ect1: 0,
             is_accurate: false,
             ace: None,
@@ -222,6 +250,55 @@ impl Half {
         count
     }
 
+    /// A datagram of this direction's sender passes, of a protocol that shows no acknowledgement.
+    pub(crate) fn datagram(&mut self, now: i64, datagram: &Passing) {
+        let Passing { payload, wire, packets, ecn } = *datagram;
+        self.packets += packets;
+        self.payload += payload;
+        self.wire += wire;
+        self.mss = self.mss.max((payload / packets.max(1)).min(u64::from(MTU)) as u32);
+        self.ect += if ecn == 0 { 0 } else { packets };
+        self.ect1 += if ecn == 1 { packets } else { 0 };
+        if ecn == 3 {
+            self.ce += packets;
+            self.marks.push(now);
+        }
+        self.passed.push(Count { at: now, bytes: self.payload });
+    }
+
+    /// The other end reports so many bytes more.
+    pub(crate) fn reports(&mut self, now: i64, bytes: u64) {
+        self.acks += 1;
+        if bytes > 0 {
+            self.delivered += bytes;
+            self.reported.push(Count { at: now, bytes: self.delivered });
+        }
+    }
+
+    /// The other end counts packets with ECT(0), ECT(1) and CE.
+    pub(crate) fn counts(&mut self, now: i64, [ect0, ect1, ce]: [u64; 3]) {
+        self.ect = self.ect.max(ect0.saturating_add(ect1).saturating_add(ce));
+        self.ect1 = self.ect1.max(ect1);
+        // A log may claim any number.
+        for _ in 0..ce.saturating_sub(self.ce).min(MOST_MARKS) {
+            self.marks.push(now);
+        }
+        self.ce = self.ce.max(ce);
+    }
+
+    /// Moves all times by so many ns.
+    pub(crate) fn shift(&mut self, ns: i64) {
+        self.passed.update(|count| count.at += ns);
+        self.reported.update(|count| count.at += ns);
+        self.ahead.update(|sample| sample.at += ns);
+        self.behind.update(|sample| sample.at += ns);
+        self.holes.update(|gap| gap.at += ns);
+        self.reported_holes.update(|gap| gap.at += ns);
+        self.marks.update(|at| *at += ns);
+        self.repeats.update(|gap| gap.at += ns);
+        self.flights.update(|flight| flight.at += ns);
+    }
+
     /// A packet arrives with CE behind the point of capture.
     pub(crate) fn marked(&mut self, now: i64) {
         self.ce += 1;
@@ -289,7 +366,8 @@ impl Half {
             self.reported_holes.push(Gap { at: now, bytes: news.gap });
         }
         if news.delivered > 0 {
-            self.reported.push(Count { at: now, bytes: board.delivered() });
+            self.delivered = board.delivered();
+            self.reported.push(Count { at: now, bytes: self.delivered });
         }
         let bytes = next.saturating_sub(board.una() + board.beyond());
         let window = u32::from(segment.window.unwrap_or(0));
@@ -309,7 +387,7 @@ impl Half {
 
     /// Payload that the other end reported, in bytes; `None` without an acknowledgement.
     pub fn reported_bytes(&self) -> Option<u64> {
-        (self.acks > 0).then(|| self.board.as_ref().map_or(0, Board::delivered))
+        (self.acks > 0).then_some(self.delivered)
     }
 
     /// The ECN field of most ECN-capable packets.

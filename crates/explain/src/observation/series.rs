@@ -40,6 +40,16 @@ impl<T> Series<T> {
         self.stride *= 2;
     }
 
+    /// Drops all events.
+    pub(crate) fn clear(&mut self) {
+        *self = Series::new(self.limit);
+    }
+
+    /// Changes each event that is kept.
+    pub(crate) fn update(&mut self, change: impl FnMut(&mut T)) {
+        self.items.iter_mut().for_each(change);
+    }
+
     /// The events that are kept.
     pub fn items(&self) -> &[T] {
         &self.items

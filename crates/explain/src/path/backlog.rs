@@ -57,7 +57,9 @@ pub fn losses(views: &[View], bases: &[Base], capacity: &Capacity) -> Losses {
     for (view, base) in views.iter().zip(bases) {
         let backlogs = backlogs(view, base, capacity);
         found.packet = found.packet.max(view.packet);
-        for loss in &view.losses {
+        // A loss within an interval may have met any backlog of it.
+        let timed = if view.lacks_loss_times { &[][..] } else { &view.losses };
+        for loss in timed {
             if let Some(backlog) = around(&backlogs, loss.at, base.rtt) {
                 found.at.push((backlog, loss.packets));
             }

@@ -114,7 +114,7 @@ pub fn capacity(views: &[View], bases: &[f64]) -> Capacity {
     let count = pieces.len();
     pieces[count - 1].to = end;
     let pieces = without_blanks(pieces, &own, &all);
-    let logs: Vec<f64> = rates.iter().map(|rate| rate.max(1.0).ln()).collect();
+    let logs: Vec<f64> = rates.iter().map(|rate| libm::log(rate.max(1.0))).collect();
     Capacity { pieces, busy: share, scatter: sigma(&logs) }
 }
 

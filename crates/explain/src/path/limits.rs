@@ -43,7 +43,11 @@ pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     let steps = (((end - begin) / STEP_S).ceil() as usize).clamp(1, 100_000);
     let width = ((end - begin) / steps as f64).max(1e-9);
     let windowed = windowed(flow, begin, width, steps);
-    let silent = silent(flow, view, begin, width, steps);
+    // Between two polls, the sender may send at any time.
+    let silent = match flow.half.is_polled {
+        true => vec![false; steps],
+        false => silent(flow, view, begin, width, steps),
+    };
     let is_free = !is_congested(view, base);
     let half = &flow.half;
     let full = f64::from(half.mss) * half.packets as f64;

@@ -42,18 +42,27 @@ pub struct Path {
 impl Path {
     /// The path behind the views of the flows that share it.
     pub fn of(views: &[View]) -> Path {
-        let least: Vec<f64> = views.iter().map(|view| view.least_rtt.unwrap_or(0.0)).collect();
-        let capacity = capacity::capacity(views, &least);
-        let bases = base::bases(views, &capacity);
+        Path::with(views, &[])
+    }
+
+    /// The path of some views, with other traffic that takes its part of the capacity.
+    pub fn with(views: &[View], beside: &[View]) -> Path {
+        let all: Vec<View> = views.iter().chain(beside).cloned().collect();
+        let least: Vec<f64> = all.iter().map(|view| view.least_rtt.unwrap_or(0.0)).collect();
+        let capacity = capacity::capacity(&all, &least);
+        let mut bases = base::bases(&all, &capacity);
+        bases.truncate(views.len());
         let losses = backlog::losses(views, &bases, &capacity);
-        let buffer = losses.buffer();
+        let is_known = views.iter().all(|view| !view.lacks_loss_times);
+        let buffer = losses.buffer().filter(|_| is_known);
         let low: f64 = views
             .iter()
             .zip(&bases)
             .map(|(view, base)| low_packets(view, base, &capacity, buffer))
             .sum();
         let all: f64 = views.iter().map(|view| view.packets).sum();
-        Path { buffer, loss: loss::random_loss(&losses, buffer, low, all), bases, capacity, losses }
+        let loss = loss::random_loss(&losses, buffer, low, all).filter(|_| is_known);
+        Path { buffer, loss, bases, capacity, losses }
     }
 
     /// The least base round-trip time that is sure, or the least one, in s.

@@ -16,10 +16,10 @@ pub fn segments(values: &[f64]) -> Vec<Range<usize>> {
     if values.is_empty() {
         return Vec::new();
     }
-    let logs: Vec<f64> = values.iter().map(|value| value.max(1.0).ln()).collect();
+    let logs: Vec<f64> = values.iter().map(|value| libm::log(value.max(1.0))).collect();
     let smooth = median_of_three(&logs);
     let sigma = sigma(&logs);
-    let price = 3.0 * sigma * sigma * (logs.len() as f64).ln().max(1.0);
+    let price = 3.0 * sigma * sigma * libm::log(logs.len() as f64).max(1.0);
     merged(&smooth, partition(&smooth, price), LEAST_STEP.max(2.0 * sigma))
 }
 

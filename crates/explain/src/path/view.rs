@@ -46,6 +46,10 @@ pub struct View {
     pub is_reported: bool,
     /// Whether the packets were ECN-capable.
     pub ecn: EcnUse,
+    /// Whether only the number of losses is known, and not their times.
+    pub lacks_loss_times: bool,
+    /// The time between two round trips of a source that samples them, in s; else zero.
+    pub interval: f64,
 }
 
 const NS: f64 = 1e-9;
@@ -84,6 +88,8 @@ impl View {
             packets: half.packets as f64,
             is_reported,
             ecn: half.ecn(),
+            lacks_loss_times: !half.has_loss_times,
+            interval: if half.is_sparse { interval(&trips) } else { 0.0 },
             delivered,
             trips,
         };
@@ -113,6 +119,13 @@ impl View {
         let at = |one: Option<&(f64, f64)>| one.map_or(0.0, |one| one.0);
         (at(self.delivered.first()), at(self.delivered.last()))
     }
+}
+
+/// The median time between round trips.
+fn interval(trips: &[Trip]) -> f64 {
+    let mut gaps: Vec<f64> = trips.windows(2).map(|two| two[1].at - two[0].at).collect();
+    gaps.sort_by(f64::total_cmp);
+    gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn least(samples: &Series<RttSample>) -> Option<i64> {

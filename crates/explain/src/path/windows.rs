@@ -25,6 +25,12 @@ pub const PACKETS: f64 = 16.0;
 const MOST: f64 = 2000.0;
 /// A gap between two samples in which a queue stays surely busy, in s.
 const UNSEEN_S: f64 = 2e-3;
+/// A source that samples round trips shows no queue between two of them: both ends of a gap of so many
+/// samples stand for it.
+const UNSAMPLED: f64 = 2.5;
+/// A sampled round trip is often smoothed, so that a delay below this share of the base may be a rest of
+/// an earlier one.
+const SMOOTHED: f64 = 0.05;
 /// Packets of a busy window, for each flow.
 const FEWEST_PACKETS: f64 = 8.0;
 
@@ -77,7 +83,8 @@ fn busy_window(views: &[View], from: f64, to: f64) -> Window {
 fn width(views: &[View], least: f64, begin: f64, end: f64) -> f64 {
     let packets: f64 = views.iter().map(|view| view.packets).sum();
     let span = end - begin;
-    (least * span / packets.max(1.0)).clamp(WIDTH_S, WIDEST_S).max(span / MOST)
+    let interval = views.iter().map(|view| view.interval).fold(0.0, f64::max);
+    (least * span / packets.max(1.0)).clamp(WIDTH_S, WIDEST_S).max(span / MOST).max(interval)
 }
 
 /// Windows in which the queue was surely not empty: with the greatest limit of the queueing delay
@@ -129,6 +136,8 @@ fn with_limit(views: &[View], bases: &[f64], limit: f64, width: f64) -> Vec<Wind
 fn queued(views: &[View], view: &View, base: f64, limit: f64) -> Vec<(f64, f64)> {
     let mut spans: Vec<(f64, f64)> = Vec::new();
     let mut last: Option<(f64, f64)> = None;
+    let unseen = UNSEEN_S.max(UNSAMPLED * view.interval);
+    let limit = if view.interval > 0.0 { limit.max(SMOOTHED * base) } else { limit };
     for trip in &view.trips {
         let delay = trip.rtt - base;
         if delay < limit || delay < PACKETS_QUEUED * packet_time(views, view, trip) {
@@ -136,7 +145,7 @@ fn queued(views: &[View], view: &View, base: f64, limit: f64) -> Vec<(f64, f64)>
             continue;
         }
         match (last, spans.last_mut()) {
-            (Some((at, before)), Some(span)) if trip.at - at <= before.max(UNSEEN_S) => {
+            (Some((at, before)), Some(span)) if trip.at - at <= before.max(unseen) => {
                 span.1 = trip.at;
             }
             _ => spans.push((trip.at, trip.at)),

@@ -39,12 +39,13 @@ pub fn parts(a: &Features, b: &Features) -> [f64; PARTS] {
 }
 
 fn ratio(a: f64, b: f64) -> f64 {
-    (a.max(1.0) / b.max(1.0)).ln().abs()
+    libm::log(a.max(1.0) / b.max(1.0)).abs()
 }
 
 fn mean(a: &[f64], b: &[f64], apart: impl Fn(f64, f64) -> f64) -> f64 {
+    // A figure that the source does not show, such as the growth within a round trip, counts for none.
     if a.is_empty() || b.is_empty() {
-        return if a.is_empty() && b.is_empty() { 0.0 } else { GREATEST };
+        return if a.is_empty() { 0.0 } else { GREATEST };
     }
     a.iter().zip(b).map(|(x, y)| apart(*x, *y)).sum::<f64>() / a.len() as f64
 }

@@ -9,6 +9,8 @@ const QUANTILES: [f64; 7] = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95];
 /// A flow's behaviour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
+    /// Width of the steps that the figures are taken over, in s.
+    pub step: f64,
     /// Quantiles of the queueing delay, in s.
     pub queue: Vec<f64>,
     /// Quantiles of the window in use, in bytes.
@@ -37,19 +39,26 @@ const STEP_S: f64 = 0.1;
 impl Features {
     /// The behaviour until `end`, in s.
     pub fn of(view: &View, base: &Base, end: f64) -> Features {
+        Features::in_steps(view, base, end, step(base).max(view.interval))
+    }
+
+    /// The behaviour in steps of a width in s: that of an observation whose samples are as far apart.
+    pub fn in_steps(view: &View, base: &Base, end: f64, step: f64) -> Features {
         let trips = view.trips_in(0.0, end);
         let (begin, last) = (view.span().0, view.span().1.min(end));
         // Each trip counts for the time since the one before it: else times with many packets would
         // count more.
-        let steps = steps(view, begin, last, step(base));
+        let steps = steps(view, begin, last, step);
         let queue: Vec<f64> = steps.iter().flatten().map(|one| one.0 - base.rtt).collect();
         let window: Vec<f64> = steps.iter().flatten().map(|one| one.1).collect();
-        let rate = rates(view, begin, last, step(base));
+        let rate = rates(view, begin, last, step);
+        let coarse = if step > self::step(base) { step } else { STEP_S };
         let growth = [1, 8].map(|apart| growths(&steps, apart));
         let losses: Vec<&Loss> = view.losses.iter().filter(|loss| loss.at <= end).collect();
-        let coarse = self::steps(view, begin, last, STEP_S);
+        let course = self::steps(view, begin, last, coarse);
         debug_assert!(trips.len() <= view.trips.len());
         Features {
+            step,
             queue: quantiles(queue),
             window: quantiles(window),
             rate: quantiles(rate),
@@ -58,8 +67,8 @@ impl Features {
             lost: losses.iter().map(|loss| loss.packets).sum(),
             marks: view.marks.iter().filter(|at| **at <= end).count() as f64,
             bytes: view.delivered_at(last) - view.delivered_at(begin),
-            course: coarse.iter().map(|one| one.map(|one| one.1)).collect(),
-            delays: coarse.iter().map(|one| one.map(|one| one.0 - base.rtt)).collect(),
+            course: course.iter().map(|one| one.map(|one| one.1)).collect(),
+            delays: course.iter().map(|one| one.map(|one| one.0 - base.rtt)).collect(),
         }
     }
 }
@@ -91,7 +100,7 @@ fn rates(view: &View, begin: f64, end: f64, width: f64) -> Vec<f64> {
 fn growths(steps: &[Option<(f64, f64)>], apart: usize) -> Vec<f64> {
     let pairs = steps.iter().zip(steps.iter().skip(apart));
     let growth =
-        pairs.filter_map(|(a, b)| Some((b.as_ref()?.1.max(1.0) / a.as_ref()?.1.max(1.0)).ln()));
+        pairs.filter_map(|(a, b)| Some(libm::log(b.as_ref()?.1.max(1.0) / a.as_ref()?.1.max(1.0))));
     growth.collect()
 }
 

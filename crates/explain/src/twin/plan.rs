@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::synthesis::CONTROLLERS;
 use crate::observation::{EcnUse, Flow};
 use crate::path::Path;
 use crate::path::limits::Limits;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub is_marking: bool,
     /// The flows.
     pub flows: Vec<PlanFlow>,
+    /// Mean rate of other traffic, in bit/s.
+    pub beside: f64,
 }
 
 /// A flow.
@@ -48,6 +51,8 @@ pub struct PlanFlow {
     pub ecn: EcnUse,
     /// The receiver's window, in bytes, if it limits the flow.
     pub window: Option<u64>,
+    /// The controller, if the source names one that Sojourn has.
+    pub known: Option<&'static str>,
 }
 
 /// A flow's data.
@@ -79,7 +84,10 @@ impl Plan {
         let rates = rates(path)?;
         let delay = path.base_rtt()? / 2.0;
         let greatest = path.losses.met.get(path.losses.met.len() * 999 / 1000);
-        let room = ROOM * greatest.copied().unwrap_or(0.0);
+        // Losses without times came at the greatest backlog, if the buffer was full.
+        let has_lost = |view: &View| view.lacks_loss_times && !view.losses.is_empty();
+        let more = if flows.iter().any(|flow| has_lost(&flow.1)) { 1.0 } else { ROOM };
+        let room = more * greatest.copied().unwrap_or(0.0);
         let level = path.losses.level().filter(|(_, losses)| *losses > 1).map(|(bytes, _)| bytes);
         let own = flows.iter().enumerate().map(|(k, (flow, view, limits))| {
             PlanFlow::new(k, flow, view, limits, path.bases[k].rtt - delay, duration)
@@ -90,6 +98,7 @@ impl Plan {
             // A loss in thousands of packets is not told from none.
             loss: path.loss.filter(|loss| *loss >= 2e-5).unwrap_or(0.0).min(0.5),
             is_marking,
+            beside: 0.0,
             flows: own.collect(),
             rates,
             delay,
@@ -128,6 +137,14 @@ impl Plan {
                 flow.write(&mut text, control);
             }
         }
+        if self.beside > 0.0 {
+            let _ = write!(
+                text,
+                "\n[flow.beside]\npath = [\"bottleneck\"]\ncontrol = \"none\"\n\
+                 source = {{ kind = \"on-off\", rate = \"{:.0}bit\", on = \"1s\", off = \"0s\" }}\n",
+                self.beside
+            );
+        }
         text
     }
 
@@ -161,6 +178,18 @@ fn rates(path: &Path) -> Option<Vec<(f64, f64)>> {
         }
     }
     Some(found)
+}
+
+/// The controller that other programs call by a name.
+fn named(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let own = match lower.as_str() {
+        "newreno" | "new_reno" | "new reno" => "reno",
+        "bbr1" | "bbrv1" => "bbr",
+        "bbr2" | "bbrv2" | "bbrv3" => "bbr3",
+        other => other,
+    };
+    CONTROLLERS.into_iter().find(|known| *known == own)
 }
 
 fn span(seconds: f64) -> String {
@@ -201,6 +230,7 @@ impl PlanFlow {
             mss: half.mss,
             ecn: view.ecn,
             window: flights.max().filter(|_| limits.receiver > 0.5),
+            known: flow.controller.as_deref().and_then(named),
         }
     }
 

@@ -45,7 +45,7 @@ impl Ranked {
     /// Odds from distances.
     pub fn new(distances: &[(&'static str, f64)]) -> Ranked {
         let least = distances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
-        let weight = |distance: f64| (-(distance - least) / TEMPERATURE).exp();
+        let weight = |distance: f64| libm::exp(-(distance - least) / TEMPERATURE);
         let total: f64 = distances.iter().map(|one| weight(one.1)).sum();
         let mut all: Vec<(&'static str, f64, f64)> =
             distances.iter().map(|(name, d)| (*name, *d, weight(*d) / total)).collect();
@@ -128,11 +128,12 @@ impl<'a> Search<'a> {
         best.unwrap_or_default()
     }
 
-    /// The controllers that a flow may have: those that need ECN send ECN-capable packets, and only
+    /// The controllers that a flow may have: the one that the source names, or else those that need ECN send ECN-capable packets, and only
     /// Prague sends ECT(1).
     fn candidates(&self, flow: usize) -> impl Iterator<Item = &'static str> {
-        let ecn = self.plan.flows[flow].ecn;
+        let (ecn, known) = (self.plan.flows[flow].ecn, self.plan.flows[flow].known);
         CONTROLLERS.into_iter().filter(move |name| match *name {
+            _ if known.is_some() => known == Some(*name),
             "prague" => ecn == EcnUse::L4s,
             "dctcp" => ecn == EcnUse::Classic,
             _ => ecn != EcnUse::L4s,
@@ -212,7 +213,8 @@ impl<'a> Search<'a> {
         each.map(|((observed, flow), base)| {
             // A flow that starts later has no place in a shorter run.
             let view = if flow.start < self.duration { own.next().flatten() } else { None };
-            let view = view.map(|view| Features::of(&view, base, self.duration));
+            let view =
+                view.map(|view| Features::in_steps(&view, base, self.duration, observed.step));
             view.map_or(FAR, |candidate| distance(observed, &candidate))
         })
         .collect()

@@ -3,4 +3,6 @@
 
 mod estimators;
 mod hostile;
+mod quic;
 mod simulated;
+mod sources;

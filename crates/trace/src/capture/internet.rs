@@ -1,19 +1,22 @@
-//! IP headers, up to the TCP header that follows.
+//! IP headers, up to the TCP or UDP header that follows.
 
 use super::packet::Skip;
 
-const TCP: u8 = 6;
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 /// RFC 8200 section 4: hop-by-hop options, routing, destination options; and RFC
 /// 6275's mobility header, RFC 7401's and RFC 5533's, which have the same form.
 const EXTENSIONS: [u8; 6] = [0, 43, 60, 135, 139, 140];
 
-/// Information from an IP packet about the TCP segment in it.
+/// Information from an IP packet about the TCP segment or UDP datagram in it.
 pub(super) struct Internet {
     /// IPv4 addresses are in the low 32 bits.
     pub(super) addresses: [u128; 2],
     pub(super) v6: bool,
+    /// [`TCP`] or [`UDP`].
+    pub(super) protocol: u8,
     /// IPv4's identification.
     pub(super) id: Option<u16>,
     /// Position of the segment in the packet.
@@ -59,13 +62,15 @@ fn v4(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     if be16(header, 6) & 0x3fff != 0 {
         return Err(Skip::Fragment);
     }
-    if header[9] != TCP {
+    let protocol = header[9];
+    if !is_known(protocol) {
         return Err(Skip::NotTcp);
     }
     let address = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|k| header[at + k])).into();
     Ok(Internet {
         addresses: [address(12), address(16)],
         v6: false,
+        protocol,
         id: Some(be16(header, 4)),
         segment_at: at + header_len as usize,
         segment_len: total_len - header_len,
@@ -82,7 +87,7 @@ fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
         0 => whole.saturating_sub(40),
         len => len.into(),
     };
-    let segment_at = behind_extensions(data, at + 40, header[6])?;
+    let (segment_at, protocol) = behind_extensions(data, at + 40, header[6])?;
     let extensions = (segment_at - at - 40) as u32;
     let segment_len = payload_len.checked_sub(extensions).ok_or(Skip::Malformed)?;
     let address = |at: usize| u128::from_be_bytes(std::array::from_fn(|k| header[at + k]));
@@ -90,13 +95,13 @@ fn v6(data: &[u8], at: usize, whole: u32) -> Result<Internet, Skip> {
     let size = payload_len.saturating_add(40);
     // RFC 8200 section 3: the traffic class follows the four bits of the version.
     let ecn = (header[1] >> 4) & 3;
-    Ok(Internet { addresses, v6: true, id: None, segment_at, segment_len, size, ecn })
+    Ok(Internet { addresses, v6: true, protocol, id: None, segment_at, segment_len, size, ecn })
 }
 
-/// Position of the TCP header behind the extension headers. Each has 8 bytes or more, so
+/// Position of the TCP or UDP header behind the extension headers, and its protocol. Each has 8 bytes or more, so
 /// the packet's length bounds their number.
-fn behind_extensions(data: &[u8], mut at: usize, mut next: u8) -> Result<usize, Skip> {
-    while next != TCP {
+fn behind_extensions(data: &[u8], mut at: usize, mut next: u8) -> Result<(usize, u8), Skip> {
+    while !is_known(next) {
         let header = data.get(at..at + 4);
         let header = match next {
             FRAGMENT | AUTHENTICATION => header.ok_or(Skip::Cut)?,
@@ -115,5 +120,9 @@ fn behind_extensions(data: &[u8], mut at: usize, mut next: u8) -> Result<usize, 
         };
         next = header[0];
     }
-    Ok(at)
+    Ok((at, next))
+}
+
+fn is_known(protocol: u8) -> bool {
+    matches!(protocol, TCP | UDP)
 }

@@ -1,4 +1,4 @@
-//! Captures: pcap and pcapng files, packet by packet, and the TCP headers in them.
+//! Captures: pcap and pcapng files, packet by packet, and the TCP and UDP headers in them.
 //!
 //! A [`Capture`] reads any source once, from beginning to end, with one buffer for files of any
 //! length, and unpacks gzip and zstd meanwhile. Errors carry their position: [`Malformed`] has
@@ -27,9 +27,8 @@ use std::io::Read;
 
 pub use fault::{Fault, Malformed, ReadError};
 pub use options::{Sack, Stamps};
-pub use packet::{Endpoint, Segment, Skip, segment};
-pub use unpack::Compression;
-pub(crate) use unpack::Unpacked;
+pub use packet::{Datagram, Endpoint, Segment, Skip, Transported, segment, transported};
+pub use unpack::{Compression, Unpacked};
 
 use bytes::Order;
 use pcap::Pcap;

@@ -1,9 +1,9 @@
-//! The TCP segment in a captured packet.
+//! The TCP segment or UDP datagram in a captured packet.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::internet::{Internet, internet};
+use super::internet::{self, Internet, internet};
 use super::options::{self, Sack, Stamps};
 use super::{Packet, link};
 
@@ -12,7 +12,7 @@ use super::{Packet, link};
 pub struct Endpoint {
     /// IPv4 addresses are in the low 32 bits.
     pub address: u128,
-    /// TCP port.
+    /// Port of TCP or UDP.
     pub port: u16,
     /// Whether the address is an IPv6 address.
     pub v6: bool,
@@ -104,18 +104,93 @@ pub enum Skip {
     Malformed,
 }
 
+/// A UDP datagram (RFC 768).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// Source.
+    pub from: Endpoint,
+    /// Destination.
+    pub to: Endpoint,
+    /// Bytes of payload on the link, captured or not.
+    pub payload: u32,
+    /// Length of the IP packet, with its header, in bytes.
+    pub size: u32,
+    /// The ECN field of its IP header (RFC 3168 section 5).
+    pub ecn: u8,
+    /// The captured part of the payload.
+    pub data: &'a [u8],
+}
+
+/// The transport's unit in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one packet, on the stack")]
+pub enum Transported<'a> {
+    /// A segment of TCP.
+    Tcp(Segment),
+    /// A datagram of UDP.
+    Udp(Datagram<'a>),
+}
+
+/// The TCP segment or UDP datagram in a packet.
+///
+/// # Errors
+/// A packet of another kind, and one that is damaged or cut.
+#[inline]
+pub fn transported<'a>(packet: &Packet<'a>) -> Result<Transported<'a>, Skip> {
+    within(packet, |ip| match ip.protocol {
+        internet::UDP => udp(packet.data, ip).map(Transported::Udp),
+        _ => tcp(packet.data, ip).map(Transported::Tcp),
+    })
+}
+
 /// The TCP segment in a packet.
+///
+/// # Errors
+/// A packet of another kind, and one that is damaged or cut.
 #[inline]
 pub fn segment(packet: &Packet<'_>) -> Result<Segment, Skip> {
+    within(packet, |ip| match ip.protocol {
+        internet::TCP => tcp(packet.data, ip),
+        _ => Err(Skip::NotTcp),
+    })
+}
+
+/// The content of the IP packet in a packet.
+#[inline]
+fn within<T>(
+    packet: &Packet<'_>,
+    read: impl FnOnce(&Internet) -> Result<T, Skip>,
+) -> Result<T, Skip> {
     let Packet { data, original_len, .. } = *packet;
-    let read = link::ip_at(packet.link, data)
-        .and_then(|at| internet(data, at, original_len))
-        .and_then(|ip| tcp(data, &ip));
-    match read {
+    let ip = link::ip_at(packet.link, data).and_then(|at| internet(data, at, original_len));
+    match ip.and_then(|ip| read(&ip)) {
         // The packet was captured whole, so its headers are wrong.
         Err(Skip::Cut) if data.len() as u64 >= u64::from(original_len) => Err(Skip::Malformed),
         read => read,
     }
+}
+
+/// Bytes of a UDP header.
+const UDP_HEADER: usize = 8;
+
+fn udp<'a>(data: &'a [u8], ip: &Internet) -> Result<Datagram<'a>, Skip> {
+    let bytes = data.get(ip.segment_at..).ok_or(Skip::Cut)?;
+    let header = bytes.first_chunk::<UDP_HEADER>().ok_or(Skip::Cut)?;
+    let payload = ip.segment_len.checked_sub(UDP_HEADER as u32).ok_or(Skip::Malformed)?;
+    let end = |k: usize| Endpoint {
+        address: ip.addresses[k],
+        port: u16::from_be_bytes([header[2 * k], header[2 * k + 1]]),
+        v6: ip.v6,
+    };
+    let captured = (bytes.len() - UDP_HEADER).min(payload as usize);
+    Ok(Datagram {
+        from: end(0),
+        to: end(1),
+        payload,
+        size: ip.size,
+        ecn: ip.ecn,
+        data: &bytes[UDP_HEADER..][..captured],
+    })
 }
 
 /// Bytes needed of a TCP header: up to the end of the flags.

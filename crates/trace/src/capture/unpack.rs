@@ -92,7 +92,7 @@ enum Input<R: Read> {
 }
 
 /// A file as it was before its compression.
-pub(crate) struct Unpacked<R: Read> {
+pub struct Unpacked<R: Read> {
     /// `None` after a failure to start.
     input: Option<Input<R>>,
     started: bool,
@@ -101,7 +101,8 @@ pub(crate) struct Unpacked<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    pub(crate) fn new(from: R) -> Unpacked<R> {
+    /// The content of a file.
+    pub fn new(from: R) -> Unpacked<R> {
         let whole = Whole { from, magic: [0; 4], read: 0, given: 0, failed: false };
         let input = Some(Input::Plain(whole));
         Unpacked { input, started: false, compression: None, damage: None }

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 
 use super::fault::{Damage, Fault, Stop};
 use super::json::Object;
+use super::listener::Listener;
 use super::source::{Each, Source, fault};
 use super::trace::{Setup, Trace};
 use super::{Limits, Log};
@@ -18,13 +19,13 @@ const RS: u8 = 0x1e;
 const GROWTH: usize = 64;
 
 /// A file being read.
-pub(super) struct File<'a, R> {
+pub(super) struct File<'a, R, L> {
     source: Source<R>,
     name: &'a str,
     limits: &'a Limits,
     /// How to read the events of each trace, from a previous reading.
     known: &'a [Setup],
-    found: Vec<Trace>,
+    found: Vec<Trace<L>>,
     /// How to read the events of each trace: known at its end.
     setups: Vec<Setup>,
     /// Whether events were read before their trace said how.
@@ -35,12 +36,12 @@ pub(super) struct File<'a, R> {
 
 /// Reads a file. Fields of a trace that say how to read its events may follow them. In this case,
 /// returns these instead of the events.
-pub(super) fn read<R: BufRead>(
+pub(super) fn read<R: BufRead, L: Listener>(
     mut from: R,
     name: &str,
     limits: &Limits,
     known: &[Setup],
-) -> io::Result<Result<Log, Vec<Setup>>> {
+) -> io::Result<Result<Log<L>, Vec<Setup>>> {
     let mut head = Vec::new();
     from.by_ref().take(limits.text as u64).read_until(b'\n', &mut head).or_else(ignored)?;
     let separator = separator(&head);
@@ -83,8 +84,8 @@ struct Head {
     traces: Option<IgnoredAny>,
 }
 
-impl<R: BufRead> File<'_, R> {
-    fn end(mut self, done: Result<(), Stop>) -> io::Result<Result<Log, Vec<Setup>>> {
+impl<R: BufRead, L: Listener> File<'_, R, L> {
+    fn end(mut self, done: Result<(), Stop>) -> io::Result<Result<Log<L>, Vec<Setup>>> {
         if self.is_late && self.known.is_empty() {
             return Ok(Err(self.setups));
         }
@@ -156,7 +157,7 @@ impl<R: BufRead> File<'_, R> {
         Ok(())
     }
 
-    fn new_trace(&self) -> Trace {
+    fn new_trace(&self) -> Trace<L> {
         let name = match self.found.len() {
             0 => self.name.to_owned(),
             before => format!("{}-{}", self.name, before + 1),
@@ -164,7 +165,7 @@ impl<R: BufRead> File<'_, R> {
         Trace::new(name)
     }
 
-    fn trace(&mut self, trace: &mut Trace, about: &mut Object) -> Result<(), Stop> {
+    fn trace(&mut self, trace: &mut Trace<L>, about: &mut Object) -> Result<(), Stop> {
         let mut fields = Each::field(&mut self.source)?;
         while let Some(name) = fields.name(&mut self.source)? {
             if name == "events" && self.source.peek()? == Some(b'[') {
@@ -179,7 +180,7 @@ impl<R: BufRead> File<'_, R> {
         Ok(())
     }
 
-    fn events(&mut self, trace: &mut Trace) -> Result<(), Stop> {
+    fn events(&mut self, trace: &mut Trace<L>) -> Result<(), Stop> {
         let mut items = Each::item(&mut self.source)?;
         while items.next(&mut self.source)? {
             trace.add(self.source.value()?);
@@ -188,7 +189,7 @@ impl<R: BufRead> File<'_, R> {
         Ok(())
     }
 
-    fn end_trace(&mut self, mut trace: Trace, about: &Object) {
+    fn end_trace(&mut self, mut trace: Trace<L>, about: &Object) {
         let setup = Setup::of(about);
         self.is_late |= trace.events > 0 && setup != *trace.setup();
         self.setups.push(setup);
@@ -201,7 +202,7 @@ impl<R: BufRead> File<'_, R> {
 
     /// Stops before the events take more memory than the limit. Counts rarely: before the limit
     /// can be reached.
-    fn count_memory(&mut self, open: Option<&Trace>) -> Result<(), Stop> {
+    fn count_memory(&mut self, open: Option<&Trace<L>>) -> Result<(), Stop> {
         let here = self.source.here();
         if here.at < self.counted_at {
             return Ok(());

@@ -61,6 +61,13 @@ pub(super) fn number(data: &Value) -> Option<u64> {
     count(own.unwrap_or(&data["packet_number"]))
 }
 
+/// The length of a packet, in bytes; 0 if the log omits it.
+pub(super) fn length(data: &Value) -> u64 {
+    let header = &data["header"];
+    let named = [&data["raw"]["length"], &header["packet_size"], &data["packet_size"]];
+    named.into_iter().find_map(count).unwrap_or(0)
+}
+
 /// The frames of a packet; `None` if the log omits them.
 pub(super) fn frames(data: &Value) -> Option<&[Value]> {
     let kind = packet_type(data).unwrap_or_default();
@@ -131,6 +138,11 @@ impl Ack<'_> {
     /// Packets that arrived with CE, so far (RFC 9000 section 19.3.2).
     pub(super) fn marked(&self) -> u64 {
         count(&self.frame["ce"]).unwrap_or(0)
+    }
+
+    /// Packets that arrived with ECT(0), ECT(1) and CE, so far (RFC 9000 section 19.3.2).
+    pub(super) fn ecn(&self) -> [u64; 3] {
+        ["ect0", "ect1", "ce"].map(|key| count(&self.frame[key]).unwrap_or(0))
     }
 
     /// The acknowledged packet numbers, as first and last of each range.

@@ -14,6 +14,7 @@ mod figures;
 mod file;
 mod frames;
 mod json;
+mod listener;
 mod ranges;
 mod samples;
 mod source;
@@ -24,6 +25,7 @@ use std::io::{self, Read};
 
 pub use fault::{Damage, Fault};
 pub use figures::{Figures, Flow};
+pub use listener::{Event, Listener};
 pub use trace::Trace;
 pub use unpack::trace_name;
 
@@ -44,9 +46,9 @@ impl Default for Limits {
 
 /// The traces of a file that have events.
 #[derive(Debug)]
-pub struct Log {
+pub struct Log<L = ()> {
     /// One for each endpoint of a connection.
-    pub traces: Vec<Trace>,
+    pub traces: Vec<Trace<L>>,
     /// The error at which reading stopped, if any.
     pub damage: Option<Damage>,
 }
@@ -75,9 +77,21 @@ pub struct Log {
 /// ```
 pub fn read<R: Read>(
     name: &str,
-    mut open: impl FnMut() -> io::Result<R>,
+    open: impl FnMut() -> io::Result<R>,
     limits: &Limits,
 ) -> io::Result<Log> {
+    listen(name, open, limits)
+}
+
+/// Reads a file as [`read()`] does, with a listener for each trace.
+///
+/// # Errors
+/// Those of [`read()`].
+pub fn listen<L: Listener, R: Read>(
+    name: &str,
+    mut open: impl FnMut() -> io::Result<R>,
+    limits: &Limits,
+) -> io::Result<Log<L>> {
     let known = match file::read(unpack::unpacked(open()?), name, limits, &[])? {
         Ok(log) => return Ok(log),
         Err(setups) => setups,

@@ -42,6 +42,8 @@ pub(super) struct Sent {
     /// Its sending time in seconds.
     pub(super) at: f64,
     pub(super) pieces: Box<[Piece]>,
+    /// Its length in bytes, if the log omits its frames.
+    pub(super) unlisted: u64,
     /// Whether the log declares it lost. An acknowledgement may still arrive.
     pub(super) is_lost: bool,
 }
@@ -58,6 +60,8 @@ pub(super) struct Flight {
     /// Numbers and sending times of the last [`LATEST`] packets that elicit no acknowledgement.
     /// Most are never acknowledged.
     silent: VecDeque<(u64, f64)>,
+    /// Packets below this number were acknowledged, or reported missing.
+    judged: u64,
 }
 
 impl Flight {
@@ -84,6 +88,16 @@ impl Flight {
             last = self.silent.pop_front();
         }
         last.filter(|(found, _)| *found == number).map(|(_, at)| at)
+    }
+
+    /// The packets in flight below an acknowledged one, each reported once.
+    pub(super) fn missing_below(&mut self, acked: u64) -> u64 {
+        let from = self.judged;
+        if from >= acked {
+            return 0;
+        }
+        self.judged = acked;
+        self.sent.range(from..acked).count() as u64
     }
 
     /// Marks a packet as declared lost.

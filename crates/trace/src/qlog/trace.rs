@@ -7,10 +7,15 @@ use serde_json::Value;
 use super::course::Course;
 use super::frames::{self, Ack, Level, Piece, Stream};
 use super::json::{Object, count, first, number};
+use super::listener::{Event, Listener};
 use super::ranges::{Flight, Ranges, Sent};
 
 /// Greater times are calendar times: in milliseconds since 1970, this is the year 1973.
 const CALENDAR_MS: f64 = 1e11;
+
+/// Fields by which stacks name their congestion controller.
+const CONTROLLER: [&str; 5] =
+    ["congestion_control", "congestion_controller", "cc_algorithm", "congestion_algorithm", "cc"];
 
 const TIMES: [&str; 4] = ["time", "relative_time", "delta_time", "timestamp"];
 
@@ -58,7 +63,7 @@ enum Way {
 
 /// The log of one endpoint of a connection.
 #[derive(Debug, Default)]
-pub struct Trace {
+pub struct Trace<L = ()> {
     /// The endpoint's name, or that of the file.
     pub(super) name: String,
     pub(super) title: Option<String>,
@@ -80,11 +85,22 @@ pub struct Trace {
     highest: Option<(u64, u64)>,
     flights: BTreeMap<(u64, Level), Flight>,
     streams: BTreeMap<(Way, Stream), Ranges>,
+    listener: L,
 }
 
-impl Trace {
-    pub(super) fn new(name: String) -> Trace {
+impl<L: Listener> Trace<L> {
+    pub(super) fn new(name: String) -> Trace<L> {
         Trace { name, ..Trace::default() }
+    }
+
+    /// The endpoint's name, or that of the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What heard the events.
+    pub fn listener(self) -> L {
+        self.listener
     }
 
     /// Takes the names of the trace and its endpoint.
@@ -97,6 +113,7 @@ impl Trace {
         if let Some(name) = text(&vantage["name"]) {
             self.name = name;
         }
+        self.listener.describe(about);
     }
 
     /// Sets how to read the events.
@@ -133,6 +150,7 @@ impl Trace {
             "congestion_state_updated" => {
                 self.course(path).row.phase = data["new"].as_str().unwrap_or_default().into();
             }
+            "parameters_set" | "recovery_parameters_set" => self.parameters(path, data),
             _ => {}
         }
     }
@@ -150,7 +168,8 @@ impl Trace {
         // Nodes of B-trees are at least half full.
         let ranges = self.streams.values().map(|ranges| 128 + 32 * ranges.len()).sum::<usize>();
         let paths = self.paths.values().map(Course::weight).sum::<usize>();
-        size_of::<Trace>() + in_flight + ranges + paths + 128 * self.names.len()
+        let own = size_of::<Trace<L>>() + self.listener.weight() + 128 * self.names.len();
+        own + in_flight + ranges + paths
     }
 
     /// The state of a path.
@@ -228,14 +247,33 @@ impl Trace {
         if let Some(count) = number(&data["pto_count"]) {
             course.pto_count(count);
         }
+        let event = Event::Metrics {
+            rtt: time("latest_rtt"),
+            cwnd: bytes(&["congestion_window", "cwnd"]),
+            in_flight: bytes(&["bytes_in_flight", "in_flight"]),
+        };
+        self.hear(path, &event);
+    }
+
+    /// Stacks name their controller in fields of their own; the schema has none.
+    fn parameters(&mut self, path: u64, data: &Value) {
+        if let Some(name) = first(data, &CONTROLLER).as_str() {
+            self.hear(path, &Event::Controller(name));
+        }
+    }
+
+    fn hear(&mut self, path: u64, event: &Event<'_>) {
+        self.listener.event(self.now, path, event);
     }
 
     fn packet_sent(&mut self, path: u64, data: &Value) {
         let (level, frames) = (frames::level(data), frames::frames(data));
         let listed = frames.unwrap_or_default();
         // A receiver's log has the counts of CE in the acknowledgements that it sends.
-        frames::acks(listed).for_each(|ack| self.mark(&ack, path));
+        frames::acks(listed).for_each(|ack| self.mark(&ack, path, Way::Sent));
         let pieces = frames::pieces(listed, level);
+        let length = frames::length(data);
+        let mut payload = length;
         if !pieces.is_empty() || frames.is_none() {
             let size = pieces.iter().map(|piece| piece.len).fold(0, u64::saturating_add);
             let new = self.cover(Way::Sent, &pieces);
@@ -243,29 +281,39 @@ impl Trace {
             course.sent_packets += 1;
             course.row.sent = course.row.sent.saturating_add(new);
             course.row.again += u64::from(new < size);
+            payload = if frames.is_none() { length } else { size };
+            self.hear(path, &Event::Sent { length, payload, is_again: new < size });
         }
         let Some(number) = frames::number(data) else { return };
         let (at, flight) = (self.now, self.flights.entry(space(path, level)).or_default());
         if frames.is_none_or(frames::elicits_ack) {
-            flight.add(number, Sent { at, pieces, is_lost: false });
+            let unlisted = if frames.is_none() { payload } else { 0 };
+            flight.add(number, Sent { at, pieces, unlisted, is_lost: false });
         } else {
             flight.add_silent(number, at);
         }
     }
 
     fn packet_received(&mut self, path: u64, data: &Value) {
-        let (level, frames) = (frames::level(data), frames::frames(data).unwrap_or_default());
+        let (level, listed) = (frames::level(data), frames::frames(data));
+        let frames = listed.unwrap_or_default();
         let new = self.cover(Way::Received, &frames::pieces(frames, level));
+        let length = frames::length(data);
+        let payload = if listed.is_none() { length } else { new };
+        if payload > 0 {
+            self.hear(path, &Event::Received { length, payload });
+        }
         let row = &mut self.course(path).row;
         row.received = row.received.saturating_add(new);
         for ack in frames::acks(frames) {
-            self.mark(&ack, path);
+            self.mark(&ack, path, Way::Received);
             self.acknowledged(level, &ack);
         }
     }
 
     fn packet_lost(&mut self, path: Option<u64>, data: &Value) {
         self.course(path.unwrap_or(0)).row.lost += 1;
+        self.hear(path.unwrap_or(0), &Event::Lost);
         // Without its path, the number may be that of another packet.
         let (Some(path), Some(number)) = (path, frames::number(data)) else { return };
         if let Some(flight) = self.flights.get_mut(&space(path, frames::level(data))) {
@@ -274,7 +322,7 @@ impl Trace {
     }
 
     /// Takes the counts of CE of an acknowledgement in an event of path `of_event`.
-    fn mark(&mut self, ack: &Ack<'_>, of_event: u64) {
+    fn mark(&mut self, ack: &Ack<'_>, of_event: u64, way: Way) {
         let now = self.now;
         let course = self.course(ack.path());
         if ack.path() != of_event {
@@ -282,6 +330,7 @@ impl Trace {
             course.advance(now);
         }
         course.row.marked = course.row.marked.max(ack.marked());
+        self.hear(ack.path(), &Event::Ecn { counts: ack.ecn(), is_own: way == Way::Sent });
     }
 
     /// Processes an acknowledgement. It gives an RTT sample if the greatest acknowledged packet is
@@ -290,13 +339,14 @@ impl Trace {
     fn acknowledged(&mut self, level: Level, ack: &Ack<'_>) {
         let (path, now) = (ack.path(), self.now);
         let mut newest: Option<(u64, f64)> = None;
-        let mut greatest = 0;
+        let (mut greatest, mut payload) = (0, 0_u64);
         for (low, high) in ack.ranges() {
             greatest = greatest.max(high);
             while let Some((number, sent)) = self.take(path, level, low, high) {
                 let new = self.cover(Way::Acked, &sent.pieces);
                 let row = &mut self.course(path).row;
                 row.acked = row.acked.saturating_add(new);
+                payload = payload.saturating_add(new).saturating_add(sent.unlisted);
                 if !sent.is_lost && newest.is_none_or(|(before, _)| number >= before) {
                     newest = Some((number, sent.at));
                 }
@@ -304,10 +354,16 @@ impl Trace {
         }
         let Some(flight) = self.flights.get_mut(&space(path, level)) else { return };
         let silent = flight.take_silent(greatest);
-        let Some((number, at)) = newest else { return };
-        flight.forget_before(number);
-        if let Some(at) = silent.or((number == greatest).then_some(at)) {
-            self.course(path).measure(now - at);
+        let missing = newest.map_or(0, |(number, _)| flight.missing_below(number));
+        let rtt = newest.and_then(|(number, at)| {
+            flight.forget_before(number);
+            Some(now - silent.or((number == greatest).then_some(at))?)
+        });
+        if let Some(rtt) = rtt {
+            self.course(path).measure(rtt);
+        }
+        if newest.is_some() || payload > 0 {
+            self.hear(path, &Event::Acked { payload, rtt, missing });
         }
     }
 

@@ -1,0 +1,182 @@
+"""An explanation as a picture, and as a run that can be compared with its twin's."""
+
+import io
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from sojourn import _core, memory
+from sojourn.capture.explanation import Explanation
+from sojourn.errors import UsageError
+from sojourn.picture import Drawing, chart
+from sojourn.picture.chart import Document, Layer, Panel, Point
+from sojourn.record import run_directory
+from sojourn.record.record_types import FlowSummary
+from sojourn.record.summary import FORMAT
+from sojourn.run.results import Run
+
+# More panels below one another cannot be compared.
+_DRAWN = 4
+# Characters of a line above the panels.
+_COLUMNS = 120
+_OBSERVED, _TWIN = chart.COLOURS[:2]
+_CAPACITY = "#777777"
+_BOUND = "#009e73"
+# The part of the time for which a change of capacity shows its unavoidable delay.
+_SHOWN = 0.08
+
+
+class ExplanationFigure(Drawing):
+    """The observed series of the largest flows beside the twin's, with capacity and bound."""
+
+    def __init__(self, found: Explanation, name: str) -> None:
+        self._found = found
+        self._name = name
+
+    def _document(self) -> Document:
+        found = self._found
+        flows = sorted(range(len(found["flows"])), key=lambda k: -_goodput(found, k))[:_DRAWN]
+        rows = [_rates(found), *(_rtts(found, k) for k in flows)]
+        lines = [part for line in found["text"] for part in textwrap.wrap(line, _COLUMNS)]
+        return Document(f"Explanation of {self._name}", lines, rows)
+
+    def __repr__(self) -> str:
+        return f"<sojourn.ExplanationFigure of {self._name}>"
+
+
+def _goodput(found: Explanation, place: int) -> float:
+    return cast(float, found["flows"][place]["goodput_bps"])
+
+
+def _rates(found: Explanation) -> Panel:
+    """Draw the rates of all flows together, and the capacity."""
+    step = found["series"]["step_s"]
+    layers = [_capacity(found["path"]["capacity"])]
+    for name, key, colour in (
+        ("observed", "rate_bps", _OBSERVED),
+        ("twin", "twin_rate_bps", _TWIN),
+    ):
+        columns = [flow[key] for flow in found["series"]["flows"] if flow[key]]
+        sums = [_sum(values) for values in zip(*columns, strict=False)]
+        points = _points(sums, step, 1e-6)
+        if points:
+            layers.append(Layer(name, "line", points, colour))
+    title = "Rates on the link, of all flows (Mbit/s)"
+    return Panel(title, "s", "Mbit/s", layers, height=180, y_scale={"zero": True})
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _capacity(pieces: Sequence[Mapping[str, float | None]]) -> Layer:
+    """Draw the capacity; where only a lower bound is known, that."""
+    points: list[Point] = []
+    for piece in pieces:
+        rate = piece["rate_bps"] or piece["low_bps"] or 0.0
+        points += [(cast(float, piece[key]), 1e-6 * rate) for key in ("from_s", "to_s")]
+    is_known = all(piece["rate_bps"] is not None for piece in pieces)
+    name = "capacity" if is_known else "capacity, or its lower bound"
+    return Layer(name, "line", points, _CAPACITY, dash=(5, 3))
+
+
+def _rtts(found: Explanation, place: int) -> Panel:
+    """Draw the round-trip times of a flow, the base, and the bound after each change."""
+    flow, series = found["flows"][place], found["series"]["flows"][place]
+    step, base = found["series"]["step_s"], flow["base_rtt_s"]
+    layers = [Layer("observed", "line", _points(series["rtt_s"], step, 1e3), _OBSERVED)]
+    if series["twin_rtt_s"]:
+        twin = _points(series["twin_rtt_s"], step, 1e3)
+        layers.append(Layer("twin", "line", twin, _TWIN))
+    ends = (0.0, found["duration_s"])
+    layers.append(
+        Layer("base RTT", "line", [(at, 1e3 * base) for at in ends], _CAPACITY, dash=(5, 3))
+    )
+    bound = list(_bound(found, base))
+    if bound:
+        layers.append(Layer("base RTT and unavoidable delay", "line", bound, _BOUND, width=2))
+    title = f"RTT of {flow['name']} (ms)"
+    return Panel(title, "s", "ms", layers, height=180, y_scale={"zero": True})
+
+
+def _bound(found: Explanation, base: float) -> Iterator[Point]:
+    width = _SHOWN * found["duration_s"]
+    for verdict in found["verdicts"] or []:
+        at, bound = verdict.get("at_s"), verdict.get("unavoidable_s")
+        if at is not None and bound is not None:
+            yield (at, 1e3 * (base + bound))
+            yield (at + width, 1e3 * (base + bound))
+            yield (at + width, None)
+
+
+def _points(values: Sequence[float | None], step: float, unit: float) -> list[Point]:
+    return [
+        ((k + 0.5) * step, None if value is None else unit * value)
+        for k, value in enumerate(values)
+    ]
+
+
+def as_run(found: Explanation, name: str, control: str) -> Run:
+    """Return the observed series as a run, whose flows have the names of the twin's."""
+    if not found["flows"]:
+        raise UsageError(f"{name}: {found['text'][-1] if found['text'] else 'it has no flow'}")
+    unknown = dict.fromkeys(FlowSummary.__annotations__)
+    flows = [
+        {
+            **unknown,
+            "name": flow["twin_name"],
+            "control": flow["named_controller"] or flow["controller"]["kind"] or control,
+            "goodput_bps": flow["goodput_bps"],
+            "rtt_p50_s": flow["rtt_p50_s"],
+            "rtt_p99_s": flow["rtt_p99_s"],
+            "base_rtt_s": flow["base_rtt_s"],
+            "start_s": flow["start_s"],
+            "retransmitted_packets": flow["retransmitted_packets"],
+        }
+        for flow in found["flows"]
+    ]
+    run = {
+        "control": control,
+        "seed": 1,
+        "duration_s": found["duration_s"],
+        "flows": cast(list[FlowSummary], flows),
+        "links": [],
+        "spikes": [],
+    }
+    summary = {
+        "format": FORMAT,
+        "scenario": name,
+        "version": f"Sojourn {_core.__version__}, from {found['source']}",
+        "runs": [run],
+    }
+    series = {"flows": _series(found, control), "links": run_directory.empty_series("links")}
+    return Run(cast(Any, summary), "", name, cast(Any, series), {})
+
+
+def _series(found: Explanation, control: str) -> bytes:
+    memory.require_polars()
+    import polars as pl
+
+    step = found["series"]["step_s"]
+    rows = []
+    for flow, own in zip(found["flows"], found["series"]["flows"], strict=True):
+        delivered = 0.0
+        for k, (rtt, rate) in enumerate(zip(own["rtt_s"], own["rate_bps"], strict=True)):
+            goodput = None if rate is None else rate * own["payload_share"]
+            delivered += (goodput or 0.0) * step / 8
+            rows.append(
+                {
+                    "control": control,
+                    "seed": 1,
+                    "flow": flow["twin_name"],
+                    "t_s": (k + 1) * step,
+                    "rtt_s": rtt,
+                    "goodput_bps": goodput,
+                    "delivered_bytes": int(delivered),
+                }
+            )
+    frame = pl.DataFrame(rows).with_columns(pl.col("seed", "delivered_bytes").cast(pl.UInt64))
+    file = io.BytesIO()
+    run_directory.complete_series(frame, "flows").write_parquet(file)
+    return file.getvalue()
