@@ -26,19 +26,19 @@ def lines(picture: VerdictPicture, width: int) -> Iterator[Text]:
         yield (
             Text(" ")
             .append(name)
-            .append(_bar(row, picture["longest_s"], cells))
+            .append(_bar(row, picture["scale_s"], cells))
             .append(row["text"])
         )
     yield _legend(picture)
 
 
-def _bar(row: VerdictRow, longest_s: float, cells: int) -> Text:
+def _bar(row: VerdictRow, scale_s: float, cells: int) -> Text:
     bar = Text()
     ends = accumulate(part["delay_s"] for part in row["parts"])
     done = 0
     for part, end in zip(row["parts"], ends, strict=True):
         # A delay that is not zero is visible.
-        until = max(round(cells * end / longest_s), 1)
+        until = max(round(cells * end / scale_s), 1)
         look = legend.PARTS[part["part"]]
         bar.append(look.block * (until - done), style=look.colour)
         done = until

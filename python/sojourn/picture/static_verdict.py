@@ -115,7 +115,7 @@ def _row(axes: "Axes", place: Place, top: float, row: Any, ink: Ink) -> None:
     at = top + (_ROW - _BAR) / 2 + (_LINE if place.is_narrow else 0)
     end = _LEFT + (0 if place.is_narrow else place.names)
     for part in row["parts"]:
-        width = place.room * part["delay_s"] / (place.bars.picture["longest_s"] or 1.0)
+        width = place.room * part["delay_s"] / (place.bars.picture["scale_s"] or 1.0)
         # A line of the ground parts neighbours of like lightness.
         size = (max(width - 1, 0.5), _BAR)
         _rectangle(axes, (end, at), size, ink(legend.PARTS[part["part"]].colour))

@@ -54,11 +54,11 @@ function placeOf({ rows }: VerdictPicture, width: number): Place {
   return { left, room, above: (ROW.wide - BAR) / 2, row: ROW.wide };
 }
 
-function rowOf(row: VerdictRow, { longest_s }: VerdictPicture, { left, room, above }: Place, view: BarsView): string {
+function rowOf(row: VerdictRow, { scale_s }: VerdictPicture, { left, room, above }: Place, view: BarsView): string {
   let end = left;
   const parts = row.parts.map(({ part, delay_s }) => {
     const { label, colour } = lookOf(part, view);
-    const [from, width] = [end, (room * delay_s) / (longest_s || 1)];
+    const [from, width] = [end, (room * delay_s) / (scale_s || 1)];
     end += width;
     // A line of the ground parts neighbours of like lightness.
     const shown = Math.max(width - 1, 0.5);
