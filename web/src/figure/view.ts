@@ -96,7 +96,7 @@ export class FigureView {
     if (isWhole !== false) return el("figure", {}, caption, names, host);
     const label = `${titleOf(panel)}: part of the time; arrow keys read values, page keys move the part, + and - zoom, 0 shows all`;
     const onkeydown = (event: Event) => this.onKey(shown, event as KeyboardEvent);
-    return el("figure", { tabindex: 0, role: "group", "aria-label": label, onkeydown }, caption, names, host);
+    return el("figure", { tabindex: 0, "aria-label": label, onkeydown }, caption, names, host);
   }
 
   /** A choice of the link, and buttons for parts of the time. */
