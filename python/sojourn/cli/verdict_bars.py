@@ -24,10 +24,7 @@ def lines(picture: VerdictPicture, width: int) -> Iterator[Text]:
     for row, name in zip(rows, names, strict=True):
         name.pad_right(longest - name.cell_len + 1)
         yield (
-            Text(" ")
-            .append(name)
-            .append(_bar(row, picture["scale_s"], cells))
-            .append(row["text"])
+            Text(" ").append(name).append(_bar(row, picture["scale_s"], cells)).append(row["text"])
         )
     yield _legend(picture)
 
