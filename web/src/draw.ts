@@ -79,11 +79,6 @@ export class Draw implements View {
     const title = el("figcaption", {}, "Capacity", el("span", { class: "unit" }, "Mbit/s: draw here"));
     this.results.charts.above(el("div", { class: "own" }, title, this.drawing.element, this.caption));
     this.element = el("div", { class: "columns draw" }, side, this.results.element);
-    this.element.addEventListener("dragover", (event) => event.preventDefault());
-    this.element.addEventListener("drop", (event) => {
-      event.preventDefault();
-      void this.read(event.dataTransfer?.files[0]);
-    });
   }
 
   open(fragment: string): void {
