@@ -47,6 +47,8 @@ export class Charts {
   usual: Choice = "drop";
   private readonly presets = el("div", { class: "presets", role: "group", "aria-label": "Shown part of the time" });
   private readonly time = el("span", { class: "unit cursor-time" });
+  /** Whether wide panels have the names of their lines at the ends; without them, they are as wide as what is above. */
+  isNamed = true;
   private readonly head = el("div", {});
   private readonly picture = el("div", { class: "picture" });
   private readonly overview = el("div", { class: "plot overview" });
@@ -212,7 +214,7 @@ export class Charts {
       const layers = place === 0 ? [...figure.layers, ...this.notes(experiment, shown.scale)] : figure.layers;
       const own = place === 0 ? width : widthOf(shown.host);
       const keep = shown.drawn?.y.ends;
-      shown.drawn = drawPanel({ ...figure, layers }, { width: own, part: isWhole ? undefined : this.part, keep, ends: own > NAMED });
+      shown.drawn = drawPanel({ ...figure, layers }, { width: own, part: isWhole ? undefined : this.part, keep, ends: this.isNamed && own > NAMED });
       // The texts in it are escaped.
       shown.host.innerHTML = shown.drawn.svg;
       mark(shown.host, shown.drawn, this.cursor);

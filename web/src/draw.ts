@@ -73,6 +73,7 @@ export class Draw implements View {
   ) {
     this.results = new Results(pool, (experiment) => this.onShown(experiment));
     this.results.charts.usual = "all";
+    this.results.charts.isNamed = false;
     this.drawing = new Drawing(ratesOf(SHAPES[0]), MOST_MBIT, DURATION_S, (isDrawing) => this.onDraw(isDrawing));
     const hint = "Draw the capacity of a link, or drop a mahimahi trace on it. Grey is the delay that it makes unavoidable.";
     const side = el("div", { class: "side" }, el("p", {}, hint), this.shapes(), this.form, this.status);

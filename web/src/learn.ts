@@ -72,6 +72,8 @@ export class Learn implements View {
       return tab;
     });
     fill(this.list, ...tabs);
+    // On a narrow screen the list scrolls sideways.
+    this.list.scrollLeft = (tabs[STORIES.indexOf(story)]?.offsetLeft ?? 0) - this.list.offsetLeft;
     this.results.charts.setLead(story.lead ?? "delay");
     this.results.charts.usual = story.part ?? "drop";
     [this.figures, this.shows] = [[], []];
