@@ -129,6 +129,8 @@ pub struct Half {
     pub is_sparse: bool,
     /// Whether the counts are known at intervals only, and not packet by packet.
     pub is_polled: bool,
+    /// Whether the round-trip times are the flow's own, and not those of a ping beside it.
+    pub has_own_rtt: bool,
     /// Whether the times of losses are known, and not only their number.
     pub has_loss_times: bool,
     /// Packets with ECT(1).
@@ -171,6 +173,7 @@ impl Half {
             delivered: 0,
             is_sparse: false,
             is_polled: false,
+            has_own_rtt: true,
             has_loss_times: true,
             ect1: 0,
             is_accurate: false,

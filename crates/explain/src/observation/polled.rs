@@ -45,6 +45,11 @@ impl Polled {
         Polled { half, mss, last: None, begin: 0 }
     }
 
+    /// The round-trip times are those of a ping beside the flow.
+    pub(crate) fn borrow_rtt(&mut self) {
+        self.half.has_own_rtt = false;
+    }
+
     /// Adds a poll. The first one only says where the counters begin. One that is not later than
     /// that before it, or whose counters fall, is left out.
     pub(crate) fn poll(&mut self, poll: &Poll) {

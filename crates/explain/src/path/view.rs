@@ -89,7 +89,7 @@ impl View {
             is_reported,
             ecn: half.ecn(),
             lacks_loss_times: !half.has_loss_times,
-            interval: if half.is_sparse { interval(&trips) } else { 0.0 },
+            interval: interval(half, &trips, &delivered),
             delivered,
             trips,
         };
@@ -121,9 +121,19 @@ impl View {
     }
 }
 
-/// The median time between round trips.
-fn interval(trips: &[Trip]) -> f64 {
-    let mut gaps: Vec<f64> = trips.windows(2).map(|two| two[1].at - two[0].at).collect();
+/// The time between the samples of a source, in s: of round trips, and of deliveries.
+fn interval(half: &Half, trips: &[Trip], delivered: &[(f64, f64)]) -> f64 {
+    let of_trips = median_gap(trips.iter().map(|trip| trip.at));
+    let of_deliveries = median_gap(delivered.iter().map(|one| one.0));
+    match (half.is_sparse, half.is_polled) {
+        (_, true) => of_trips.max(of_deliveries),
+        (true, false) => of_trips,
+        (false, false) => 0.0,
+    }
+}
+
+fn median_gap(times: impl Iterator<Item = f64> + Clone) -> f64 {
+    let mut gaps: Vec<f64> = times.clone().skip(1).zip(times).map(|(b, a)| b - a).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
 }

@@ -229,6 +229,8 @@ fn a_log_of_a_receiver_gives_deliveries_without_round_trips() {
 
 /// Every figure is one that a path can have.
 fn check(found: &Explanation) {
+    let pieces = &found.path.capacity;
+    assert!(pieces.windows(2).all(|two| two[0].to_s <= two[1].from_s), "{pieces:?}");
     for piece in &found.path.capacity {
         assert!(piece.from_s <= piece.to_s && piece.low_bps >= 0.0, "{piece:?}");
         let rates = [piece.rate_bps, piece.high_bps, Some(piece.low_bps)];
