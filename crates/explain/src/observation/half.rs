@@ -131,6 +131,8 @@ pub struct Half {
     pub is_polled: bool,
     /// Whether the round-trip times are the flow's own, and not those of a ping beside it.
     pub has_own_rtt: bool,
+    /// Whether the least round-trip time may be that of a small packet, such as the handshake's.
+    pub is_least_of_small: bool,
     /// Whether the times of losses are known, and not only their number.
     pub has_loss_times: bool,
     /// Packets with ECT(1).
@@ -174,6 +176,7 @@ impl Half {
             is_sparse: false,
             is_polled: false,
             has_own_rtt: true,
+            is_least_of_small: false,
             has_loss_times: true,
             ect1: 0,
             is_accurate: false,

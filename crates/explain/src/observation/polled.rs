@@ -107,6 +107,12 @@ impl Polled {
         self.half.behind.push(sample);
     }
 
+    /// Adds the least round-trip time of any packet, be it the handshake's.
+    pub(crate) fn least(&mut self, at: i64, rtt: i64) {
+        self.half.is_least_of_small = true;
+        self.sample(at, rtt);
+    }
+
     /// Time of the last poll, in ns.
     pub(crate) fn end(&self) -> i64 {
         self.last.map_or(0, |last| last.at)

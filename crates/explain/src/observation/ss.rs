@@ -128,9 +128,10 @@ impl Connection {
             let all = info.number("bytes_sent:")?;
             Some(all - info.number("bytes_retrans:").unwrap_or(0.0))
         };
-        let packets = || info.number("delivered:").map(|packets| packets * mss);
-        let total =
-            info.number("bytes_acked:").or_else(sent).or_else(packets).unwrap_or(0.0) as u64;
+        // While a packet is missing, the acknowledged bytes stand still, and the delivered packets do not.
+        let packets = info.number("delivered:").map(|packets| packets * info.payload(mss));
+        let acked = || info.number("bytes_acked:");
+        let total = packets.or_else(acked).or_else(sent).unwrap_or(0.0) as u64;
         // `retrans:now/all`.
         let lost = info.text("retrans:").and_then(|text| text.split('/').nth(1)?.parse().ok());
         let lost: u64 = lost.unwrap_or(0);
@@ -151,7 +152,7 @@ impl Connection {
             && self.least.is_none_or(|before| least < before)
         {
             self.least = Some(least);
-            self.polled.sample(at, least);
+            self.polled.least(at, least);
         }
     }
 }
@@ -175,6 +176,12 @@ impl Info<'_> {
         let text = self.text(key)?;
         let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         text[..end].parse().ok()
+    }
+
+    /// Mean payload of a packet, in bytes.
+    fn payload(&self, mss: f64) -> f64 {
+        let mean = self.number("bytes_sent:").zip(self.number("data_segs_out:"));
+        mean.filter(|(_, packets)| *packets > 0.0).map_or(mss, |(bytes, packets)| bytes / packets)
     }
 
     /// The congestion controller is a bare word before `wscale` or the first field.

@@ -38,7 +38,7 @@ pub struct View {
     pub marks: Vec<f64>,
     /// Bytes of a full packet on the link.
     pub packet: f64,
-    /// Mean bytes of a packet on the link.
+    /// Mean bytes of a packet on the link; zero if the least round trip is of a small one.
     pub mean_packet: f64,
     /// Packets sent.
     pub packets: f64,
@@ -84,7 +84,10 @@ impl View {
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,
-            mean_packet: half.wire as f64 / half.packets.max(1) as f64,
+            mean_packet: match half.is_least_of_small {
+                true => 0.0,
+                false => half.wire as f64 / half.packets.max(1) as f64,
+            },
             packets: half.packets as f64,
             is_reported,
             ecn: half.ecn(),
