@@ -171,7 +171,7 @@ const { metafile } = await build({
 await build({ ...shared, format: "iife", entryPoints: ["src/worker.ts"], outdir: out });
 await writeFile(`${out}/licences.txt`, await licences(Object.keys(metafile.inputs)));
 await writeFile(`${out}/index.html`, await startPage(metafile.outputs));
-await copyFile(`${root}target/wasm/sojourn.wasm`, `${out}/sojourn.wasm`);
+for (const name of ["sojourn.wasm", "explain.wasm"]) await copyFile(`${root}target/wasm/${name}`, `${out}/${name}`);
 for (const { picture } of tiles.flatMap(({ tiles: own }) => own)) {
   await copyFile(`${root}docs/pictures/${picture}.svg`, `${out}/picture-${picture}.svg`);
 }

@@ -54,8 +54,15 @@ function ownPage(): string {
 export async function simulatorModule(): Promise<WebAssembly.Module> {
   const packed = part(MODULE);
   if (packed !== undefined) return WebAssembly.compile(await unpacked(packed).arrayBuffer());
-  const response = await fetch("sojourn.wasm");
-  if (!response.ok) throw new Error(`sojourn.wasm: ${response.status} ${response.statusText}`);
+  return fetchedModule("sojourn.wasm");
+}
+
+/** The simulator that also explains files. A page of one file has none. */
+export const explainModule = () => fetchedModule("explain.wasm");
+
+async function fetchedModule(name: string): Promise<WebAssembly.Module> {
+  const response = await fetch(name);
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
   // Some servers do not know the type that compilation during the download requires.
   if (response.headers.get("content-type") === "application/wasm") return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());

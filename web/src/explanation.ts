@@ -1,11 +1,13 @@
 // The explanation of a dropped file: the text, the cures, and the observed series beside the twin's.
 // The file is read by the module in a worker, so that nothing leaves the browser.
 
+import { explainModule, workerAddress } from "./assets.ts";
+import { swatch } from "./colours.ts";
 import { button, el, fill, scrolling } from "./dom.ts";
 import type { Layer } from "./figure/model.ts";
 import { drawPanel } from "./figure/panel.ts";
 import { MISSING } from "./formatting.ts";
-import type { Pool } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import type { View } from "./view.ts";
 
 type Values = (number | null)[];
@@ -56,11 +58,9 @@ export class Explain implements View {
   private readonly status = el("p", { role: "status" });
   private readonly found = el("div", { class: "results" });
   private latest = 0;
+  private pool: Pool | undefined;
 
-  constructor(
-    private readonly pool: Pool,
-    private readonly edit: (toml: string) => void,
-  ) {
+  constructor(private readonly edit: (toml: string) => void) {
     const file = el("input", { type: "file", "aria-label": "A capture, qlog, Flent, iperf3 or ss file" });
     file.addEventListener("change", () => void this.read(file.files?.[0]));
     const about = el(
@@ -75,6 +75,7 @@ export class Explain implements View {
       event.preventDefault();
       void this.read(event.dataTransfer?.files[0]);
     });
+    this.found.dataset["drawnMs"] = "0";
     new ResizeObserver(() => this.draw()).observe(this.found);
   }
 
@@ -96,10 +97,11 @@ export class Explain implements View {
     const own = this.latest;
     this.status.textContent = `Reading ${file.name} …`;
     try {
+      const pool = await this.worker();
       const content = new Uint8Array(await file.arrayBuffer());
       // The path first: the cures take some seconds.
       for (const cures of [false, true]) {
-        const text = await this.pool.explain(file.name, content.slice(), cures);
+        const text = await pool.explain(file.name, content.slice(), cures);
         if (own !== this.latest) return;
         this.status.textContent = cures ? "" : "Trying other queues and controllers …";
         this.show(JSON.parse(text) as Explanation);
@@ -107,6 +109,13 @@ export class Explain implements View {
     } catch (error) {
       if (own === this.latest) this.status.textContent = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  /** The worker, with a module of its own that the first file loads. */
+  private async worker(): Promise<Pool> {
+    const module = await explainModule();
+    this.pool ??= new Pool(Promise.resolve(module), workerAddress(), 1);
+    return this.pool;
   }
 
   private shown: Explanation | undefined;
@@ -117,7 +126,7 @@ export class Explain implements View {
     const fault = error && el("p", { class: "fault" }, `Read up to byte ${error.offset}: ${error.message}`);
     const lines = found.text.map((line, place) => el("p", place === 0 ? { class: "answer" } : {}, line));
     const open = twin === null ? null : button("Open the twin", () => this.edit(twin));
-    fill(this.found, ...lines, fault, open, cures(found), ...panels(found).map(() => el("div", { class: "plot" })));
+    fill(this.found, ...lines, fault, open, cures(found), ...panels(found).map(figure));
     this.draw();
   }
 
@@ -132,6 +141,17 @@ export class Explain implements View {
       if (host) host.innerHTML = drawPanel(panel, { width }).svg;
     });
   }
+}
+
+/** A place for a panel, with its title and the names of its lines. */
+function figure({ title, layers }: Drawn): HTMLElement {
+  const names = layers.flatMap(({ name, colour = PLAIN }) => [
+    " ",
+    swatch({ colour, dash: [], weight: 1 }),
+    ` ${name}`,
+  ]);
+  const caption = el("figcaption", {}, title, el("span", { class: "unit" }, ...names));
+  return el("figure", { "aria-label": title }, caption, el("div", { class: "plot" }));
 }
 
 /** The cures beside the twin as it is, in the order of their gain. */

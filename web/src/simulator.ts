@@ -23,7 +23,8 @@ interface Exports {
   sojourn_column(index: number): number;
   sojourn_finish(): number;
   sojourn_judge(points: number): number;
-  sojourn_explain(nameLength: number, cures: number): number;
+  /** In `explain.wasm` only. */
+  sojourn_explain?(nameLength: number, cures: number): number;
   sojourn_schema(): void;
 }
 
@@ -112,7 +113,9 @@ export class Simulator {
     const input = new Uint8Array(this.exports.memory.buffer, address, head.length + content.length);
     input.set(head);
     input.set(content, head.length);
-    return this.checked(() => this.exports.sojourn_explain(head.length, Number(cures)));
+    const explain = this.exports.sojourn_explain;
+    if (!explain) throw new Error("this module explains no files");
+    return this.checked(() => explain(head.length, Number(cures)));
   }
 
   /** The JSON Schema of scenarios. */

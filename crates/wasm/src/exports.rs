@@ -137,6 +137,7 @@ pub extern "C" fn sojourn_judge(points: usize) -> bool {
     with(|laboratory| laboratory.judge(points))
 }
 
+#[cfg(feature = "explain")]
 /// Explains a file. The input is its name, of `name_length` bytes, and its content. The output is that
 /// of `sojourn explain --json`; `cures` asks for the effect of changes.
 #[unsafe(no_mangle)]

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::Deserialize;
 use serde_json::Value;
+#[cfg(feature = "explain")]
 use sojourn_explain::{ACCEPTED, Options, explain_source};
 use sojourn_record::{Judgement, Summary, unavoidable, unavoidable_of};
 use sojourn_scenario::{Document, Known, Scenario, json_schema};
@@ -191,6 +192,7 @@ impl Laboratory {
         self.keep(judged)
     }
 
+    #[cfg(feature = "explain")]
     /// Explains a file: its name, of `name_length` bytes, and its content.
     pub(crate) fn explain(&mut self, name_length: usize, cures: bool) -> bool {
         let mut name = std::mem::take(&mut self.input);

@@ -14,6 +14,8 @@ use super::{Flow, Kind, Observation, Vantage};
 const MOST_CONNECTIONS: usize = 1 << 10;
 /// A longer line is none of `ss`.
 const MOST_LINE: u64 = 1 << 16;
+/// Longest time between a stamp and the kernel's answer, in s.
+const JITTER_S: f64 = 0.25;
 const DAY_S: f64 = 86_400.0;
 /// Digits of a time since 1970 from the year 2001 to 2286 in s, ms, µs and ns, and the unit in s.
 const EPOCHS: [(usize, f64); 4] = [(10, 1.0), (13, 1e-3), (16, 1e-6), (19, 1e-9)];
@@ -27,6 +29,8 @@ struct Connection {
     /// The least round-trip time that the kernel had, in ns.
     least: Option<i64>,
     delivered: u64,
+    /// Time of the last poll, and the counter `busy` there, in s.
+    clock: Option<(f64, f64)>,
 }
 
 #[derive(Default)]
@@ -95,6 +99,7 @@ impl Log {
             origin: None,
             least: None,
             delivered: 0,
+            clock: None,
         });
         connection.poll(now - begin, info);
     }
@@ -121,7 +126,18 @@ impl Log {
 }
 
 impl Connection {
-    fn poll(&mut self, at_s: f64, info: &Info<'_>) {
+    /// The kernel's time of a poll: the counter `busy` goes on, as long as it does not leave the stamp,
+    /// which another program wrote a while before `ss` asked the kernel.
+    fn time(&mut self, stamp: f64, info: &Info<'_>) -> f64 {
+        let Some(busy) = info.number("busy:").map(|ms| ms / 1e3) else { return stamp };
+        let own = self.clock.map(|(at, before)| at + busy - before);
+        let at = own.filter(|own| (own - stamp).abs() <= JITTER_S).unwrap_or(stamp);
+        self.clock = Some((at, busy));
+        at
+    }
+
+    fn poll(&mut self, stamp: f64, info: &Info<'_>) {
+        let at_s = self.time(stamp, info);
         let Some(at) = super::json::ns(at_s).filter(|at| *at >= 0) else { return };
         let mss = info.number("mss:").unwrap_or(0.0);
         let sent = || {
