@@ -14,6 +14,9 @@ use crate::scalar::{self, Fault};
 use crate::shape::{Either, Form, OneOf, Shape, Variant, describe};
 use crate::tree::{self, Entry, FromToml, Node, Value};
 
+/// Greatest length of the name of a link or a flow.
+pub(crate) const LONGEST_NAME: usize = 100;
+
 /// Collects problems.
 #[derive(Default)]
 pub(crate) struct Checker {
@@ -136,13 +139,15 @@ impl Checker {
         }
     }
 
-    /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell.
+    /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell, and fits beside a
+    /// chart.
     fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if entry.key.is_empty() || !entry.key.chars().all(plain) {
+        if !(1..=LONGEST_NAME).contains(&entry.key.len()) || !entry.key.chars().all(plain) {
             let at = at.below(&entry.key, entry.key_span);
             let message = format!("`{}` cannot name a {}", entry.key, form.title);
-            self.report(&at, message, "names consist of letters, digits, `-` and `_`");
+            let help = format!("names consist of 1 to {LONGEST_NAME} letters, digits, `-` and `_`");
+            self.report(&at, message, help);
         }
     }
 

@@ -8,7 +8,6 @@ mod generated;
 mod hosts;
 mod mutations;
 mod noise;
-#[path = "../../../../fuzz/src/pieces.rs"]
 mod pieces;
 mod ranges;
 mod refusals;
