@@ -159,8 +159,7 @@ function viewsOf(
     explore: new Explore(workers, keeper("explore"), edit),
     learn: new Later(async () => new (await import("./learn.ts")).Learn(workers, keeper("learn"), edit)),
     draw: new Later(async () => new (await import("./draw.ts")).Draw(workers, keeper("draw"), edit)),
-    // The module that explains files lies beside the page.
-    ...(isOneFile() ? {} : { explain: new Later(async () => new (await import("./explanation.ts")).Explain(edit)) }),
+    explain: new Later(async () => new (await import("./explanation.ts")).Explain(workers, edit)),
     write: new Later(async () => new (await import("./write.ts")).Write(workers, keeper("write"))),
     files: new Later(async () => new (await import("./files.ts")).Files(workers, keeper("files"), ways)),
   };
