@@ -138,7 +138,8 @@ impl Checker {
 
     /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell.
     fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        // A slash is in the names of members alone, which `group` makes.
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
         if entry.key.is_empty() || !entry.key.chars().all(plain) {
             let at = at.below(&entry.key, entry.key_span);
             let message = format!("`{}` cannot name a {}", entry.key, form.title);
