@@ -103,9 +103,8 @@ study: .venv/.installed  ## measure a study anew, such as NAME=matrix; without N
 
 FUZZ_SECONDS ?= 3600
 
-fuzz: .venv/.installed  ## fuzz all readers for an hour in total; FUZZ_SECONDS=60 is a minute
-	@fuzz/build
-	$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
+fuzz:  ## fuzz all readers for an hour in total; FUZZ_SECONDS=60 is a minute, FUZZ_ARGS=udp one reader
+	$(WITHOUT_MAKE) $(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
 
 wheel:  ## build the wheel of this machine, in target/wheels (docs/install.md)
 	@release/wheel

@@ -3,8 +3,9 @@
     python3 release/audit.py [--packages FOLDER] [--all]
 
 Prints one line for each check: passed, FAILED, or not run with the reason, such as a missing
-program or a list of advisories out of reach. Exits with 1 if a check failed; with `--all`, also if
-one did not run.
+program or a list of advisories out of reach: a mirror of crates.io, PyPI or npm has packages alone,
+and the lists are RustSec's repository, PyPI's JSON and npm's audit service. Exits with 1 if a check
+failed; with `--all`, also if one did not run.
 """
 
 import argparse

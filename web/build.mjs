@@ -106,12 +106,13 @@ async function oneFile() {
   const [style, worker] = await Promise.all(["style.css", "worker.js"].map(read));
   // "</script" occurs in strings only, in which the escape has no effect.
   const script = (await bundled()).replaceAll("</script", "<\\/script");
-  const packed = gzipSync(await readFile(`${out}/sojourn.wasm`), { level: 9 }).toString("base64");
+  const packed = async (name) => gzipSync(await readFile(`${out}/${name}.wasm`), { level: 9 }).toString("base64");
   const policy =
     `default-src 'none'; script-src ${hashOf(script)} 'wasm-unsafe-eval'; worker-src blob:; ` +
     `style-src ${hashOf(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
   const parts = [
-    element("sojourn-wasm", packed),
+    element("sojourn-wasm", await packed("sojourn")),
+    element("sojourn-logs", await packed("logs")),
     element("sojourn-worker", JSON.stringify(worker)),
     element("sojourn-record", ""),
     `<script type="text/plain" id="sojourn-licences">${await read("licences.txt")}</script>`,
@@ -171,7 +172,7 @@ const { metafile } = await build({
 await build({ ...shared, format: "iife", entryPoints: ["src/worker.ts"], outdir: out });
 await writeFile(`${out}/licences.txt`, await licences(Object.keys(metafile.inputs)));
 await writeFile(`${out}/index.html`, await startPage(metafile.outputs));
-await copyFile(`${root}target/wasm/sojourn.wasm`, `${out}/sojourn.wasm`);
+for (const name of ["sojourn", "logs"]) await copyFile(`${root}target/wasm/${name}.wasm`, `${out}/${name}.wasm`);
 for (const { picture } of tiles.flatMap(({ tiles: own }) => own)) {
   await copyFile(`${root}docs/pictures/${picture}.svg`, `${out}/picture-${picture}.svg`);
 }

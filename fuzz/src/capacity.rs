@@ -12,7 +12,7 @@ const DELAY: Duration = Duration(20_000_000);
 const MOST_STEPS: usize = 20_000;
 
 /// Reads the file in `data`, and computes its unavoidable delay.
-pub fn capacity(data: &[u8]) {
+pub(crate) fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let file = match heap::within(room(text), || capacity_file("fuzz", text, STRETCH)) {
         Ok(file) => file,

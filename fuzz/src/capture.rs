@@ -16,7 +16,7 @@ const FIXED_BYTES: u64 = 8 << 20;
 
 /// Reads the capture in `data`. Errors have an offset in it, and each flow's samples are consistent
 /// with each other and with its packets.
-pub fn capture(data: &[u8]) {
+pub(crate) fn check(data: &[u8]) {
     let file_bytes = data.len() as u64;
     // A compressed file may grow a thousandfold, but not in memory.
     let (rtt, read, fault) = heap::within(FIXED_BYTES + 64 * file_bytes, || analyse(data));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use sojourn_scenario::json_schema;
 
-use crate::random::Random;
+use crate::choices::Choices;
 
 /// Times in text form, mostly so short that a run ends soon.
 const TIMES: &[&str] = &[
@@ -75,19 +75,19 @@ impl Grammar {
     }
 
     /// `PATH=VALUE`, for a document whose links and flows have these `names`.
-    pub(crate) fn assignment(&self, names: &[String], random: &mut Random) -> String {
+    pub(crate) fn assignment(&self, names: &[String], choices: &mut Choices<'_>) -> String {
         let (mut at, mut path) = (&self.0, Vec::new());
-        while let Some((key, below)) = self.step(at, names, random) {
+        while let Some((key, below)) = self.step(at, names, choices) {
             path.push(key);
             at = below;
             // Sometimes a whole table, mostly one of its fields.
-            if path.len() > 1 && random.once_in(5) {
+            if path.len() > 1 && choices.once_in(5) {
                 break;
             }
         }
-        let value = match random.once_in(12) {
-            true => (*random.pick(ODD)).to_owned(),
-            false => self.value(at, names, random, 0),
+        let value = match choices.once_in(12) {
+            true => (*choices.pick(ODD)).to_owned(),
+            false => self.value(at, names, choices, 0),
         };
         format!("{}={value}", path.join("."))
     }
@@ -97,26 +97,26 @@ impl Grammar {
         &'a self,
         at: &'a Value,
         names: &[String],
-        random: &mut Random,
+        choices: &mut Choices<'_>,
     ) -> Option<(String, &'a Value)> {
-        let at = self.form(at, random);
-        if let Some(fields) = at["properties"].as_object() {
+        let at = self.form(at, choices);
+        if let Some(fields) = at["properties"].as_object().filter(|fields| !fields.is_empty()) {
             let fields: Vec<_> = fields.iter().collect();
-            let (key, below) = random.pick(&fields);
+            let (key, below) = choices.pick(&fields);
             return Some(((*key).clone(), below));
         }
         if at["additionalProperties"].is_object() {
-            return Some((name(names, random), &at["additionalProperties"]));
+            return Some((name(names, choices), &at["additionalProperties"]));
         }
-        at["items"].is_object().then(|| (random.below(3).to_string(), &at["items"]))
+        at["items"].is_object().then(|| (choices.below(3).to_string(), &at["items"]))
     }
 
     /// One of a value's forms, with all references resolved.
-    fn form<'a>(&'a self, at: &'a Value, random: &mut Random) -> &'a Value {
+    fn form<'a>(&'a self, at: &'a Value, choices: &mut Choices<'_>) -> &'a Value {
         let mut at = at;
         loop {
             at = match (at["anyOf"].as_array(), at["$ref"].as_str()) {
-                (Some(forms), _) => random.pick(forms),
+                (Some(forms), _) => choices.pick(forms),
                 (_, Some(to)) if leaf(at).is_none() => {
                     &self.0["$defs"][to.rsplit('/').next().unwrap_or_default()]
                 }
@@ -126,36 +126,48 @@ impl Grammar {
     }
 
     /// A value as TOML. Beyond a certain depth, tables contain only required keys.
-    fn value(&self, at: &Value, names: &[String], random: &mut Random, depth: usize) -> String {
-        let at = self.form(at, random);
+    fn value(
+        &self,
+        at: &Value,
+        names: &[String],
+        choices: &mut Choices<'_>,
+        depth: usize,
+    ) -> String {
+        let at = self.form(at, choices);
         if let Some(texts) = leaf(at) {
-            return format!("\"{}\"", random.pick(texts));
+            return format!("\"{}\"", choices.pick(texts));
         }
-        if let Some(all) = at["enum"].as_array() {
-            return random.pick(all).to_string();
+        if let Some(all) = at["enum"].as_array().filter(|all| !all.is_empty()) {
+            return choices.pick(all).to_string();
         }
         match at["type"].as_str() {
             _ if !at["const"].is_null() => at["const"].to_string(),
-            Some("boolean") => random.once_in(2).to_string(),
-            Some("integer") => integer(at, random).to_string(),
-            Some("number") => number(at, random),
+            Some("boolean") => choices.once_in(2).to_string(),
+            Some("integer") => integer(at, choices).to_string(),
+            Some("number") => number(at, choices),
             Some("array") => {
-                let count = if depth > 3 { 0 } else { random.below(4) };
-                let item = |_| self.value(&at["items"], names, random, depth + 1);
+                let count = if depth > 3 { 0 } else { choices.below(4) };
+                let item = |_| self.value(&at["items"], names, choices, depth + 1);
                 format!("[{}]", (0..count).map(item).collect::<Vec<_>>().join(", "))
             }
-            Some("object") => self.table(at, names, random, depth),
-            _ => format!("\"{}\"", name(names, random)),
+            Some("object") => self.table(at, names, choices, depth),
+            _ => format!("\"{}\"", name(names, choices)),
         }
     }
 
-    fn table(&self, at: &Value, names: &[String], random: &mut Random, depth: usize) -> String {
+    fn table(
+        &self,
+        at: &Value,
+        names: &[String],
+        choices: &mut Choices<'_>,
+        depth: usize,
+    ) -> String {
         let required = at["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let must = |key: &str| required.iter().any(|one| one.as_str() == Some(key));
         let mut fields = Vec::new();
         for (key, below) in at["properties"].as_object().into_iter().flatten() {
-            if must(key) || depth < 3 && random.once_in(3) {
-                fields.push(format!("{key} = {}", self.value(below, names, random, depth + 1)));
+            if must(key) || depth < 3 && choices.once_in(3) {
+                fields.push(format!("{key} = {}", self.value(below, names, choices, depth + 1)));
             }
         }
         format!("{{ {} }}", fields.join(", "))
@@ -173,33 +185,33 @@ fn leaf(at: &Value) -> Option<&'static [&'static str]> {
     }
 }
 
-fn name(names: &[String], random: &mut Random) -> String {
-    let place = random.below(2 * names.len() + NAMES.len());
+fn name(names: &[String], choices: &mut Choices<'_>) -> String {
+    let place = choices.below(2 * names.len() + NAMES.len());
     let known = names.get(place % names.len().max(1)).filter(|_| place < 2 * names.len());
-    known.map_or_else(|| (*random.pick(NAMES)).to_owned(), Clone::clone)
+    known.map_or_else(|| (*choices.pick(NAMES)).to_owned(), Clone::clone)
 }
 
 /// Ends of the range, small numbers, powers of two, and sometimes a number out of range.
-fn integer(at: &Value, random: &mut Random) -> u64 {
+fn integer(at: &Value, choices: &mut Choices<'_>) -> u64 {
     let lo = at["minimum"].as_u64().unwrap_or(0);
     let hi = at["maximum"].as_u64().unwrap_or(u64::MAX);
-    match random.below(8) {
+    match choices.below(8) {
         0 => lo,
         1 => hi,
         2 => hi.saturating_add(1),
-        3 => 1 << random.below(64),
-        _ => lo.saturating_add(random.below(8) as u64),
+        3 => 1 << choices.below(64),
+        _ => lo.saturating_add(choices.below(8) as u64),
     }
 }
 
-fn number(at: &Value, random: &mut Random) -> String {
+fn number(at: &Value, choices: &mut Choices<'_>) -> String {
     let lo = at["minimum"].as_f64().unwrap_or(0.0);
     let hi = at["maximum"].as_f64().unwrap_or(1e9);
-    let share = random.below(1001) as f64 / 1000.0;
-    let value = match random.below(8) {
+    let share = choices.below(1001) as f64 / 1000.0;
+    let value = match choices.below(8) {
         0 => lo,
         1 => hi,
-        2 => f64::from_bits(random.bits()),
+        2 => f64::from_bits(choices.bits()),
         3 => f64::MIN_POSITIVE,
         _ => lo + share * (hi.min(1e6) - lo),
     };

@@ -2,11 +2,10 @@
 
 use sojourn_scenario::{Document, Errors};
 
+use crate::choices::Choices;
 use crate::document::{self, Text};
 use crate::grammar::Grammar;
 use crate::heap;
-use crate::mutate;
-use crate::random::Random;
 
 /// Shipped scenarios, and the scenario of the schema's tests, which has every key.
 const BASES: [(&str, &str); 8] = [
@@ -22,24 +21,45 @@ const BASES: [(&str, &str); 8] = [
 /// Maximum number of assignments in one input.
 const MOST: usize = 40;
 
-/// The first line of `data` names a scenario; each further line is an assignment.
-pub fn set(data: &[u8]) {
+/// The first line of `data` names a scenario; each further line is an assignment. Or its first byte
+/// chooses a scenario, and the others choose assignments that the schema has.
+pub(crate) fn check(data: &[u8]) {
+    // A name begins with a letter.
+    if data.first().is_some_and(|byte| *byte < 32) {
+        let mut choices = Choices(data);
+        let (_, base) = *choices.pick(&BASES);
+        return changed(base, data.len(), |document| {
+            let grammar = Grammar::shipped();
+            (!choices.are_over()).then(|| grammar.assignment(&names(document), &mut choices))
+        });
+    }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut lines = text.split('\n');
-    let (_, base) = base(lines.next().unwrap_or_default());
-    let len = base.len() + text.len();
+    let name = lines.next().unwrap_or_default();
+    let (_, base) = *BASES.iter().find(|(known, _)| *known == name).unwrap_or(&BASES[0]);
+    changed(base, data.len(), |_| lines.next().map(str::to_owned));
+}
+
+/// Makes changes to a scenario, and examines the result. `len` is the length of the input.
+fn changed(base: &str, len: usize, mut next: impl FnMut(&Document) -> Option<String>) {
+    // A few bytes choose a long assignment.
+    let len = base.len() + 64 * len;
     let mut document = Document::from_toml("base.toml", base).expect("it ships");
-    for change in lines.take(MOST) {
+    for _ in 0..MOST {
+        let Some(change) = next(&document) else { break };
         // Each `--set` may add tables of its own, and so gets a document's heap.
-        heap::within(document::room(len), || assign(&mut document, change));
+        heap::within(document::room(len), || assign(&mut document, &change));
     }
     if let Err(errors) = document::examine(&document, len) {
         refused(&errors, base);
     }
 }
 
-fn base(name: &str) -> (&'static str, &'static str) {
-    *BASES.iter().find(|(known, _)| *known == name).unwrap_or(&BASES[0])
+/// Names of the links and flows of a document.
+fn names(document: &Document) -> Vec<String> {
+    let value = document.to_json();
+    let tables = ["link", "flow"].map(|table| value[table].as_object().cloned());
+    tables.into_iter().flatten().flat_map(|table| table.into_iter().map(|(name, _)| name)).collect()
 }
 
 fn assign(document: &mut Document, change: &str) {
@@ -64,24 +84,4 @@ fn refused(errors: &Errors, base: &str) {
     let of_base = items.iter().filter(|item| item.origin == "base.toml");
     assert!(of_base.filter_map(|item| item.position).all(|at| at.line <= lines + 1), "{errors}");
     assert!(errors.to_string().starts_with("error: ") && !errors.to_ansi().is_empty());
-}
-
-/// Mutates a list of assignments.
-pub fn mutate_set(data: &[u8], seed: u32) -> Vec<u8> {
-    let mut random = Random::new(seed);
-    let text = String::from_utf8_lossy(data);
-    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-    match random.below(8) {
-        0 => lines[0] = random.pick(&BASES).0.to_owned(),
-        1 => return mutate::lines(&text, &mut random).into_bytes(),
-        2 if lines.len() > 1 => {
-            lines.remove(1 + random.below(lines.len() - 1));
-        }
-        _ => {
-            let document = Document::from_toml("", base(&lines[0]).1).expect("it ships");
-            let change = Grammar::shipped().assignment(&mutate::names(&document), &mut random);
-            lines.insert(1 + random.below(lines.len()), change);
-        }
-    }
-    lines.join("\n").into_bytes()
 }

@@ -15,7 +15,6 @@ use sojourn_udp::wire::{Message, decode, encode};
 use sojourn_units::{Bytes, Duration, Ecn, Instant};
 
 use crate::heap;
-use crate::random::Random;
 
 const HEAD: usize = 4;
 /// Small limits, so that inputs reach them.
@@ -43,7 +42,7 @@ struct Datagram {
 }
 
 /// Passes the datagrams in `data` to a server and to a client, whose limits must hold.
-pub fn udp(data: &[u8]) {
+pub(crate) fn check(data: &[u8]) {
     let datagrams = split(data);
     datagrams.iter().for_each(|datagram| same_again(&datagram.octets));
     let memory = LIMITS.peers as u64 * LIMITS.peer_memory.0 + FIXED_BYTES + 8 * data.len() as u64;
@@ -213,69 +212,4 @@ fn act(client: &mut Client, now: Instant, octets: &mut Vec<u8>) -> u64 {
         }
     }
     controls
-}
-
-/// Damages, copies, moves and removes datagrams.
-pub fn mutate_udp(data: &[u8], seed: u32) -> Vec<u8> {
-    let mut random = Random::new(seed);
-    let mut all: Vec<Vec<u8>> = split(data).iter().map(join).collect();
-    for _ in 0..=random.below(3) {
-        let place = random.below(all.len());
-        match random.below(6) {
-            0 => all.insert(place, fresh(&mut random)),
-            1 if !all.is_empty() => drop(all.remove(place)),
-            2 if !all.is_empty() => {
-                let (copy, to) = (all[place].clone(), random.below(all.len()));
-                all.insert(to, copy);
-            }
-            3 if !all.is_empty() => {
-                let len = HEAD + random.below(all[place].len() - HEAD + 1);
-                all[place].truncate(len);
-            }
-            _ if !all.is_empty() => damage(&mut all[place], &mut random),
-            _ => all.push(fresh(&mut random)),
-        }
-    }
-    all.iter_mut().for_each(|datagram| fix_length(datagram));
-    all.concat()
-}
-
-fn join(datagram: &Datagram) -> Vec<u8> {
-    let ecn = ECN.iter().position(|ecn| *ecn == datagram.ecn).unwrap_or(0) as u8;
-    let flags = datagram.sender | ecn << 2 | u8::from(datagram.takes_id) << 4;
-    let mut octets = vec![(datagram.after.0 / 1_000_000) as u8, flags, 0, 0];
-    octets.extend_from_slice(&datagram.octets);
-    octets
-}
-
-fn fix_length(datagram: &mut [u8]) {
-    let len = (datagram.len() - HEAD).min(usize::from(u16::MAX)) as u16;
-    datagram[2..HEAD].copy_from_slice(&len.to_be_bytes());
-}
-
-/// Replaces an octet or a number.
-fn damage(datagram: &mut [u8], random: &mut Random) {
-    let place = random.below(datagram.len());
-    if random.once_in(2) {
-        datagram[place] = random.bits() as u8;
-        return;
-    }
-    let number = match random.below(3) {
-        0 => random.below(300) as u32,
-        1 => u32::MAX - random.below(300) as u32,
-        _ => 1 << random.below(32),
-    };
-    let octets = number.to_be_bytes();
-    let len = octets.len().min(datagram.len() - place);
-    datagram[place..place + len].copy_from_slice(&octets[..len]);
-}
-
-/// A datagram with a correct beginning.
-fn fresh(random: &mut Random) -> Vec<u8> {
-    let mut octets = vec![random.bits() as u8, random.bits() as u8, 0, 0];
-    octets.push(0x10 | random.below(11) as u8);
-    octets.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
-    let len = random.below(80);
-    octets.extend((0..len).map(|_| if random.once_in(2) { 0 } else { random.bits() as u8 }));
-    octets
 }

@@ -1,7 +1,7 @@
 """Does malformed input break a reader?
 
-The whole measurement is `make fuzz`, which needs a C++ compiler. `python fuzz/run.py --record`
-stores the counts of the last one. The small form mutates the seeds of one target by itself.
+The whole measurement is `make fuzz`, which needs a C++ compiler. The small form mutates the seeds
+of one target by itself.
 """
 
 import json
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 MINUTES = 65
 # Only a fuzzer counts these.
-NULL_WHEN_SMALL = ("counts.commit", "counts.edges", "counts.peak_mb", "counts.slowest_s")
+NULL_WHEN_SMALL = ("counts.commit", "counts.edges", "counts.features", "counts.peak_mb")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,11 +31,6 @@ def measure(small: bool) -> dict[str, list[Row]]:
     if small:
         return {"counts": [mutated(1.0)]}
     subprocess.run(["make", "--directory", str(ROOT), "fuzz"], check=True)
-    return recorded()
-
-
-def recorded() -> dict[str, list[Row]]:
-    """Return the counts of the last `make fuzz`."""
     last = json.loads((ROOT / "fuzz" / "out" / "counts.json").read_text("utf-8"))
     return {"counts": [row(one, last) for one in last["targets"]]}
 
@@ -47,12 +42,11 @@ def row(found: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
         "time_s": round(found["seconds"]),
         "executions": found["executions"],
         "edges": found["edges"],
-        "all_edges": found["all_edges"],
+        "features": found["features"],
         "seeds": found["seeds"],
         "corpus": found["corpus"],
-        "slowest_s": found["slowest_s"],
         "peak_mb": found["peak_rss_mb"],
-        "findings": len(found["findings"]),
+        "findings": int(found["finding"] is not None),
         "date": run["date"],
         "commit": run["commit"],
     }
@@ -60,7 +54,7 @@ def row(found: Mapping[str, Any], run: Mapping[str, Any]) -> Row:
 
 def mutated(seconds: float) -> Row:
     """Read the seeds of the target `qlog` and mutations of them; a failure is an exception."""
-    seeds = sorted((ROOT / "fuzz" / "seeds" / "qlog").iterdir())
+    seeds = sorted((ROOT / "fuzz" / "src" / "__fuzz__" / "qlog" / "corpus").iterdir())
     chance, began, executions = random.Random(1), time.monotonic(), 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fuzz.qlog"
@@ -78,32 +72,37 @@ def mutated(seconds: float) -> Row:
         "seconds": time.monotonic() - began,
         "executions": executions,
         "edges": None,
-        "all_edges": None,
+        "features": None,
         "seeds": len(seeds),
         "corpus": 0,
-        "slowest_s": None,
         "peak_rss_mb": None,
-        "findings": [],
+        "finding": None,
     }
     return row(found, {"date": time.strftime("%Y-%m-%d"), "commit": None})
 
 
 READERS = {
-    "scenario": "scenario in TOML",
-    "json": "scenario in JSON",
+    "scenario": "TOML",
+    "json": "JSON",
     "set": "`--set`",
-    "capture": "pcap and pcapng",
-    "capacity": "traces of capacity",
-    "udp": "datagrams over UDP",
-    "quic": "both ends of QUIC",
-    "http3": "the server of HTTP/3",
+    "files": "traces, sizes",
+    "capacity": "capacity",
+    "record": "summaries",
+    "capture": "captures: RTTs",
+    "explain": "captures: path",
     "qlog": "qlog",
+    "udp": "UDP",
+    "quic": "QUIC",
+    "http3": "HTTP/3",
 }
 
 
 def answer(tables: Mapping[str, Sequence[Row]]) -> str:
-    """Return executions, reached branches and findings of each target, or that it did not run."""
-    lines = ["| reader | executions | branches | findings |", "|---|---|---|---|"]
+    """Return the counts of each target, or that it did not run."""
+    lines = [
+        "| reader | inputs, a second | branches, features | faults |",
+        "|---|---|---|---|",
+    ]
     counts = {one["target"]: one for one in tables["counts"]}
     for target, reader in READERS.items():
         if target not in counts:
@@ -111,6 +110,9 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
             continue
         one = counts[target]
         # The small form has no instrumentation that counts branches.
-        edges = "–" if one["edges"] is None else f"{one['edges']:,}"
-        lines.append(f"| {reader} | {one['executions']:,} | {edges} | {one['findings']} |")
+        reached = "–" if one["edges"] is None else f"{one['edges']:,}, {one['features']:,}"
+        rate = one["executions"] / max(one["time_s"], 1)
+        lines.append(
+            f"| {reader} | {one['executions']:,}, {rate:,.0f} | {reached} | {one['findings']} |"
+        )
     return "\n".join(lines)

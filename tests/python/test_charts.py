@@ -12,6 +12,7 @@ from sojourn.cli import main
 from sojourn.errors import PictureError
 from sojourn.picture import Chart, chart, heat, static
 from sojourn.picture.chart import Document, Layer, Panel
+from sojourn.record import legend
 from sojourn_bench import figure as bench_figure
 from sojourn_bench.figures import Bench
 from sojourn_papers import page as paper_page
@@ -27,6 +28,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "trace": ("theory", "trace", "--process", "wifi", "--delay", "40ms"),
     "rtt": ("rtt", str(ROOT / "tests" / "captures" / "timestamps.pcapng")),
 }
+
+
+def test_names_beside_controllers_have_looks_that_no_controller_has() -> None:
+    drawn = [chart.line(name, [(0, 0), (1, 1)]) for name in ("cubic", "ours", "published")]
+    cubic, *others = chart.coloured(Panel("", "", "", drawn)).layers
+    assert cubic.colour == legend.INKS["cubic"].colour
+    assert {one.colour for one in others} <= {ink.colour for ink in legend.OTHERS}
+    assert len({one.colour for one in others}) == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -21,7 +21,7 @@ PICTURE = cast(
     {
         "title": "Peak queueing delay after neck fell from 60 to 20 Mbit/s",
         "caption": "Grey: no sender that fills the link avoids it.",
-        "longest_s": 0.3,
+        "scale_s": 0.3,
         "rows": [
             {
                 "control": "bbr",

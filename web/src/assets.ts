@@ -5,6 +5,7 @@ import type { RecordedRuns } from "./model.ts";
 
 /** The elements of a page of one file. */
 const MODULE = "sojourn-wasm";
+const LOGS = "sojourn-logs";
 const WORKER = "sojourn-worker";
 const LICENCES = "sojourn-licences";
 const RECORD = "sojourn-record";
@@ -15,7 +16,7 @@ function part(id: string): string | undefined {
 }
 
 /** Content that was packed by gzip, as bytes or in base64. */
-function unpacked(packed: string | Uint8Array<ArrayBuffer>): Response {
+export function unpacked(packed: string | Uint8Array<ArrayBuffer>): Response {
   const bytes = typeof packed === "string" ? Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0)) : packed;
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 }
@@ -51,11 +52,16 @@ function ownPage(): string {
 }
 
 /** The simulator. */
-export async function simulatorModule(): Promise<WebAssembly.Module> {
-  const packed = part(MODULE);
+export const simulatorModule = () => moduleOf(MODULE, "sojourn.wasm");
+
+/** The reader of logs. */
+export const logsModule = () => moduleOf(LOGS, "logs.wasm");
+
+async function moduleOf(id: string, file: string): Promise<WebAssembly.Module> {
+  const packed = part(id);
   if (packed !== undefined) return WebAssembly.compile(await unpacked(packed).arrayBuffer());
-  const response = await fetch("sojourn.wasm");
-  if (!response.ok) throw new Error(`sojourn.wasm: ${response.status} ${response.statusText}`);
+  const response = await fetch(file);
+  if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
   // Some servers do not know the type that compilation during the download requires.
   if (response.headers.get("content-type") === "application/wasm") return WebAssembly.compileStreaming(response);
   return WebAssembly.compile(await response.arrayBuffer());

@@ -1,7 +1,8 @@
 // The panels of an experiment as those of a figure.
 
-import { type Look, isDark } from "./colours.ts";
+import { type Look, isDark, looksOf } from "./colours.ts";
 import type { Experiment, Values } from "./experiment.ts";
+import type { BarsView } from "./figure/verdict.ts";
 import type { Layer, Panel as FigurePanel } from "./figure/model.ts";
 import { brief } from "./formatting.ts";
 import { BOUND } from "./palette.ts";
@@ -17,6 +18,13 @@ export function unitOf(panel: Panel, experiment: Experiment): [number, string] {
   let largest = 0;
   for (const values of all) for (const value of values) if ((value ?? 0) > largest) largest = value ?? 0;
   return panel.scale(largest);
+}
+
+/** The colours of the rows of the verdict's picture. */
+export function barsOf({ picture, runs }: Experiment, isLight = !isDark()): Omit<BarsView, "width"> {
+  const owners = new Map(runs.flatMap(({ lines: [line] }) => (line ? [[line.run, line.owner]] : [])));
+  const looks = looksOf(owners, isLight);
+  return { colours: picture?.rows.map(({ control }) => looks.get(control)?.colour) ?? [], isDark: !isLight };
 }
 
 /** The times of a panel and the values of its curves; the goodput has the capacity first. */

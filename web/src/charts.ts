@@ -47,6 +47,8 @@ export class Charts {
   usual: Choice = "drop";
   private readonly presets = el("div", { class: "presets", role: "group", "aria-label": "Shown part of the time" });
   private readonly time = el("span", { class: "unit cursor-time" });
+  /** Whether wide panels have the names of their lines at the ends; without them, they are as wide as what is above. */
+  isNamed = true;
   private readonly head = el("div", {});
   private readonly picture = el("div", { class: "picture" });
   private readonly overview = el("div", { class: "plot overview" });
@@ -95,11 +97,13 @@ export class Charts {
     this.experiment = experiment;
     const owners = ownersOf(experiment);
     this.duration = experiment.described?.duration_s ?? 0;
-    const signature = JSON.stringify([owners.map((own) => [...own]), experiment.focus]);
+    const panels = panelsOf(experiment);
+    const keys = panels.map(({ key }) => key);
+    const signature = JSON.stringify([owners.map((own) => [...own]), experiment.focus, keys]);
     if (signature !== this.signature) {
       this.signature = signature;
       this.looks = new Map(owners.flatMap((own) => [...looksOf(own)]));
-      this.build(experiment);
+      this.build(experiment, panels);
     } else {
       for (const shown of this.shown) describe(shown, experiment);
     }
@@ -114,9 +118,9 @@ export class Charts {
     if (this.experiment) this.show(this.experiment);
   }
 
-  private build(experiment: Experiment): void {
+  private build(experiment: Experiment, panels: Panel[]): void {
     this.cursor = undefined;
-    const ordered = [...PANELS].sort((a, b) => Number(b.key === this.lead) - Number(a.key === this.lead));
+    const ordered = panels.toSorted((a, b) => Number(b.key === this.lead) - Number(a.key === this.lead));
     this.shown = ordered.map((panel) => this.panel(panel, experiment));
     const named = ({ curves }: Shown) => [...curves.keys()].join("\n");
     const [first] = this.shown;
@@ -210,7 +214,7 @@ export class Charts {
       const layers = place === 0 ? [...figure.layers, ...this.notes(experiment, shown.scale)] : figure.layers;
       const own = place === 0 ? width : widthOf(shown.host);
       const keep = shown.drawn?.y.ends;
-      shown.drawn = drawPanel({ ...figure, layers }, { width: own, part: isWhole ? undefined : this.part, keep, ends: own > NAMED });
+      shown.drawn = drawPanel({ ...figure, layers }, { width: own, part: isWhole ? undefined : this.part, keep, ends: this.isNamed && own > NAMED });
       // The texts in it are escaped.
       shown.host.innerHTML = shown.drawn.svg;
       mark(shown.host, shown.drawn, this.cursor);
@@ -294,6 +298,13 @@ export class Charts {
 }
 
 const widthOf = (element: Element) => (element.matches(".plot") ? element : element.querySelector("figure .plot"))?.clientWidth ?? 0;
+
+/** The panels of an experiment; once it is over, those without values are left out. */
+function panelsOf(experiment: Experiment): Panel[] {
+  const has = (panel: Panel) => curvesOf(panel, experiment).some(({ values }) => values.some((value) => value !== null));
+  const found = experiment.isOver ? PANELS.filter(has) : PANELS;
+  return found.length > 0 ? found : PANELS;
+}
 
 /** Sets the unit of a panel, and its curves. */
 function describe(shown: Shown, experiment: Experiment): void {

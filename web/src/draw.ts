@@ -73,17 +73,13 @@ export class Draw implements View {
   ) {
     this.results = new Results(pool, (experiment) => this.onShown(experiment));
     this.results.charts.usual = "all";
+    this.results.charts.isNamed = false;
     this.drawing = new Drawing(ratesOf(SHAPES[0]), MOST_MBIT, DURATION_S, (isDrawing) => this.onDraw(isDrawing));
     const hint = "Draw the capacity of a link, or drop a mahimahi trace on it. Grey is the delay that it makes unavoidable.";
     const side = el("div", { class: "side" }, el("p", {}, hint), this.shapes(), this.form, this.status);
     const title = el("figcaption", {}, "Capacity", el("span", { class: "unit" }, "Mbit/s: draw here"));
     this.results.charts.above(el("div", { class: "own" }, title, this.drawing.element, this.caption));
     this.element = el("div", { class: "columns draw" }, side, this.results.element);
-    this.element.addEventListener("dragover", (event) => event.preventDefault());
-    this.element.addEventListener("drop", (event) => {
-      event.preventDefault();
-      void this.read(event.dataTransfer?.files[0]);
-    });
   }
 
   open(fragment: string): void {

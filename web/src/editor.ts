@@ -41,12 +41,15 @@ const THEME = EditorView.theme({
 /** An editor; `onEdit` follows each change, and `onRun` Ctrl-Enter. */
 export class Editor {
   private readonly view: EditorView;
-  private readonly root: Promise<Schema>;
+  private readonly root: Promise<Schema | undefined>;
 
   constructor(parent: HTMLElement, schema: Promise<Schema>, onEdit: () => void, onRun: () => void) {
-    this.root = schema;
-    const source = async (context: Parameters<ReturnType<typeof completion>>[0]) =>
-      completion(await this.root)(context);
+    // A busy machine may not answer in time: the editor then completes nothing.
+    this.root = schema.catch(() => undefined);
+    const source = async (context: Parameters<ReturnType<typeof completion>>[0]) => {
+      const root = await this.root;
+      return root ? completion(root)(context) : null;
+    };
     const run = () => {
       onRun();
       return true;

@@ -1,6 +1,7 @@
 // The explanation of a dropped file: the text, the cures, and the observed series beside the twin's.
 // The file is read by the module in a worker, so that nothing leaves the browser.
 
+import { logsModule } from "./assets.ts";
 import { button, el, fill, scrolling } from "./dom.ts";
 import type { Layer } from "./figure/model.ts";
 import { drawPanel } from "./figure/panel.ts";
@@ -59,10 +60,10 @@ export class Explain implements View {
 
   constructor(
     private readonly pool: Pool,
-    private readonly edit: (toml: string) => void,
+    private readonly edit: (toml: string, files: Record<string, string>) => void,
   ) {
     const file = el("input", { type: "file", "aria-label": "A capture, qlog, Flent, iperf3 or ss file" });
-    file.addEventListener("change", () => void this.read(file.files?.[0]));
+    file.addEventListener("change", () => file.files?.[0] && void this.take(file.files[0]));
     const about = el(
       "p",
       {},
@@ -70,11 +71,6 @@ export class Explain implements View {
         "Sojourn finds the bottleneck, the cause of the delay and its cure. The file stays in this browser.",
     );
     this.element = el("div", { class: "columns wide" }, el("div", { class: "side" }, about, file, this.status), this.found);
-    this.element.addEventListener("dragover", (event) => event.preventDefault());
-    this.element.addEventListener("drop", (event) => {
-      event.preventDefault();
-      void this.read(event.dataTransfer?.files[0]);
-    });
     new ResizeObserver(() => this.draw()).observe(this.found);
   }
 
@@ -86,8 +82,8 @@ export class Explain implements View {
     this.latest += 1;
   }
 
-  private async read(file: File | undefined): Promise<void> {
-    if (!file) return;
+  /** Explain a file. */
+  async take(file: File): Promise<void> {
     if (file.size > MOST_BYTES) {
       this.status.textContent = `${file.name} has more than 1 GiB; use the command.`;
       return;
@@ -96,10 +92,10 @@ export class Explain implements View {
     const own = this.latest;
     this.status.textContent = `Reading ${file.name} …`;
     try {
-      const content = new Uint8Array(await file.arrayBuffer());
+      const reader = await logsModule();
       // The path first: the cures take some seconds.
       for (const cures of [false, true]) {
-        const text = await this.pool.explain(file.name, content.slice(), cures);
+        const text = await this.pool.explain(file, cures, reader);
         if (own !== this.latest) return;
         this.status.textContent = cures ? "" : "Trying other queues and controllers …";
         this.show(JSON.parse(text) as Explanation);
@@ -116,7 +112,7 @@ export class Explain implements View {
     const { error, twin } = found;
     const fault = error && el("p", { class: "fault" }, `Read up to byte ${error.offset}: ${error.message}`);
     const lines = found.text.map((line, place) => el("p", place === 0 ? { class: "answer" } : {}, line));
-    const open = twin === null ? null : button("Open the twin", () => this.edit(twin));
+    const open = twin === null ? null : button("Open the twin", () => this.edit(twin, {}));
     fill(this.found, ...lines, fault, open, cures(found), ...panels(found).map(() => el("div", { class: "plot" })));
     this.draw();
   }

@@ -33,7 +33,7 @@ export class Explore implements View {
   constructor(
     pool: Pool,
     private readonly onFragment: Keep,
-    private readonly onWrite: (toml: string) => void,
+    private readonly onWrite: (toml: string, files: Record<string, string>) => void,
   ) {
     this.results = new Results(pool);
     const intro = el("p", {}, "A link loses capacity while flows fill it. Grey is the delay that no sender could avoid.");
@@ -72,7 +72,7 @@ export class Explore implements View {
       button("Start again", () => this.open("")),
       button("Edit as a scenario", () => {
         const toml = this.results.experiment?.described?.toml;
-        if (toml) this.onWrite(toml);
+        if (toml) this.onWrite(toml, {});
       }),
     );
   }

@@ -1,9 +1,10 @@
 // The data and the charts of an experiment as files.
 
-import { figureOf } from "./chart-data.ts";
+import { barsOf, figureOf } from "./chart-data.ts";
 import { type Look, looksOf } from "./colours.ts";
 import { el } from "./dom.ts";
 import type { Experiment, Line, Run, Values } from "./experiment.ts";
+import { drawVerdict } from "./figure/verdict.ts";
 import { drawPanel, escaped } from "./figure/panel.ts";
 import { PANELS, ownersOf } from "./panels.ts";
 import { partOf, shownPart } from "./shown-part.ts";
@@ -74,6 +75,8 @@ export function svgOf(experiment: Experiment): string {
   const looks = new Map(ownersOf(experiment).flatMap((own) => [...looksOf(own, true)]));
   const legend = legendOf(looks);
   let top = 24 + legend.height;
+  const bars = barsAt(experiment, top);
+  top += bars.height;
   const shown = partOf(shownPart.choice ?? "drop", experiment);
   const panels = PANELS.map((panel) => {
     const figure = figureOf(experiment, panel, (label) => looks.get(label), true);
@@ -89,9 +92,18 @@ export function svgOf(experiment: Experiment): string {
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" style="background:#fff">`;
   const title = `<title>${named}</title><style>${STYLE}</style><text class="title" x="10" y="18">${named}</text>`;
   const source = `<text x="10" y="${height - 6}">${escaped(sourceOf())}</text>`;
-  const parts = [head, title, legend.svg, ...panels, source, "</svg>\n"].join("");
+  const parts = [head, title, legend.svg, bars.svg, ...panels, source, "</svg>\n"].join("");
   // Colours as they are: the properties of the page are not those of a file.
   return parts.replace(/var\(--\w+, (#\w+)\)/g, "$1");
+}
+
+/** The verdict's picture below a height, if the runs have one. */
+function barsAt(experiment: Experiment, top: number): { svg: string; height: number } {
+  const { picture } = experiment;
+  if (!picture) return { svg: "", height: 0 };
+  const drawn = drawVerdict(picture, { ...barsOf(experiment, true), width: WIDTH - 20 });
+  const title = `<text x="10" y="${top + TITLE - 4}">${escaped(picture.title)}</text>`;
+  return { svg: title + drawn.svg.replace("<svg", `<svg x="10" y="${top + TITLE}"`), height: TITLE + drawn.height };
 }
 
 /** The names of the lines in rows, each after a sample of its line. */

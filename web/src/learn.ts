@@ -27,7 +27,7 @@ export class Learn implements View {
   constructor(
     pool: Pool,
     private readonly onFragment: Keep,
-    private readonly onWrite: (toml: string) => void,
+    private readonly onWrite: (toml: string, files: Record<string, string>) => void,
   ) {
     this.results = new Results(pool, (experiment) => this.onShown(experiment));
     this.results.charts.notes = (experiment, scale) => this.notes(experiment, scale);
@@ -72,10 +72,12 @@ export class Learn implements View {
       return tab;
     });
     fill(this.list, ...tabs);
+    // On a narrow screen the list scrolls sideways.
+    this.list.scrollLeft = (tabs[STORIES.indexOf(story)]?.offsetLeft ?? 0) - this.list.offsetLeft;
     this.results.charts.setLead(story.lead ?? "delay");
     this.results.charts.usual = story.part ?? "drop";
     [this.figures, this.shows] = [[], []];
-    const write = button("Edit this scenario", () => this.onWrite(story.scenario(this.values)));
+    const write = button("Edit this scenario", () => this.onWrite(story.scenario(this.values), {}));
     fill(this.article, el("h2", {}, story.title), ...story.text.map((text) => this.paragraph(text)), this.question(story), write);
   }
 

@@ -4,6 +4,7 @@
 import { isOneFile, licences, ownRecord, simulatorModule, workerAddress } from "./assets.ts";
 import { button, el, fill } from "./dom.ts";
 import { Explore } from "./explore.ts";
+import type { Ways } from "./files.ts";
 import { Gallery } from "./gallery.ts";
 import { Later } from "./later.ts";
 import type { RecordedRuns } from "./model.ts";
@@ -15,7 +16,9 @@ const MOST_WORKERS = 5;
 /** After this time the views load their code, so that they open without a server. */
 const AHEAD_MS = 2000;
 
-type Edit = (toml: string, files?: Record<string, string>) => void;
+type Edit = Ways["write"];
+/** A view that shows files. */
+type Taker = View & { take: (file: File) => Promise<void> };
 
 /** The marks that `sojourn view` and `sojourn live` set. */
 const isMarked = (name: "runs" | "live") => document.documentElement.hasAttribute(`data-${name}`);
@@ -31,11 +34,16 @@ class Page {
   private fragment = "";
 
   constructor(workers: Pool, record: RecordedRuns | undefined) {
-    this.views = viewsOf(workers, record, (name) => this.keeper(name), (toml, files = {}) => this.edit(toml, files));
+    this.views = viewsOf(workers, record, (name) => this.keeper(name), {
+      write: (toml, files) => this.hand("write", (view: View & { edit: Edit }) => view.edit(toml, files)),
+      draw: (trace) => this.hand("draw", (view: View & { use: Ways["draw"] }) => view.use(trace)),
+      explain: (file) => this.hand("explain", (view: Taker) => void view.take(file)),
+    });
     setTimeout(() => this.loadAhead(), AHEAD_MS);
     fill(document.body, ...document.querySelectorAll("body > script"), ...this.frame());
     addEventListener("hashchange", () => this.follow());
     shownPart.onChange = () => this.keep(this.state);
+    if (!isEmbedded) receiveDrops((file) => this.take(file));
     this.follow();
   }
 
@@ -66,9 +74,16 @@ class Page {
     };
   }
 
-  private edit(toml: string, files: Record<string, string>): void {
-    this.show("write", "write");
-    (this.views["write"] as Later<View & { edit: Edit }>).use((view) => view.edit(toml, files));
+  /** Shows a view, and hands it something. */
+  private hand<V extends View>(name: string, call: (view: V) => void): void {
+    this.show(name, name);
+    (this.views[name] as Later<V>).use(call);
+  }
+
+  /** Shows a file that was dropped on any view. */
+  private take(file: File): void {
+    shownPart.forget();
+    this.hand("files", (view: Taker) => void view.take(file));
   }
 
   /** Opens the view of the address. */
@@ -131,8 +146,9 @@ function viewsOf(
   workers: Pool,
   record: RecordedRuns | undefined,
   keeper: (name: string) => Keep,
-  edit: Edit,
+  ways: Ways,
 ): Record<string, View> {
+  const edit: Edit = ways.write;
   const live = new Later(async () => new (await import("./live.ts")).Live());
   const runs = new Later(async () => new (await import("./runs.ts")).Runs(workers, record, edit));
   return {
@@ -145,7 +161,21 @@ function viewsOf(
     draw: new Later(async () => new (await import("./draw.ts")).Draw(workers, keeper("draw"), edit)),
     explain: new Later(async () => new (await import("./explanation.ts")).Explain(workers, edit)),
     write: new Later(async () => new (await import("./write.ts")).Write(workers, keeper("write"))),
+    files: new Later(async () => new (await import("./files.ts")).Files(workers, keeper("files"), ways)),
   };
+}
+
+/** Lets a reader drop a file anywhere. */
+function receiveDrops(onFile: (file: File) => void): void {
+  addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+  addEventListener("drop", (event) => {
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    event.preventDefault();
+    onFile(file);
+  });
 }
 
 /** Lets the browser keep the page, so that it opens without its server. Served runs change. */

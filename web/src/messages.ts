@@ -17,7 +17,8 @@ export type Task =
   | { kind: "load"; scenario: Scenario }
   | { kind: "run"; scenario: Scenario; control: number }
   | { kind: "judge"; scenario: Scenario; focus: string; runs: RunSummary[] }
-  | { kind: "explain"; name: string; content: Uint8Array; cures: boolean }
+  | { kind: "explain"; file: File; cures: boolean; reader: WebAssembly.Module }
+  | { kind: "qlog"; file: File; reader: WebAssembly.Module }
   | { kind: "schema" };
 
 /** A request. A worker drops the requests before `oldest`, also one that runs. */

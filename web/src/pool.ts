@@ -3,11 +3,14 @@
 import type { Progress, Request, Response, Result, Scenario, Task } from "./messages.ts";
 import type { Described, Judgement, Problem } from "./model.ts";
 import type { RunSummary } from "./record.ts";
+import type { QlogFigures } from "./simulator.ts";
 
 /** Longest real time of a request, except for a run, which reports its progress. */
 const PATIENCE_MS = 5000;
 /** Longest real time of an explanation, which simulates hundreds of twins. */
 const EXPLAINED_MS = 600_000;
+/** Longest time to read a qlog, which may have a gigabyte. */
+const READ_MS = 120_000;
 /** Longest silence of a run, whose slices take a hundredth of it. */
 const SILENCE_MS = 10_000;
 
@@ -104,8 +107,8 @@ class Hand {
   }
 
   private watch(): void {
-    const kind = this.job?.task.kind;
-    const patience = kind === "run" ? SILENCE_MS : kind === "explain" ? EXPLAINED_MS : PATIENCE_MS;
+    const longest: Partial<Record<Task["kind"], number>> = { run: SILENCE_MS, explain: EXPLAINED_MS, qlog: READ_MS };
+    const patience = (this.job && longest[this.job.task.kind]) ?? PATIENCE_MS;
     this.limit(patience, `Stopped: this took more than ${patience / 1000} s to read or set up.`);
   }
 
@@ -198,8 +201,13 @@ export class Pool {
   }
 
   /** The explanation of a file as JSON; `cures` asks for the effect of changes. */
-  explain(name: string, content: Uint8Array, cures: boolean): Promise<string> {
-    return this.ask({ kind: "explain", name, content, cures }) as Promise<string>;
+  explain(file: File, cures: boolean, reader: WebAssembly.Module): Promise<string> {
+    return this.ask({ kind: "explain", file, cures, reader }) as Promise<string>;
+  }
+
+  /** The figures and the samples of a qlog file. */
+  readQlog(file: File, reader: WebAssembly.Module): Promise<QlogFigures> {
+    return this.ask({ kind: "qlog", file, reader }) as Promise<QlogFigures>;
   }
 
   /** The JSON Schema of scenarios. */

@@ -245,7 +245,7 @@ export interface AvoidableDelay {
 export interface VerdictPicture {
   title: string;
   caption: string;
-  longest_s: number;
+  scale_s: number;
   rows: VerdictRow[];
 }
 

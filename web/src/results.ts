@@ -1,7 +1,7 @@
 // The results of an experiment: its answer, the charts, tables, and the ways to share it.
 
+import { barsOf } from "./chart-data.ts";
 import { Charts } from "./charts.ts";
-import { isDark, looksOf } from "./colours.ts";
 import { button, el, fill } from "./dom.ts";
 import { Experiment, type Stored } from "./experiment.ts";
 import type { Scenario } from "./messages.ts";
@@ -53,6 +53,7 @@ export class Results {
     const top = el("div", { class: "top" }, this.status, this.bar, this.cancel, this.share.element);
     this.answer = el("div", { class: "answer" }, this.picture.element, this.verdict);
     this.rest = el("div", { class: "rest" }, top, this.charts.others, this.tables);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.shown && this.drawAnswer(this.shown));
     this.element = el("section", { class: "results", "aria-label": "Results" }, this.answer, this.charts.stage, this.rest);
   }
 
@@ -160,10 +161,8 @@ export class Results {
 
   /** The verdict as a picture, with the sentences in the rest; without one, the sentences. */
   private drawAnswer(experiment: Experiment): void {
-    const { picture, runs } = experiment;
-    const looks = looksOf(new Map(runs.flatMap(({ lines: [line] }) => (line ? [[line.run, line.owner]] : []))));
-    const colours = picture?.rows.map(({ control }) => looks.get(control)?.colour) ?? [];
-    this.picture.show(picture, { colours, isDark: isDark() });
+    const { picture } = experiment;
+    this.picture.show(picture, barsOf(experiment));
     fill(this.verdict, ...experiment.verdict().map((sentence) => el("p", {}, unbroken(sentence))));
     if (picture) this.tables.before(this.verdict);
     else this.answer.append(this.verdict);

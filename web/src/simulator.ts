@@ -1,7 +1,7 @@
 // The WebAssembly module of crates/wasm, with texts and typed arrays instead of addresses.
 
 import type { Described, Judgement, OwnSamples, Problem } from "./model.ts";
-import type { RunSummary } from "./record.ts";
+import type { FlowSummary, RunSummary } from "./record.ts";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -25,6 +25,17 @@ interface Exports {
   sojourn_judge(points: number): number;
   sojourn_explain(nameLength: number, cures: number): number;
   sojourn_schema(): void;
+  sojourn_qlog(nameLength: number): number;
+}
+
+/** The figures of a qlog, with the keys of `summary.json`, and its samples. */
+export interface QlogFigures {
+  title: string | null;
+  duration_s: number;
+  flows: Partial<FlowSummary>[];
+  /** The error at which reading stopped. */
+  damage: string | null;
+  samples: OwnSamples;
 }
 
 /** Input that the simulator refuses. */
@@ -85,7 +96,18 @@ export class Simulator {
   samples(what: "flows" | "links", from: number, columns: readonly string[]): OwnSamples {
     const { sojourn_flows, sojourn_links } = this.exports;
     const select = what === "flows" ? sojourn_flows : sojourn_links;
-    const heads = JSON.parse(this.checked(() => select(from))) as Head[];
+    return this.selected(JSON.parse(this.checked(() => select(from))) as Head[], columns);
+  }
+
+  /** Read a qlog file; its samples have the columns that were asked for, and `flow` as a place in `names`. */
+  readQlog(name: string, content: Uint8Array, columns: readonly string[]): QlogFigures {
+    const length = this.writeFile(name, content);
+    const found = JSON.parse(this.checked(() => this.exports.sojourn_qlog(length)));
+    const { columns: heads, ...figures } = found as QlogFigures & { columns: Head[] };
+    return { ...figures, samples: this.selected(heads, ["flow", ...columns]) };
+  }
+
+  private selected(heads: Head[], columns: readonly string[]): OwnSamples {
     const found: OwnSamples = { names: [], columns: {} };
     heads.forEach((head, index) => {
       if (head.values && index === 0) found.names = head.values;
@@ -107,12 +129,8 @@ export class Simulator {
 
   /** The explanation of a file, as `sojourn explain --json` prints it. */
   explain(name: string, content: Uint8Array, cures: boolean): string {
-    const head = new TextEncoder().encode(name);
-    const address = this.call(() => this.exports.sojourn_input(head.length + content.length));
-    const input = new Uint8Array(this.exports.memory.buffer, address, head.length + content.length);
-    input.set(head);
-    input.set(content, head.length);
-    return this.checked(() => this.exports.sojourn_explain(head.length, Number(cures)));
+    const length = this.writeFile(name, content);
+    return this.checked(() => this.exports.sojourn_explain(length, Number(cures)));
   }
 
   /** The JSON Schema of scenarios. */
@@ -132,9 +150,23 @@ export class Simulator {
   }
 
   private write(text: string): void {
-    const bytes = new TextEncoder().encode(text);
-    const address = this.call(() => this.exports.sojourn_input(bytes.length));
-    new Uint8Array(this.exports.memory.buffer, address, bytes.length).set(bytes);
+    this.writeBytes(new TextEncoder().encode(text));
+  }
+
+  /** Writes the name of a file and its content; returns the length of the name in bytes. */
+  private writeFile(name: string, content: Uint8Array): number {
+    const head = new TextEncoder().encode(name);
+    this.writeBytes(head, content);
+    return head.length;
+  }
+
+  private writeBytes(...parts: Uint8Array[]): void {
+    const length = parts.reduce((sum, one) => sum + one.length, 0);
+    let address = this.call(() => this.exports.sojourn_input(length));
+    for (const one of parts) {
+      new Uint8Array(this.exports.memory.buffer, address, one.length).set(one);
+      address += one.length;
+    }
   }
 
   private output(): string {

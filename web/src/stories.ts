@@ -83,7 +83,7 @@ const bufferbloat: Story = {
   lead: "rtt",
   part: "all",
   text: [
-    "An upload of 10 Mbit/s begins after 5 s. It shares its link with a ping, and with a client that asks for a small page once a second. The modem has a buffer of [buffer]: {time} of traffic at this rate, and its queue is [queue].",
+    "An upload of 10 Mbit/s begins after 5 s. It shares its link with a ping. The modem has a buffer of [buffer]: {time} of traffic at this rate, and its queue is [queue].",
     "CUBIC increases its window until a packet is lost, and packets are lost only when the buffer is full. Every packet on the link then waits, the ping's as well: the line `cubic: ping` rises to {cubic}.",
     "BBR does not wait for losses. It measures the rate of delivery and the least round-trip time, whose product is the data that the path holds without a queue. The ping beside it takes {bbr}.",
   ],
@@ -93,7 +93,7 @@ const bufferbloat: Story = {
   },
   start: { buffer: 300, queue: "droptail" },
   scenario: ({ buffer, queue }) =>
-    shipped("bufferbloat.toml").replace('buffer = "300kB"', `buffer = "${buffer}kB"\nqueue  = "${queue}"`),
+    withoutClient(shipped("bufferbloat.toml")).replace('buffer = "300kB"', `buffer = "${buffer}kB"\nqueue  = "${queue}"`),
   figures: (values, experiment) => ({
     time: brief((number(values, "buffer") * 8e3) / 10e6),
     cubic: pingOf(experiment.summaries(), "cubic"),
@@ -111,6 +111,9 @@ const bufferbloat: Story = {
     "fq_codel gives each flow its own queue and serves them in turn, so the ping does not wait behind the upload. CoDel also signals the upload once its own queue has been longer than 5 ms for a while.",
   ],
 };
+
+/** The scenario with the upload and the ping alone. */
+const withoutClient = (toml: string) => toml.replace(/\n\[flow\.client\][^]*/, "").replace("A ping and a client", "A ping");
 
 /** The 99th percentile of a ping's round-trip times beside a controller. */
 function pingOf(runs: readonly { control: string; flows: readonly { name: string; rtt_p99_s: number | null }[] }[], control: string): string {

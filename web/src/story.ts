@@ -64,12 +64,12 @@ export function dropNotes(experiment: Experiment, scale: number): Layer[] {
   const greatest = peaks.sort((a, b) => b.spike - a.spike).slice(0, 1);
   return [
     upright([drop.at_s, news]),
-    beside(news, TEXTS * top, ` the drop; ${brief(drop.loop_s)} later senders can act`),
+    beside(news, TEXTS * top, `\u00a0the drop; ${brief(drop.loop_s)} later senders can act`),
     {
       name: "",
       kind: "text",
       columns: [greatest.map(({ at }) => at), greatest.map(({ spike }) => spike / scale)],
-      texts: greatest.map(({ control, spike }) => ` peak of ${control}: ${brief(spike)}`),
+      texts: greatest.map(({ control, spike }) => `\u00a0peak of ${control}: ${brief(spike)}`),
       colour: "var(--ink)",
       align: "left",
     },

@@ -46,6 +46,9 @@ async function serve(id: number, task: Task): Promise<void> {
   }
 }
 
+const bytesOf = async (file: File) => new Uint8Array(await file.arrayBuffer());
+
+// A reader of logs has an instance of its own: its memory, which may hold a large file, goes with it.
 async function answer(own: Simulator, id: number, task: Task): Promise<Result | undefined> {
   switch (task.kind) {
     case "load":
@@ -53,9 +56,11 @@ async function answer(own: Simulator, id: number, task: Task): Promise<Result | 
     case "judge":
       return judge(own, task);
     case "explain":
-      return own.explain(task.name, task.content, task.cures);
+      return new Simulator(task.reader).explain(task.file.name, await bytesOf(task.file), task.cures);
     case "schema":
       return own.schema();
+    case "qlog":
+      return new Simulator(task.reader).readQlog(task.file.name, await bytesOf(task.file), FLOW_COLUMNS);
     case "run":
       own.load(task.scenario.text, task.scenario.files);
       own.start(task.control);

@@ -5,7 +5,7 @@ import test, { after, before } from "node:test";
 import { reachesAll, violations } from "./reader.mjs";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
 
-const VIEWS = ["gallery", "explore", "draw", "write", "learn"];
+const VIEWS = ["gallery", "explore", "draw", "explain", "write", "learn"];
 /** Waits for what a view draws. */
 const shown = (tab, view) => (view === "gallery" ? tab.waitForSelector(".hero svg") : drawn(tab));
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";

@@ -9,7 +9,7 @@ import { Refused, Simulator } from "../../target/page-modules/simulator.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const python = process.env.PYTHON ?? `${root}target/venv/bin/python`;
-const module = new WebAssembly.Module(readFileSync(`${root}target/wasm/sojourn.wasm`));
+const module = new WebAssembly.Module(readFileSync(`${root}target/wasm/logs.wasm`));
 
 /** The bytes that the command prints, whatever its status. */
 async function printed(file) {

@@ -53,7 +53,7 @@ test("a logarithmic axis has ticks at powers of ten, at equal distances", () => 
 
 test("values at the pointer have the decimals of their axis", () => {
   const write = steady(axisOf(0, 250, 5));
-  assert.deepEqual([write(9), write(159.64)], ["9", "160"]);
+  assert.deepEqual([write(9), write(159.64)], ["9.0", "159.6"]);
   const fine = steady(axisOf(29.5, 33.5, 5));
   assert.deepEqual([fine(30), fine(30.1234)], ["30.00", "30.12"]);
 });
@@ -74,7 +74,7 @@ test("lines have their names at their ends, apart and within the panel", () => {
 const picture = {
   title: "Peak queueing delay",
   caption: "Grey: unavoidable.",
-  longest_s: 0.2,
+  scale_s: 0.2,
   rows: [
     { control: "bbr", parts: [{ part: "unavoidable", delay_s: 0.1 }, { part: "late", delay_s: 0.1 }], recovery_s: 2, text: "200 ms, 2 s to recover" },
     { control: '<b>"', parts: [{ part: "unavoidable", delay_s: 0.1 }], recovery_s: null, text: "100 ms, met the bound" },

@@ -36,7 +36,7 @@ for (const dark of [false, true]) {
   for (const width of [420, 1400]) {
     test(`a report at ${width} px, ${dark ? "dark" : "light"}`, { skip }, async () => {
       const { tab, faults } = await open(browser, address, { width, dark });
-      assert.equal((await tab.$$(".plot svg")).length, 8);
+      assert.equal((await tab.$$("#figure .plot svg")).length, 8);
       const wide = await tab.$eval("html", (one) => one.scrollWidth);
       assert.ok(wide <= width, `${wide}`);
       assert.deepEqual(await violations(tab), []);

@@ -133,3 +133,46 @@ test("the page answers while runs go on", { skip }, async () => {
   assert.deepEqual(faults, []);
   await tab.close();
 });
+
+const LINK = 'duration = "5s"\n[link.a]\nrate = "10Mbit"\ndelay = "10ms"\nbuffer = "100kB"\n[link.b]\ndelay = "10ms"\n';
+const flow = (name, more = "") => `[flow.${name}]\npath = ["a"]\nback = ["b"]\ncontrol = "cubic"\n${more}`;
+const HUGE = {
+  "a million flows": LINK + flow("f", "count = 1000000\n"),
+  "20,000 tables of flows": LINK + Array.from({ length: 20_000 }, (_, k) => flow(`f${k}`)).join(""),
+  "a deep array": `x = ${"[".repeat(100_000)}`,
+  "a name of 100,000 letters": LINK + flow("x".repeat(100_000)),
+  "a title of 100,000 letters": `title = "${"\u202ex".repeat(50_000)}"\n${LINK}${flow("f")}`,
+  "100,000 changes": `${LINK.replace('"10Mbit"', `{ start = "10Mbit", steps = [${Array.from({ length: 100_000 }, (_, k) => `{ at = "${k + 1}us", rate = "1Mbit" }`).join(", ")}] }`)}${flow("f")}`,
+};
+
+for (const [name, text] of Object.entries(HUGE)) {
+  test(`a scenario with ${name} has results or a reason, and the page answers`, { skip }, async () => {
+    const { tab, faults } = await open(browser, await linkOf(text));
+    await tab.waitForSelector(".problems li, .status.fault, .results[data-drawn-ms]", { timeout: 60_000 });
+    const [page, screen] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(page <= screen, `${page} of ${screen} pixels`);
+    await tab.goto(server.address);
+    await drawn(tab);
+    assert.deepEqual(faults, []);
+    await tab.close();
+  });
+}
+
+const FRAGMENTS = [
+  "write:" + "A".repeat(1_900_000),
+  "write:%00%ff",
+  "__proto__:constructor",
+  "explore:rate=1e999;t=NaN-Infinity",
+  ";t=5-1",
+  "learn:../../x",
+  `explore:${"queue=x&".repeat(10_000)}`,
+];
+
+test("a hostile fragment opens a view", { skip }, async () => {
+  for (const fragment of FRAGMENTS) {
+    const { tab, faults } = await open(browser, `${server.address}#${fragment}`);
+    await tab.waitForSelector("main section, main .columns", { timeout: 30_000 });
+    assert.deepEqual(faults, [], fragment.slice(0, 80));
+    await tab.close();
+  }
+});

@@ -42,8 +42,8 @@ export const CHROMIUM = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/go
 );
 
 /** Chromium without a window. As root it has no sandbox. */
-export function launch() {
-  const args = process.getuid() === 0 ? ["--no-sandbox"] : [];
+export function launch(given = []) {
+  const args = process.getuid() === 0 ? ["--no-sandbox", ...given] : given;
   return puppeteer.launch({ executablePath: CHROMIUM, args });
 }
 

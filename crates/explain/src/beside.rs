@@ -30,7 +30,7 @@ const LISTED: usize = 20;
 pub(crate) fn others(observation: &Observation, members: &[Member<'_>]) -> Vec<OtherResult> {
     let is_member = |flow: &Flow| members.iter().any(|one| std::ptr::eq(one.flow, flow));
     let mut all: Vec<&Flow> = observation.flows.iter().filter(|flow| !is_member(flow)).collect();
-    all.sort_by(|a, b| b.half.wire.cmp(&a.half.wire));
+    all.sort_by_key(|one| std::cmp::Reverse(one.half.wire));
     let other = |flow: &Flow| {
         let (first, last) = (flow.half.passed.items().first(), flow.half.passed.items().last());
         let at = |count: Option<&Count>| count.map_or(0.0, |count| count.at as f64 * 1e-9);

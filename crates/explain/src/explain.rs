@@ -238,8 +238,13 @@ fn find_twin(
     };
     let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
     let found = Search::new(&plan, path, &views).find();
-    for (flow, ranked) in result.flows.iter_mut().zip(&found.controllers) {
-        flow.controller = choice(ranked);
+    for ((flow, ranked), member) in result.flows.iter_mut().zip(&found.controllers).zip(members) {
+        if !is_coarse(member, flow.base_rtt_s) {
+            flow.controller = choice(ranked);
+        } else if flow.named_controller.is_none() {
+            let why = format!("the samples of {} are too coarse to show its controller", flow.name);
+            result.unsure.push(why);
+        }
     }
     result.path.queue = choice(&found.queue);
     if !found.queue.best().is_some_and(|name| FULL_ONLY.contains(&name)) {
@@ -274,6 +279,15 @@ fn find_twin(
         result.unsure.push(why.to_owned());
     }
     result.twin = Some(toml);
+}
+
+/// Samples further apart than this, in round trips, show no growth of the window.
+const COARSE: f64 = 2.0;
+
+/// Whether a flow's samples cannot show how its controller reacts.
+fn is_coarse(member: &Member<'_>, base: f64) -> bool {
+    let apart = member.flow.half.is_polled && member.view.interval > COARSE * base;
+    apart || !member.flow.half.has_own_rtt
 }
 
 fn judge(result: &mut Explanation, views: &[View], ran: &Ran, found: &Found) {

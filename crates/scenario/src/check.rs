@@ -14,6 +14,9 @@ use crate::scalar::{self, Fault};
 use crate::shape::{Either, Form, OneOf, Shape, Variant, describe};
 use crate::tree::{self, Entry, FromToml, Node, Value};
 
+/// Greatest length of the name of a link or a flow.
+pub(crate) const LONGEST_NAME: usize = 100;
+
 /// Collects problems.
 #[derive(Default)]
 pub(crate) struct Checker {
@@ -136,14 +139,15 @@ impl Checker {
         }
     }
 
-    /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell.
+    /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell, and fits beside a
+    /// chart.
     fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
         // A slash is in the names of members alone, which `group` makes.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_/".contains(c);
-        if entry.key.is_empty() || !entry.key.chars().all(plain) {
+        let is_member = |name: &str| name.split('/').all(|part| !part.is_empty());
+        if !is_name(&entry.key.replace('/', "-")) || !is_member(&entry.key) {
             let at = at.below(&entry.key, entry.key_span);
             let message = format!("`{}` cannot name a {}", entry.key, form.title);
-            self.report(&at, message, "names consist of letters, digits, `-` and `_`");
+            self.report(&at, message, name_help());
         }
     }
 
@@ -322,6 +326,17 @@ impl Checker {
         };
         Some(Fields { entries: keys.iter().filter_map(of).collect() })
     }
+}
+
+/// Whether a name needs no quotation marks, and fits beside a chart.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// The remedy for another name.
+pub(crate) fn name_help() -> String {
+    format!("names consist of 1 to {LONGEST_NAME} letters, digits, `-` and `_`")
 }
 
 /// The keys of a table.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use sojourn_cc::Catalogue;
 use sojourn_units::params::{Key, Kind};
 
+use crate::check::LONGEST_NAME;
 use crate::host::HOST;
 use crate::known::Known;
 use crate::scalar::{self, Unit};
@@ -46,7 +47,7 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 fn definitions(known: &Known) -> Value {
-    let name = "^[A-Za-z0-9_-]+$";
+    let name = format!("^[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}$");
     json!({
         "name": { "type": "string", "pattern": name, "description": "A name of a link or a flow" },
         "duration": quantity(&scalar::TIME),

@@ -136,20 +136,37 @@ impl Trace {
     /// The mean rate over each `stretch` up to `until`, as steps. It gives a sender a useful rate
     /// of a capacity that consists of single opportunities.
     pub fn means(&self, stretch: Duration, until: Duration) -> Vec<(Instant, Rate)> {
-        let period = self.period().0;
-        let count_below = |at: u64| {
-            let past = |ms: &u64| ms * 1_000_000 < at % period;
-            let below = self.opportunities_ms.partition_point(past) as u64;
-            at / period * self.opportunities_ms.len() as u64 + below
-        };
-        let mean = |k: u64| {
+        let mut steps: Vec<(Instant, Rate)> = Vec::new();
+        let mut k = 0;
+        while k <= until.0 / stretch.0 {
             let (from, to) = (k * stretch.0, (k + 1) * stretch.0);
-            let bytes = Self::OPPORTUNITY * (count_below(to) - count_below(from));
-            (Instant(from), Rate::from_transfer(bytes, stretch))
-        };
-        let mut steps: Vec<_> = (0..=until.0 / stretch.0).map(mean).collect();
-        steps.dedup_by_key(|(_, rate)| *rate);
+            let [before, below] = [from, to].map(|at| self.count_below(at));
+            let rate = Rate::from_transfer(Self::OPPORTUNITY * (below - before), stretch);
+            if steps.last().is_none_or(|(_, last)| *last != rate) {
+                steps.push((Instant(from), rate));
+            }
+            k += 1;
+            // A trace of a few lines may be silent for days.
+            if below == before {
+                k = k.max(self.opportunity(below).0.saturating_sub(1) / stretch.0);
+            }
+        }
         steps
+    }
+
+    /// Number of opportunities before `at`, in ns; the last one of a period counts as before its end.
+    fn count_below(&self, at: u64) -> u64 {
+        let period = self.period().0;
+        let past = |ms: &u64| ms * 1_000_000 < at % period;
+        let below = self.opportunities_ms.partition_point(past) as u64;
+        at / period * self.opportunities_ms.len() as u64 + below
+    }
+
+    /// Time of an opportunity by its number, from zero.
+    fn opportunity(&self, number: u64) -> Instant {
+        let count = self.opportunities_ms.len() as u64;
+        let ms = self.opportunities_ms[(number % count) as usize];
+        Instant::ZERO + self.period() * (number / count) + Duration::from_millis(ms)
     }
 }
 

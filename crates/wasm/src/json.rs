@@ -1,6 +1,7 @@
 //! Results and faults as JSON.
 
 use serde_json::{Value, json};
+#[cfg(feature = "simulator")]
 use sojourn_scenario::{Document, Errors, Item, Scenario};
 use sojourn_trace::Column;
 
@@ -13,6 +14,7 @@ pub(crate) fn fault(message: &str) -> Value {
 }
 
 /// The faults of a scenario.
+#[cfg(feature = "simulator")]
 pub(crate) fn faults(errors: &Errors) -> Value {
     let one = |item: &Item| {
         json!({
@@ -28,6 +30,7 @@ pub(crate) fn faults(errors: &Errors) -> Value {
 }
 
 /// A checked scenario.
+#[cfg(feature = "simulator")]
 pub(crate) fn scenario(document: &Document, scenario: &Scenario) -> Value {
     json!({
         "title": scenario.title,

@@ -1,4 +1,4 @@
-//! The simulator as a WebAssembly module: conversions only, no logic.
+//! The simulator as a WebAssembly module, and the reader of logs as another: conversions only, no logic.
 //!
 //! The module has no imports. Texts enter through a buffer that [`exports`] lends
 //! (`sojourn_input`), and results leave through another (`sojourn_output`). A module holds one
@@ -7,3 +7,11 @@
 pub mod exports;
 mod json;
 mod laboratory;
+#[cfg(feature = "logs")]
+mod logs;
+#[cfg(feature = "logs")]
+pub mod logs_exports;
+#[cfg(feature = "simulator")]
+mod simulator;
+#[cfg(feature = "simulator")]
+pub mod simulator_exports;

@@ -89,15 +89,20 @@ def show_tables(summary: Summary, out: Console, explains: bool) -> None:
 
 
 def show_verdict(summary: Summary, out: Console, explains: bool = False) -> None:
-    """Print the verdicts in words and their picture, on request with the meaning of its colours."""
+    """Print the first verdict, the picture and the others.
+
+    On request, the picture has the meaning of its colours.
+    """
     found = verdicts.of(summary)
-    for sentence in found["sentences"]:
+    for sentence in found["sentences"][:1]:
         out.print(name(sentence))
     if picture := found["picture"]:
         for line in verdict_bars.lines(picture, out.width):
             out.print(line, soft_wrap=True)
         if explains:
             out.print(name(picture["caption"], "dim"))
+    for sentence in found["sentences"][1:]:
+        out.print(name(sentence))
 
 
 def _first_rows(data: summary_table.Table) -> summary_table.Table:

@@ -11,8 +11,8 @@ from sojourn.record.parts import Chosen
 _RUN_JSON = (
     'print {"format", "scenario", "version", "runs": [{"control", "seed", "flows", "links", '
     '"spikes"}]}, with --runs "medians" (one entry a controller), "verdicts" on the changes of '
-    'capacity and "unavoidable" delays of traces, and nothing else on standard output; write a '
-    "run directory only if --out names one"
+    'capacity, their "picture" and "unavoidable" delays of traces, and nothing else on standard '
+    "output; write a run directory only if --out names one"
 )
 
 

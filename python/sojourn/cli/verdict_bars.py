@@ -1,7 +1,7 @@
 """The picture of the verdict in a terminal, by block characters."""
 
-from collections.abc import Iterator
-from itertools import accumulate
+from collections.abc import Iterator, Set
+from itertools import accumulate, pairwise
 
 from rich.text import Text
 
@@ -21,32 +21,27 @@ def lines(picture: VerdictPicture, width: int) -> Iterator[Text]:
     longest = max(name.cell_len for name in names)
     beside = longest + max(len(row["text"]) for row in rows) + 3
     cells = min(max(width - beside, _LEAST_CELLS), _MOST_CELLS)
-    for row, name in zip(rows, names, strict=True):
+    bars = [_lengths(row, cells / picture["scale_s"]) for row in rows]
+    for row, name, bar in zip(rows, names, bars, strict=True):
         name.pad_right(longest - name.cell_len + 1)
-        yield (
-            Text(" ")
-            .append(name)
-            .append(_bar(row, picture["longest_s"], cells))
-            .append(row["text"])
-        )
-    yield _legend(picture)
+        line = Text(" ").append(name)
+        for part, length in bar.items():
+            look = legend.PARTS[part]
+            line.append(look.block * length, style=look.colour)
+        yield line.append(" " if bar else "").append(row["text"])
+    yield _legend({part for bar in bars for part, length in bar.items() if length})
 
 
-def _bar(row: VerdictRow, longest_s: float, cells: int) -> Text:
-    bar = Text()
-    ends = accumulate(part["delay_s"] for part in row["parts"])
-    done = 0
-    for part, end in zip(row["parts"], ends, strict=True):
-        # A delay that is not zero is visible.
-        until = max(round(cells * end / longest_s), 1)
-        look = legend.PARTS[part["part"]]
-        bar.append(look.block * (until - done), style=look.colour)
-        done = until
-    return bar.append(" ") if row["parts"] else bar
+def _lengths(row: VerdictRow, per_s: float) -> dict[str, int]:
+    """Return the cells of each part; a delay that is not zero has one."""
+    ends = [
+        max(round(per_s * end), 1) for end in accumulate(one["delay_s"] for one in row["parts"])
+    ]
+    lengths = [end - begin for begin, end in pairwise([0, *ends])]
+    return {one["part"]: length for one, length in zip(row["parts"], lengths, strict=True)}
 
 
-def _legend(picture: VerdictPicture) -> Text:
-    shown = {part["part"] for row in picture["rows"] for part in row["parts"]}
+def _legend(shown: Set[str]) -> Text:
     text = Text(" ")
     for name, look in legend.PARTS.items():
         if name in shown:

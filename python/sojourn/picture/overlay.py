@@ -36,7 +36,8 @@ def figure(comparison: "ComparedRuns") -> Document:
     for control in blocks.controls:
         blocks.add(control)
     notes = [subtitle(comparison), "A is the wide line, B the narrow one over it", *blocks.notes()]
-    return Document(title(comparison), notes, blocks.rows.panels, blocks.rows.keys())
+    bars = run_picture.bars_of(comparison.summary)
+    return Document(title(comparison), notes, blocks.rows.panels, blocks.rows.keys(), bars=bars)
 
 
 def title(comparison: "ComparedRuns") -> str:

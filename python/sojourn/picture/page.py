@@ -43,6 +43,7 @@ def html(
         "page.html",
         FOLDER,
         title=figure.title,
+        about=shown.about,
         sentences=shown.sentences,
         heading=heading,
         has_bars=figure.bars is not None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sojourn.picture import page, simulator_page
 from sojourn.picture.chart import Document
 from sojourn.record import table_html
+from sojourn.record.formatting import named_path
 
 if TYPE_CHECKING:
     from sojourn.record.record import Record
@@ -38,10 +39,8 @@ def _method(run: "Record") -> list[str]:
     if last["seed"] != first["seed"]:
         seeds = f"seeds {first['seed']} to {last['seed']}"
     scenario, version = run.summary["scenario"], run.summary["version"]
-    # A reader elsewhere does not have the folder.
-    named = Path(scenario).name if Path(scenario).is_absolute() else scenario
     writer = f"Sojourn {version}" if version[:1].isdigit() else version
-    about = [f"{writer}: {named}, {first['duration_s']:g} s, {seeds}."]
+    about = [f"{writer}: {named_path(scenario)}, {first['duration_s']:g} s, {seeds}."]
     if first["spikes"]:
         about.append(
             "Spike: peak queueing delay after a change of capacity. Bound: the smallest spike "

@@ -12,7 +12,7 @@ from sojourn.picture.rows import Rows
 from sojourn.record import legend, verdicts
 from sojourn.record.formatting import change_text, rate_unit
 from sojourn.record.record_types import LinkUnavoidable, SpikeSummary
-from sojourn.record.summary import focus_link
+from sojourn.record.summary import Summary, focus_link
 
 if TYPE_CHECKING:
     from sojourn.record.record import Record
@@ -54,15 +54,16 @@ def figure(run: "Record", links: Sequence[str]) -> Document:
         made.rows.keys(),
         links,
         [] if len(made.windows) < 2 else [_named(window) for window in made.windows],
-        _bars(run),
+        bars_of(run.summary),
     )
 
 
-def _bars(run: "Record") -> Bars | None:
-    picture = verdicts.of(run.summary)["picture"]
+def bars_of(summary: Summary) -> Bars | None:
+    """Return the picture of the verdict in the colours of the lines, if a packet waited."""
+    picture = verdicts.of(summary)["picture"]
     if picture is None:
         return None
-    colours = legend.of(run.summary).colours
+    colours = legend.of(summary).colours
     return Bars(picture, [colours.get(row["control"]) for row in picture["rows"]])
 
 

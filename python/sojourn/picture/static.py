@@ -125,6 +125,8 @@ class _View:
     part: tuple[float, float] | None
     is_first: bool
     width: float
+    right: float = _RIGHT
+    """The room beside it."""
 
     @property
     def title(self) -> str:
@@ -146,9 +148,10 @@ class _Picture:
             raise ValueError(f"columns={columns}: a figure has the width of 1 or 2 columns")
         self.drawn = drawn
         self.is_dark = is_dark
-        rows = [list(_views(row, columns == 1)) for row in drawn.panels]
+        beside = _beside(drawn)
+        rows = [list(_views(row, columns == 1, beside)) for row in drawn.panels]
         natural = max(
-            (sum(one.width + _margin(one) + _right(one) for one in row) for row in rows),
+            (sum(one.width + _margin(one) + one.right for one in row) for row in rows),
             default=640,
         )
         natural = max(natural, 1.6 * _LETTER * len(short(drawn.title)) + 20)
@@ -208,13 +211,12 @@ class _Picture:
                 one.panel.height / self.height,
             )
             self._panel(self.figure.add_axes(place), one)
-            left += one.width + _right(one)
+            left += one.width + one.right
 
     def _panel(self, axes: "Axes", view: _View) -> None:
         panel = view.panel
-        links = self.drawn.links[:1]
-        layers = [one for one in panel.layers if not one.link or one.link in links]
-        title = view.title.replace("{link}", next(iter(links), ""))
+        layers = _layers(panel, self.drawn)
+        title = view.title.replace("{link}", next(iter(self.drawn.links), ""))
         weight: dict[str, Any] = {} if view.is_first else {"fontweight": "normal", "alpha": 0.75}
         pad = (_LINE * _lines_of(view) + 5) * static_marks.POINT
         # From the left end of the labels, so that a long title has room.
@@ -264,20 +266,33 @@ class _Picture:
         return Line2D([], [], color=ink, lw=lw, ls=static_marks.dashes(key), label=name)
 
 
-def _views(row: Sequence[Panel], is_narrow: bool) -> Iterator[_View]:
+def _views(row: Sequence[Panel], is_narrow: bool, beside: float) -> Iterator[_View]:
     for panel in row:
         if panel.zoom is None:
             yield _View(panel, None, True, panel.width)
         elif is_narrow:
-            yield _View(panel, panel.zoom, True, panel.width)
+            yield _View(panel, panel.zoom, True, panel.width, beside)
         else:
             yield _View(panel, None, True, 0.54 * panel.width)
-            yield _View(panel, panel.zoom, False, 0.46 * panel.width)
+            yield _View(panel, panel.zoom, False, 0.46 * panel.width, beside)
+
+
+def _beside(drawn: Document) -> float:
+    """Return the room that the names of lines need beside any panel: time axes are aligned."""
+    panels = [panel for row in drawn.panels for panel in row if panel.zoom]
+    ends = (static_ends.width(_layers(panel, drawn)) for panel in panels)
+    return max([_RIGHT, *ends])
+
+
+def _layers(panel: Panel, drawn: Document) -> list[Layer]:
+    """Return the layers of the selected link."""
+    links = drawn.links[:1]
+    return [one for one in panel.layers if not one.link or one.link in links]
 
 
 def _fitted(row: Sequence[_View], width: float) -> list[_View]:
     """Scale the widths of panels to a width of the picture."""
-    beside = sum(_margin(one) + _right(one) for one in row)
+    beside = sum(_margin(one) + one.right for one in row)
     factor = min(1.0, (width - beside) / sum(one.width for one in row))
     return [_View(one.panel, one.part, one.is_first, one.width * factor) for one in row]
 
@@ -290,11 +305,6 @@ def _margin(view: _View) -> float:
     return max(_LEAST, _LETTER * longest + 12) + (
         16 if panel.y and panel.y not in panel.title else 0
     )
-
-
-def _right(view: _View) -> float:
-    ends = static_ends.width(view.panel.layers) if view.part is not None else 0
-    return max(_RIGHT, ends)
 
 
 def _bottom(view: _View) -> float:

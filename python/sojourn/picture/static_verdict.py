@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # dot before a name, and between texts and bars.
 _ROW, _BAR, _LINE, _LETTER, _DOT, _GAP = 22, 14, 15, 6.0, 14, 8
 _LEFT = 10
+# The share of the scale from which a part is in the legend.
+_VISIBLE = 0.003
 # Less room for the bars puts names and figures above them, on a line of their own.
 _LEAST_ROOM = 150
 Ink = Callable[[str], str]
@@ -76,7 +78,9 @@ class Place:
 
     def legend(self) -> Iterator[tuple[legend.PartInk, float, int]]:
         """Yield the look of each part, with its place and line in the legend."""
-        shown = {part["part"] for row in self.bars.rows for part in row["parts"]}
+        least = _VISIBLE * self.bars.picture["scale_s"]
+        parts = [part for row in self.bars.rows for part in row["parts"]]
+        shown = {part["part"] for part in parts if part["delay_s"] >= least}
         left, line = float(_LEFT), 0
         for name, look in legend.PARTS.items():
             if name not in shown:
@@ -115,7 +119,7 @@ def _row(axes: "Axes", place: Place, top: float, row: Any, ink: Ink) -> None:
     at = top + (_ROW - _BAR) / 2 + (_LINE if place.is_narrow else 0)
     end = _LEFT + (0 if place.is_narrow else place.names)
     for part in row["parts"]:
-        width = place.room * part["delay_s"] / (place.bars.picture["longest_s"] or 1.0)
+        width = place.room * part["delay_s"] / (place.bars.picture["scale_s"] or 1.0)
         # A line of the ground parts neighbours of like lightness.
         size = (max(width - 1, 0.5), _BAR)
         _rectangle(axes, (end, at), size, ink(legend.PARTS[part["part"]].colour))

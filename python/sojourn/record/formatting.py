@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from sojourn.record.summary import Item
@@ -33,6 +34,11 @@ def rate_text(bps: float) -> str:
     """Format a rate: `60 Mbit/s`."""
     scale, unit = rate_unit(bps)
     return f"{bps / scale:.4g} {unit}"
+
+
+def named_path(path: str) -> str:
+    """Return the last part of an absolute path: a reader elsewhere does not have its folders."""
+    return Path(path).name if Path(path).is_absolute() else path
 
 
 def rate_unit(bps: float) -> tuple[float, str]:

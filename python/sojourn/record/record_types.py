@@ -433,5 +433,5 @@ class VerdictPicture(TypedDict):
 
     title: str
     caption: str
-    longest_s: float
+    scale_s: float
     rows: list[VerdictRow]

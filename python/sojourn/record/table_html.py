@@ -15,11 +15,13 @@ class Shown(NamedTuple):
     """A summary as a report shows it."""
 
     sentences: Sequence[str]
-    """The verdicts, below lines about a comparison."""
+    """The verdicts."""
     tables: str
     """Every table as HTML."""
     notes: Sequence[str]
     """Explanations of the columns."""
+    about: Sequence[str] = ()
+    """Lines about a comparison."""
 
 
 def of_summary(summary: Summary) -> Shown:
@@ -35,13 +37,18 @@ def of_comparison(summary: ComparisonSummary) -> Shown:
     gaps = [text_tables.gaps(summary)]
     tables = text_tables.build_all(summary)
     differences = _filled(tables=tables, comparison=True, remarks=gaps)
-    sentences = [*text_tables.about(summary), *both.sentences]
-    return Shown(sentences, f"{both.tables}{differences}", [*both.notes, *text_tables.NOTES])
+    return Shown(
+        both.sentences,
+        f"{both.tables}{differences}",
+        [*both.notes, *text_tables.NOTES],
+        text_tables.about(summary),
+    )
 
 
 def to_html(shown: Shown) -> str:
     """Return all of it, for notebooks."""
-    return f"{_filled(about=shown.sentences)}{shown.tables}{_filled(remarks=[shown.notes])}"
+    about = _filled(about=[*shown.about, *shown.sentences])
+    return f"{about}{shown.tables}{_filled(remarks=[shown.notes])}"
 
 
 def comparison_html(summary: ComparisonSummary) -> str:

@@ -16,6 +16,8 @@ export interface View {
   chosen?: ReadonlySet<string> | undefined;
   /** Whether lines have their names at their ends. */
   ends?: boolean | undefined;
+  /** The room that the names of other panels need there, so that time axes are aligned. */
+  room?: number | undefined;
   /** A part to mark. */
   marked?: readonly [number, number] | undefined;
   /** Ends of the y axis to keep while the values fill a good part of them, so that it does not jump. */
@@ -49,7 +51,7 @@ const REACH = 1.3;
 let count = 0;
 
 export function drawPanel(panel: Panel, view: View): Drawn {
-  const layers = panel.layers.filter(({ link }) => link === undefined || view.link === undefined || link === view.link);
+  const layers = layersOf(panel, view.link);
   const height = panel.height ?? HEIGHT;
   const [lowY, highY] = extentOf(layers, "y", view.part);
   const axis = (scale = panel.y_scale) => axisOf(lowY, highY, Math.max(2, height / 34), scale, panel.y_axis);
@@ -60,7 +62,7 @@ export function drawPanel(panel: Panel, view: View): Drawn {
   const left = panel.bare ? 4 : Math.max(panel.zoom ? 48 : 38, letters * LETTER + 12) + (panel.y && isTitled(panel) ? 16 : 0);
   const isChosen = ({ name, part = "" }: Layer) => !view.chosen?.size || view.chosen.has(name) || view.chosen.has(part);
   const named = view.ends ? namedLines(layers.filter(isChosen)) : [];
-  const width = Math.max(view.width - left - Math.max(RIGHT, endsWidth(named)), 60);
+  const width = Math.max(view.width - left - Math.max(RIGHT, endsWidth(named), view.room ?? 0), 60);
   const x = xAxis(panel, layers, view, width);
   const longest = Math.max(0, ...x.ticks.map(({ label }) => label.length));
   const tilt = panel.x_axis?.tilted ? longest * LETTER * 0.72 + 8 : 16;
@@ -89,6 +91,11 @@ const FILLED = 0.5;
 /** Whether values with an axis of these ends can have the kept one. */
 function fits([low, high]: readonly [number, number], keep: View["keep"]): keep is readonly [number, number] {
   return keep !== undefined && keep[0] <= low && keep[1] >= high && high - low > FILLED * (keep[1] - keep[0]);
+}
+
+/** The layers that the selected link has. */
+export function layersOf(panel: Panel, selected: string | undefined): Layer[] {
+  return panel.layers.filter(({ link }) => link === undefined || selected === undefined || link === selected);
 }
 
 const isTitled = (panel: Panel) => !panel.title.includes(panel.y ?? "");

@@ -97,10 +97,10 @@ export function plain(value: number): string {
   return Number(value.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 12 });
 }
 
-/** Writes values of an axis with the same decimals: one more than its ticks need. */
+/** Writes values of an axis with the same decimals: two more than its ticks need. */
 export function steady({ ticks, ends }: Pick<Axis, "ticks" | "ends">): (value: number) => string {
   const step = Math.abs((ticks[1]?.value ?? ends[1]) - (ticks[0]?.value ?? ends[0])) || 1;
-  const decimals = Math.min(Math.max(Math.ceil(-Math.log10(step)) + 1, 0), 6);
+  const decimals = Math.min(Math.max(Math.ceil(-Math.log10(step)) + 2, 0), 6);
   return (value) => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 

@@ -17,6 +17,8 @@ export interface BarsView {
 /** A narrower picture has names and figures above its bars. */
 const NARROW = 560;
 const LETTER = 7.5;
+/** Share of the scale from which a part is in the legend. */
+const VISIBLE = 0.003;
 const GAP = 8;
 const DOT = 14;
 /** Heights of a row, of its bar, and of a line of the legend. */
@@ -54,11 +56,11 @@ function placeOf({ rows }: VerdictPicture, width: number): Place {
   return { left, room, above: (ROW.wide - BAR) / 2, row: ROW.wide };
 }
 
-function rowOf(row: VerdictRow, { longest_s }: VerdictPicture, { left, room, above }: Place, view: BarsView): string {
+function rowOf(row: VerdictRow, { scale_s }: VerdictPicture, { left, room, above }: Place, view: BarsView): string {
   let end = left;
   const parts = row.parts.map(({ part, delay_s }) => {
     const { label, colour } = lookOf(part, view);
-    const [from, width] = [end, (room * delay_s) / (longest_s || 1)];
+    const [from, width] = [end, (room * delay_s) / (scale_s || 1)];
     end += width;
     // A line of the ground parts neighbours of like lightness.
     const shown = Math.max(width - 1, 0.5);
@@ -83,8 +85,8 @@ function lookOf(part: string, { isDark }: BarsView): { label: string; colour: st
 }
 
 /** The names of the colours, in as many lines as they need. */
-function legendOf({ rows }: VerdictPicture, top: number, view: BarsView): { svg: string; bottom: number } {
-  const shown = new Set<string>(rows.flatMap(({ parts }) => parts.map(({ part }) => part)));
+function legendOf({ rows, scale_s }: VerdictPicture, top: number, view: BarsView): { svg: string; bottom: number } {
+  const shown = new Set<string>(rows.flatMap(({ parts }) => parts.filter(({ delay_s }) => delay_s >= VISIBLE * scale_s).map(({ part }) => part)));
   let [left, line] = [0, top];
   const entries = PARTS.filter(({ name }) => shown.has(name)).map(({ name, label }) => {
     const width = DOT + longest([label]) + 2 * GAP;

@@ -2,7 +2,8 @@
 
 import { button, el, fill } from "../dom.ts";
 import type { Figure, Layer, Panel } from "./model.ts";
-import { type Drawn, before, drawPanel, escaped, ink } from "./panel.ts";
+import { endsWidth, namedLines } from "./ends.ts";
+import { type Drawn, before, drawPanel, escaped, ink, layersOf } from "./panel.ts";
 import { type Part, drags, mark, valueAt } from "./pointer.ts";
 import { steady } from "./scale.ts";
 
@@ -81,6 +82,7 @@ export class FigureView {
       link: this.link,
       chosen: this.chosen,
       ends: isWhole === false && this.width !== PAPER,
+      room: isWhole === false && this.width !== PAPER ? this.endsRoom() : undefined,
     });
     // The texts in it are escaped.
     host.innerHTML = drawn.svg;
@@ -96,7 +98,13 @@ export class FigureView {
     if (isWhole !== false) return el("figure", {}, caption, names, host);
     const label = `${titleOf(panel)}: part of the time; arrow keys read values, page keys move the part, + and - zoom, 0 shows all`;
     const onkeydown = (event: Event) => this.onKey(shown, event as KeyboardEvent);
-    return el("figure", { tabindex: 0, role: "group", "aria-label": label, onkeydown }, caption, names, host);
+    return el("figure", { tabindex: 0, "aria-label": label, onkeydown }, caption, names, host);
+  }
+
+  /** The room that the names of lines need beside any panel. */
+  private endsRoom(): number {
+    const panels = this.figure.rows.flat().filter(({ zoom }) => zoom);
+    return Math.max(0, ...panels.map((panel) => endsWidth(namedLines(layersOf(panel, this.link)))));
   }
 
   /** A choice of the link, and buttons for parts of the time. */

@@ -44,8 +44,12 @@ pub(super) fn read(text: &str) -> Observation {
         let Some(vantage) = vantage_of(name).filter(|_| found.flows.len() < MOST_FLOWS) else {
             continue;
         };
-        let own = series.get(&format!("{name}::tcp_rtt")).or_else(|| ping(&series, name));
-        let polled = polled(rates, own.map_or(&[][..], Vec::as_slice), begin, step);
+        let own = series.get(&format!("{name}::tcp_rtt"));
+        let rtts = own.or_else(|| ping(&series, name));
+        let mut polled = polled(rates, rtts.map_or(&[][..], Vec::as_slice), begin, step);
+        if own.is_none() {
+            polled.borrow_rtt();
+        }
         found.duration = found.duration.max(polled.end());
         let [local, server] = ends.clone();
         let (from, to) = match vantage {
@@ -56,6 +60,9 @@ pub(super) fn read(text: &str) -> Observation {
         let controller = controller(&file, vantage);
         found.flows.extend(flow.map(|flow| Flow { controller, ..flow }));
     }
+    if found.flows.iter().any(|flow| !flow.half.has_own_rtt && has_rtt(flow)) {
+        found.lacks.push("the round trips are the ping's; a queue for each flow keeps it apart");
+    }
     if found.flows.is_empty() {
         found.lacks.push("the test has no TCP upload or download");
     } else if found.flows.iter().any(|flow| flow.vantage == Some(Vantage::Sender))
@@ -64,6 +71,10 @@ pub(super) fn read(text: &str) -> Observation {
         found.lacks.push("the ping waits in the queues of both directions, which it adds up");
     }
     found
+}
+
+fn has_rtt(flow: &Flow) -> bool {
+    flow.half.ahead.pushed() + flow.half.behind.pushed() > 0
 }
 
 /// The direction of a flow, by the names that Flent's tests give.

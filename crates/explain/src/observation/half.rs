@@ -129,6 +129,10 @@ pub struct Half {
     pub is_sparse: bool,
     /// Whether the counts are known at intervals only, and not packet by packet.
     pub is_polled: bool,
+    /// Whether the round-trip times are the flow's own, and not those of a ping beside it.
+    pub has_own_rtt: bool,
+    /// Whether the least round-trip time may be that of a small packet, such as the handshake's.
+    pub is_least_of_small: bool,
     /// Whether the times of losses are known, and not only their number.
     pub has_loss_times: bool,
     /// Packets with ECT(1).
@@ -171,6 +175,8 @@ impl Half {
             delivered: 0,
             is_sparse: false,
             is_polled: false,
+            has_own_rtt: true,
+            is_least_of_small: false,
             has_loss_times: true,
             ect1: 0,
             is_accurate: false,

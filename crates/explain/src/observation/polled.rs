@@ -45,6 +45,11 @@ impl Polled {
         Polled { half, mss, last: None, begin: 0 }
     }
 
+    /// The round-trip times are those of a ping beside the flow.
+    pub(crate) fn borrow_rtt(&mut self) {
+        self.half.has_own_rtt = false;
+    }
+
     /// Adds a poll. The first one only says where the counters begin. One that is not later than
     /// that before it, or whose counters fall, is left out.
     pub(crate) fn poll(&mut self, poll: &Poll) {
@@ -100,6 +105,12 @@ impl Polled {
         let sample = RttSample { at, rtt, bytes: 0 };
         self.half.ahead.push(sample);
         self.half.behind.push(sample);
+    }
+
+    /// Adds the least round-trip time of any packet, be it the handshake's.
+    pub(crate) fn least(&mut self, at: i64, rtt: i64) {
+        self.half.is_least_of_small = true;
+        self.sample(at, rtt);
     }
 
     /// Time of the last poll, in ns.

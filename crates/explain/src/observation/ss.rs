@@ -14,6 +14,8 @@ use super::{Flow, Kind, Observation, Vantage};
 const MOST_CONNECTIONS: usize = 1 << 10;
 /// A longer line is none of `ss`.
 const MOST_LINE: u64 = 1 << 16;
+/// Longest time between a stamp and the kernel's answer, in s.
+const JITTER_S: f64 = 0.25;
 const DAY_S: f64 = 86_400.0;
 /// Digits of a time since 1970 from the year 2001 to 2286 in s, ms, µs and ns, and the unit in s.
 const EPOCHS: [(usize, f64); 4] = [(10, 1.0), (13, 1e-3), (16, 1e-6), (19, 1e-9)];
@@ -27,6 +29,8 @@ struct Connection {
     /// The least round-trip time that the kernel had, in ns.
     least: Option<i64>,
     delivered: u64,
+    /// Time of the last poll, and the counter `busy` there, in s.
+    clock: Option<(f64, f64)>,
 }
 
 #[derive(Default)]
@@ -95,6 +99,7 @@ impl Log {
             origin: None,
             least: None,
             delivered: 0,
+            clock: None,
         });
         connection.poll(now - begin, info);
     }
@@ -121,16 +126,28 @@ impl Log {
 }
 
 impl Connection {
-    fn poll(&mut self, at_s: f64, info: &Info<'_>) {
+    /// The kernel's time of a poll: the counter `busy` goes on, as long as it does not leave the stamp,
+    /// which another program wrote a while before `ss` asked the kernel.
+    fn time(&mut self, stamp: f64, info: &Info<'_>) -> f64 {
+        let Some(busy) = info.number("busy:").map(|ms| ms / 1e3) else { return stamp };
+        let own = self.clock.map(|(at, before)| at + busy - before);
+        let at = own.filter(|own| (own - stamp).abs() <= JITTER_S).unwrap_or(stamp);
+        self.clock = Some((at, busy));
+        at
+    }
+
+    fn poll(&mut self, stamp: f64, info: &Info<'_>) {
+        let at_s = self.time(stamp, info);
         let Some(at) = super::json::ns(at_s).filter(|at| *at >= 0) else { return };
         let mss = info.number("mss:").unwrap_or(0.0);
         let sent = || {
             let all = info.number("bytes_sent:")?;
             Some(all - info.number("bytes_retrans:").unwrap_or(0.0))
         };
-        let packets = || info.number("delivered:").map(|packets| packets * mss);
-        let total =
-            info.number("bytes_acked:").or_else(sent).or_else(packets).unwrap_or(0.0) as u64;
+        // While a packet is missing, the acknowledged bytes stand still, and the delivered packets do not.
+        let packets = info.number("delivered:").map(|packets| packets * info.payload(mss));
+        let acked = || info.number("bytes_acked:");
+        let total = packets.or_else(acked).or_else(sent).unwrap_or(0.0) as u64;
         // `retrans:now/all`.
         let lost = info.text("retrans:").and_then(|text| text.split('/').nth(1)?.parse().ok());
         let lost: u64 = lost.unwrap_or(0);
@@ -151,7 +168,7 @@ impl Connection {
             && self.least.is_none_or(|before| least < before)
         {
             self.least = Some(least);
-            self.polled.sample(at, least);
+            self.polled.least(at, least);
         }
     }
 }
@@ -175,6 +192,12 @@ impl Info<'_> {
         let text = self.text(key)?;
         let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         text[..end].parse().ok()
+    }
+
+    /// Mean payload of a packet, in bytes.
+    fn payload(&self, mss: f64) -> f64 {
+        let mean = self.number("bytes_sent:").zip(self.number("data_segs_out:"));
+        mean.filter(|(_, packets)| *packets > 0.0).map_or(mss, |(bytes, packets)| bytes / packets)
     }
 
     /// The congestion controller is a bare word before `wscale` or the first field.

@@ -150,8 +150,10 @@ fn with_plateaus(views: &[View], bases: &[f64], mut busy: Vec<Window>) -> Vec<Wi
 fn without_blanks(pieces: Vec<Piece>, own: &[&[Window]], all: &[Window]) -> Vec<Piece> {
     let mut found = Vec::new();
     for (piece, windows) in pieces.into_iter().zip(own) {
-        let ends = windows.iter().map(|one| one.to);
-        let begins = windows.iter().map(|one| one.from).chain([piece.to]);
+        // The change to the next level may be earlier than the end of the last window.
+        let within = |at: f64| at.clamp(piece.from, piece.to.max(piece.from));
+        let ends = windows.iter().map(|one| within(one.to));
+        let begins = windows.iter().map(|one| within(one.from)).chain([piece.to]);
         let mut from = piece.from;
         for (last, next) in [piece.from].into_iter().chain(ends).zip(begins) {
             // Between two windows of one level, the capacity hardly left it and came back.

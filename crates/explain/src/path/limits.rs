@@ -50,6 +50,10 @@ pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     };
     let is_free = !is_congested(view, base);
     let half = &flow.half;
+    if is_free && !half.has_own_rtt {
+        // The ping may have a queue of its own, and the flow another one.
+        return Limits::default();
+    }
     let full = f64::from(half.mss) * half.packets as f64;
     let is_small = (half.payload as f64) < SMALL * full;
     let mut counts = [0_usize; 3];

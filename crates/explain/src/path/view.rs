@@ -38,7 +38,7 @@ pub struct View {
     pub marks: Vec<f64>,
     /// Bytes of a full packet on the link.
     pub packet: f64,
-    /// Mean bytes of a packet on the link.
+    /// Mean bytes of a packet on the link; zero if the least round trip is of a small one.
     pub mean_packet: f64,
     /// Packets sent.
     pub packets: f64,
@@ -84,12 +84,15 @@ impl View {
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,
-            mean_packet: half.wire as f64 / half.packets.max(1) as f64,
+            mean_packet: match half.is_least_of_small {
+                true => 0.0,
+                false => half.wire as f64 / half.packets.max(1) as f64,
+            },
             packets: half.packets as f64,
             is_reported,
             ecn: half.ecn(),
             lacks_loss_times: !half.has_loss_times,
-            interval: if half.is_sparse { interval(&trips) } else { 0.0 },
+            interval: interval(half, &trips, &delivered),
             delivered,
             trips,
         };
@@ -121,9 +124,19 @@ impl View {
     }
 }
 
-/// The median time between round trips.
-fn interval(trips: &[Trip]) -> f64 {
-    let mut gaps: Vec<f64> = trips.windows(2).map(|two| two[1].at - two[0].at).collect();
+/// The time between the samples of a source, in s: of round trips, and of deliveries.
+fn interval(half: &Half, trips: &[Trip], delivered: &[(f64, f64)]) -> f64 {
+    let of_trips = median_gap(trips.iter().map(|trip| trip.at));
+    let of_deliveries = median_gap(delivered.iter().map(|one| one.0));
+    match (half.is_sparse, half.is_polled) {
+        (_, true) => of_trips.max(of_deliveries),
+        (true, false) => of_trips,
+        (false, false) => 0.0,
+    }
+}
+
+fn median_gap(times: impl Iterator<Item = f64> + Clone) -> f64 {
+    let mut gaps: Vec<f64> = times.clone().skip(1).zip(times).map(|(b, a)| b - a).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
 }

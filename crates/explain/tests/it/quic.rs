@@ -68,7 +68,7 @@ impl Made {
         if has_call {
             events.push(Reverse((3 * ONE_WAY, 2, 0)));
         }
-        let (mut flight, mut server) = (1_i64, false);
+        let mut flight = 1_i64;
         while let Some(Reverse((now, kind, byte))) = events.pop() {
             if now > seconds * 1000 * MS {
                 break;
@@ -83,7 +83,7 @@ impl Made {
                     events.push(Reverse((now + ONE_WAY, 1, byte)));
                 }
                 1 => {
-                    server = byte & 0x20 != 0;
+                    let server = byte & 0x20 != 0;
                     made.at_server.push((now, CLIENT, SERVER, byte, 70));
                     flight -= 1;
                     // 67 packets fill the path; a sawtooth from 60 to 130, two seconds long.

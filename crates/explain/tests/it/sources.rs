@@ -194,6 +194,23 @@ fn ss_without_times_takes_the_busy_counter_as_its_clock() {
     assert!((rate / RATE - 1.0).abs() < 0.02, "{rate}");
 }
 
+/// Stamps that are early by up to 0.2 s, as those of a busy machine.
+#[test]
+fn late_answers_of_the_kernel_do_not_change_the_rates() {
+    let text = ss(20, true);
+    let jittered = text.lines().enumerate().map(|(k, line)| match line.parse::<f64>() {
+        Ok(at) => format!("{:.3}\n", at - 0.05 * (k % 5) as f64),
+        Err(_) => format!("{line}\n"),
+    });
+    let (_, found) = explained(jittered.collect::<String>().as_bytes()).expect("a log of ss");
+    let rates: Vec<f64> = found.path.capacity.iter().filter_map(|piece| piece.rate_bps).collect();
+    assert!(!rates.is_empty());
+    assert!(rates.iter().all(|rate| (rate / RATE - 1.0).abs() < 0.02), "{rates:?}");
+    // The greatest rate of any span is one of the path, too.
+    let low = found.path.capacity.iter().map(|piece| piece.low_bps).fold(0.0, f64::max);
+    assert!(low < 1.05 * RATE, "{low}");
+}
+
 #[test]
 fn iperf3_events_one_a_line_are_the_same_as_one_object() {
     let whole: Value = serde_json::from_str(&iperf3(20, 0.5)).expect("JSON");
@@ -229,6 +246,8 @@ fn a_log_of_a_receiver_gives_deliveries_without_round_trips() {
 
 /// Every figure is one that a path can have.
 fn check(found: &Explanation) {
+    let pieces = &found.path.capacity;
+    assert!(pieces.windows(2).all(|two| two[0].to_s <= two[1].from_s), "{pieces:?}");
     for piece in &found.path.capacity {
         assert!(piece.from_s <= piece.to_s && piece.low_bps >= 0.0, "{piece:?}");
         let rates = [piece.rate_bps, piece.high_bps, Some(piece.low_bps)];

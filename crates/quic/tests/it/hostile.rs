@@ -1,6 +1,6 @@
 //! Damaged and foreign datagrams: a few inputs of the fuzz target `quic`, drawn from a seed.
 
-#[path = "../../../../fuzz/src/quic.rs"]
+#[path = "../../../../fuzz/src/connection.rs"]
 mod target;
 
 use rand_core::{RngCore, SeedableRng};

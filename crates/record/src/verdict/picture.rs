@@ -11,6 +11,8 @@ use crate::summary::{Spike, Summary};
 
 /// Pictures with more controllers than this are not readable.
 pub(super) const MOST_ROWS: usize = 12;
+/// Delays that no user notices have short bars.
+const LEAST_SCALE_S: f64 = 0.01;
 
 /// The picture of a link with a trace, of the fall with the greatest spike, or of the delay that users met.
 pub(super) fn picture(summary: &Summary, traces: &[LinkUnavoidable]) -> Option<VerdictPicture> {
@@ -74,13 +76,15 @@ fn kind(cause: Cause) -> PartKind {
 fn text(one: &ControllerVerdict) -> String {
     let Some(spike) = one.spike_s.map(brief) else { return "no spike was measured".to_owned() };
     match (one.outcome, one.recovery_s, one.cause) {
-        (Outcome::Above, Some(recovery), _) => format!("{spike}, {} to recover", brief(recovery)),
+        (Outcome::Above, Some(recovery), _) if recovery > 0.0 => {
+            format!("{spike}, {} to recover", brief(recovery))
+        }
         (Outcome::Above, None, _) => format!("{spike}, did not recover"),
+        (Outcome::Above | Outcome::Rise | Outcome::Unknown, ..) => spike,
         (Outcome::At, ..) => format!("{spike}, met the bound"),
         (Outcome::Below, _, Some(Cause::Drops)) => format!("{spike}, its queue dropped packets"),
         (Outcome::Below, _, Some(_)) => format!("{spike}, it had slowed before"),
         (Outcome::Below, ..) => format!("{spike}, below the bound"),
-        (Outcome::Rise | Outcome::Unknown, ..) => spike,
     }
 }
 
@@ -121,10 +125,10 @@ pub(super) fn made(
     count: usize,
 ) -> VerdictPicture {
     let length = |row: &VerdictRow| row.parts.iter().map(|part| part.delay_s).sum::<f64>();
-    let longest_s = rows.iter().map(length).fold(0.0, f64::max);
+    let scale_s = rows.iter().map(length).fold(LEAST_SCALE_S, f64::max);
     let caption = match count - rows.len() {
         0 => caption.to_owned(),
         more => format!("{caption} {more} more controllers are in the table."),
     };
-    VerdictPicture { title, caption, longest_s, rows }
+    VerdictPicture { title, caption, scale_s, rows }
 }

@@ -108,8 +108,8 @@ tables! {
         title: String,
         /// the meaning of its colours
         caption: String,
-        /// the longest bar
-        longest_s: f64,
+        /// the scale's end: the longest bar, and at least 10 ms
+        scale_s: f64,
         /// a bar a controller, at most 12
         rows: Vec<VerdictRow>,
     }

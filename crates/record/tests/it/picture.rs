@@ -45,7 +45,7 @@ fn the_excess_is_split_by_cause_above_the_unavoidable_delay() {
     assert_eq!(picture.rows[0].text, "256 ms, 900 ms to recover");
     assert_eq!(parts(&picture, 1), [(PartKind::Unavoidable, 100)]);
     assert_eq!(picture.rows[1].text, "100 ms, met the bound");
-    assert!((picture.longest_s - 0.256).abs() < 1e-12);
+    assert!((picture.scale_s - 0.256).abs() < 1e-12);
 }
 
 /// A reader looks from the sentence to the picture.
@@ -99,6 +99,10 @@ fn without_a_fall_the_wait_of_users_is_drawn() {
     let links = json!([{ "name": "down", "queue_delay_p50_s": 0.05 }]);
     let picture = drawn(&json!([{ "control": "cubic", "flows": [], "links": links }]));
     assert_eq!(parts(&picture, 0), [(PartKind::Queue, 50)]);
+    // The bar of a wait that no user notices is short.
+    let links = json!([{ "name": "down", "queue_delay_p50_s": 0.002 }]);
+    let small = drawn(&json!([{ "control": "cubic", "flows": [], "links": links }]));
+    assert!((small.scale_s - 0.01).abs() < 1e-12);
     let idle = json!([{ "control": "cubic", "flows": [], "links": [] }]);
     assert!(judged(&idle, &json!([])).picture.is_none());
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::Checker;
+use crate::check::{Checker, is_name, name_help};
 use crate::error::At;
 use crate::link::ReadFile;
 use crate::nearest;
@@ -105,10 +105,9 @@ impl<'a> Members<'a> {
             let message = format!("{} has no key `{}`", at.table(), own.key);
             self.report(&here, message, &nearest::help(&own.key, &known));
         }
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if entry.key.is_empty() || !entry.key.chars().all(plain) {
+        if !is_name(&entry.key) {
             let message = format!("`{}` cannot name a group", entry.key);
-            self.report(at, message, "names consist of letters, digits, `-` and `_`");
+            self.report(at, message, &name_help());
         }
         let Some(node) = entry.node.get("count") else {
             let help = "add `count`: the number of its members";
@@ -137,10 +136,10 @@ impl<'a> Members<'a> {
         let Some(tables) = group.get(PARTS[place]) else { return };
         let prefix = scopes.last().map_or("", |scope| scope.prefix);
         for entry in tables.entries() {
-            if entry.key.contains('/') {
+            if !is_name(&entry.key) {
                 let here = at.below(PARTS[place], entry.key_span).below(&entry.key, entry.key_span);
                 let message = format!("`{}` cannot name a {}", entry.key, PARTS[place]);
-                self.report(&here, message, "names consist of letters, digits, `-` and `_`");
+                self.report(&here, message, &name_help());
             }
             let key = format!("{prefix}{}", entry.key);
             let drawn = self.draws.of(&entry.node, &format!("{}.{key}", PARTS[place]));

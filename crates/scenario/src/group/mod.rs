@@ -8,7 +8,7 @@ mod members;
 
 use std::borrow::Cow;
 
-use crate::check::Checker;
+use crate::check::{Checker, name_help};
 use crate::error::At;
 use crate::link::ReadFile;
 use crate::tree::{Entry, Node, Value};
@@ -59,7 +59,7 @@ fn own_names(checker: &mut Checker, root: &Node, part: &str) {
     for entry in tables.entries().iter().filter(|entry| entry.key.contains('/')) {
         let at = At { span: entry.key_span, path: format!("{part}.{}", entry.key) };
         let message = format!("`{}` cannot name a {part}", entry.key);
-        checker.report(&at, message, "names consist of letters, digits, `-` and `_`");
+        checker.report(&at, message, name_help());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Files of capacity over time, and the errors of malformed ones.
 
-use sojourn_scenario::{Capacity, Change, Document, Schedule, capacity_file};
+use proptest::prelude::*;
+use sojourn_scenario::{Capacity, Change, Document, Schedule, Trace, capacity_file};
 use sojourn_units::{Duration, Instant, Rate};
 
 const STRETCH: Duration = Duration::from_millis(10);
@@ -93,5 +94,59 @@ fn a_table_is_the_schedule_of_a_link() {
         let change = Change { from: at(2000), to: at(2000), value: Rate::from_mbit(20) };
         let expected = Schedule { start: Rate::from_mbit(60), changes: vec![change] };
         assert_eq!(scenario.links[0].rate, Capacity::Rate(expected));
+    }
+}
+
+/// A trace of two lines may last eleven days, which are 10^8 stretches.
+#[test]
+fn a_silent_trace_has_few_steps() {
+    let trace = Trace::parse("silent", "5\n1000000000\n").expect("valid");
+    let steps = trace.means(STRETCH, trace.period() + trace.period());
+    let one = Rate::from_transfer(Trace::OPPORTUNITY, STRETCH);
+    let day = 1_000_000_000;
+    let expected = [
+        (at(0), one),
+        (at(10), Rate::ZERO),
+        (at(day - 10), one),
+        (at(day + 10), Rate::ZERO),
+        (at(2 * day - 10), one),
+    ];
+    assert_eq!(steps, expected);
+}
+
+proptest! {
+    #[test]
+    fn the_means_of_a_trace_carry_its_opportunities(
+        gaps in prop::collection::vec(0..60_u64, 1..20), rounds in 1..4_u64, stretch in 1..30_u64,
+    ) {
+        let times: Vec<u64> = gaps.iter().scan(0, |at, gap| { *at += gap; Some(*at) }).collect();
+        prop_assume!(times.last() > Some(&0));
+        let text = times.iter().map(|ms| format!("{ms}\n")).collect::<String>();
+        let trace = Trace::parse("some", &text).expect("valid");
+        let (stretch, until) = (Duration::from_millis(stretch), trace.period() * rounds);
+        let steps = trace.means(stretch, until);
+        // Each step differs from the one before it, and lasts a whole number of stretches.
+        prop_assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1));
+        let count = until.0 / stretch.0 + 1;
+        let end = Instant(count * stretch.0);
+        let ends = steps.iter().skip(1).map(|step| step.0).chain([end]);
+        let carried: u64 = steps
+            .iter()
+            .zip(ends)
+            .map(|((from, rate), to)| {
+                let stretches = to.since(*from).0 / stretch.0;
+                let packets = rate.0 as f64 * stretch.0 as f64 / 1e9 / 8.0 / Trace::OPPORTUNITY.0 as f64;
+                stretches * packets.round() as u64
+            })
+            .sum();
+        let in_round = |round: u64| times.iter().map(move |ms| (round, *ms));
+        let before_end = (0..=count * stretch.0 / trace.period().0)
+            .flat_map(in_round)
+            .filter(|(round, ms)| {
+                let time = (trace.period() * *round + Duration::from_millis(*ms)).0;
+                // The last one of a period is before its end.
+                time < end.0 || (time == end.0 && Some(ms) == times.last())
+            });
+        prop_assert_eq!(carried, before_end.count() as u64);
     }
 }

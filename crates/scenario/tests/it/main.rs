@@ -9,7 +9,6 @@ mod groups;
 mod hosts;
 mod mutations;
 mod noise;
-#[path = "../../../../fuzz/src/pieces.rs"]
 mod pieces;
 mod ranges;
 mod refusals;

@@ -42,6 +42,18 @@ fn copies_are_counted_before_they_are_made() {
     assert_eq!(told[0], (12, "there are 100000000 flows; at most 1000000".to_owned()));
 }
 
+/// A name stands in charts, tables and files.
+#[test]
+fn names_have_a_length() {
+    let text = |length| {
+        flows(1, |_| "control = \"reno\"\npath = [\"a\"]".to_owned())
+            .replace("f0", &"f".repeat(length))
+    };
+    assert!(resolve(&text(100)).is_ok());
+    let told = refused(&text(101));
+    assert!(told[0].1.ends_with("f` cannot name a flow"), "{told:?}");
+}
+
 /// Memory limits the data in flight; time limits the sizes here.
 #[test]
 fn sizes_have_limits() {

@@ -123,7 +123,6 @@ pub struct Datagram<'a> {
 
 /// The transport's unit in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "it lives for one packet, on the stack")]
 pub enum Transported<'a> {
     /// A segment of TCP.
     Tcp(Segment),

@@ -13,7 +13,7 @@ from sojourn.record.comparison.summary import (
     LinkComparison,
     OnlyIn,
 )
-from sojourn.record.formatting import MISSING, Unit, digits_of, scale_of, unit_of
+from sojourn.record.formatting import MISSING, Unit, digits_of, named_path, scale_of, unit_of
 from sojourn.record.summary import Item
 
 
@@ -104,8 +104,12 @@ def build_windows(summary: ComparisonSummary) -> TextTable:
 def about(summary: ComparisonSummary) -> list[str]:
     """Describe the runs A and B, and flows that were matched by their position."""
     lines = []
-    for letter, run in (("A", summary["a"]), ("B", summary["b"])):
-        lines.append(f"{letter}: {run['directory']} ({run['scenario']}; {run['version']})")
+    sides = summary["a"], summary["b"]
+    names = [named_path(run["directory"]) for run in sides]
+    if names[0] == names[1]:
+        names = [run["directory"] for run in sides]
+    for letter, name, run in zip("AB", names, sides, strict=True):
+        lines.append(f"{letter}: {name} ({named_path(run['scenario'])}; {run['version']})")
     if differ := summary["differences"]:
         named = (f"{one['key']}: {one['a']} in A, {one['b']} in B" for one in differ[:_MOST_NAMED])
         each = "; ".join(named)

@@ -1,4 +1,4 @@
-//! Pieces of text for mutations, here and in the tests of the scenario's reader.
+//! Pieces of text for mutations.
 
 /// Common input errors, and difficult cases for parsers.
 pub(crate) const PIECES: &[&str] = &[
