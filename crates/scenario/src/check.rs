@@ -142,12 +142,12 @@ impl Checker {
     /// Checks that a name needs no quotation marks in TOML, in `--set` or in a shell, and fits beside a
     /// chart.
     fn name(&mut self, entry: &Entry, form: &Form, at: &At) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if !(1..=LONGEST_NAME).contains(&entry.key.len()) || !entry.key.chars().all(plain) {
+        // A slash is in the names of members alone, which `group` makes.
+        let is_member = |name: &str| name.split('/').all(|part| !part.is_empty());
+        if !is_name(&entry.key.replace('/', "-")) || !is_member(&entry.key) {
             let at = at.below(&entry.key, entry.key_span);
             let message = format!("`{}` cannot name a {}", entry.key, form.title);
-            let help = format!("names consist of 1 to {LONGEST_NAME} letters, digits, `-` and `_`");
-            self.report(&at, message, help);
+            self.report(&at, message, name_help());
         }
     }
 
@@ -326,6 +326,17 @@ impl Checker {
         };
         Some(Fields { entries: keys.iter().filter_map(of).collect() })
     }
+}
+
+/// Whether a name needs no quotation marks, and fits beside a chart.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// The remedy for another name.
+pub(crate) fn name_help() -> String {
+    format!("names consist of 1 to {LONGEST_NAME} letters, digits, `-` and `_`")
 }
 
 /// The keys of a table.

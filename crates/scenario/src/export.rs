@@ -8,7 +8,7 @@ use crate::check::LONGEST_NAME;
 use crate::host::HOST;
 use crate::known::Known;
 use crate::scalar::{self, Unit};
-use crate::schema::{DOCUMENT, QUEUE, VERSION};
+use crate::schema::{DOCUMENT, GROUP, QUEUE, VERSION};
 use crate::shape::{self, Either, Form, OneOf, Shape, Variant};
 use crate::tree::{self, FromToml};
 use crate::write;
@@ -31,6 +31,10 @@ pub fn json_schema_known(known: &Known) -> Value {
         "description": format!("A scenario of Sojourn, version {VERSION} of its schema"),
     }));
     schema.extend(map(form(&DOCUMENT, known)));
+    // Links and flows may all be in groups.
+    schema.insert("required".to_owned(), json!(["duration"]));
+    let parts = json!([{ "required": ["link", "flow"] }, { "required": ["group"] }]);
+    schema.insert("anyOf".to_owned(), parts);
     schema.insert("$defs".to_owned(), definitions(known));
     Value::Object(schema)
 }
@@ -51,6 +55,7 @@ fn definitions(known: &Known) -> Value {
         "rate": quantity(&scalar::RATE),
         "host": host(known),
         "queue": queue(known),
+        "group": group(known),
         "buffer": {
             "type": "string",
             "description": format!("A size of a buffer: {}", scalar::BUFFER),
@@ -60,6 +65,18 @@ fn definitions(known: &Known) -> Value {
             ),
         },
     })
+}
+
+/// A group. The values of its links and flows may be draws, so only their tables are described.
+fn group(known: &Known) -> Value {
+    let mut group = form(&GROUP, known);
+    for part in ["link", "flow"] {
+        group["properties"][part]["additionalProperties"] = json!({ "type": "object" });
+    }
+    group["description"] = "A group of equal members; a value may be a draw, such as \
+                            { choice = { cubic = 0.7, bbr = 0.3 } }"
+        .into();
+    group
 }
 
 /// A queue, including the rules of its own table.
@@ -111,6 +128,12 @@ fn shape(shape: Shape, known: &Known) -> Value {
             json!({ "type": "array", "items": self::shape(*item, known), "minItems": least })
         }
         Shape::Table(table) => form(table, known),
+        // A reference: a group may contain groups.
+        Shape::Named(table) if std::ptr::eq(table, &GROUP) => json!({
+            "type": "object",
+            "propertyNames": { "$ref": "#/$defs/name" },
+            "additionalProperties": { "$ref": "#/$defs/group" },
+        }),
         Shape::Named(table) => json!({
             "type": "object",
             "propertyNames": { "$ref": "#/$defs/name" },

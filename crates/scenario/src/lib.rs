@@ -19,6 +19,7 @@ mod export;
 mod extent;
 mod flow;
 mod grid;
+mod group;
 mod host;
 mod kept;
 mod known;

@@ -9,6 +9,7 @@ use crate::copies;
 use crate::error::{At, Problem, Problems};
 use crate::extent;
 use crate::flow::{self, Around};
+use crate::group::{self, Extent, GROUP};
 use crate::host::{self, Chosen};
 use crate::known::Known;
 use crate::link::{self, ReadFile};
@@ -33,9 +34,26 @@ pub(crate) fn resolve(
     known: &Known,
     read_file: ReadFile<'_>,
 ) -> Result<Scenario, Problems> {
+    if root.get(GROUP).is_some() {
+        // A fault of a group is one of each member, and is reported once.
+        of_members(root, known, read_file, Extent::First)?;
+    }
+    of_members(root, known, read_file, Extent::All)
+}
+
+/// The scenario of a document with these members of its groups.
+fn of_members(
+    root: &Node,
+    known: &Known,
+    read_file: ReadFile<'_>,
+    extent: Extent,
+) -> Result<Scenario, Problems> {
     let mut checker = Checker::new(known);
     let at = At { span: root.span, path: String::new() };
-    let document = checker.check(root, Shape::Table(&DOCUMENT), at.clone(), "");
+    let Some(root) = group::expand(&mut checker, root, read_file, extent) else {
+        return Err(checker.problems);
+    };
+    let document = checker.check(&root, Shape::Table(&DOCUMENT), at.clone(), "");
     let scenario = document.table().and_then(|fields| scenario(&mut checker, fields, read_file));
     match scenario {
         Some(scenario) if checker.problems.is_empty() => Ok(scenario),

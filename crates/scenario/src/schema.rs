@@ -68,6 +68,8 @@ table! {
     measure: Measure = Shape::Table(&Measure::FORM) => "{}";
     /// the study of `sojourn sweep`, which other commands leave out
     optional sweep = Shape::Table(&SWEEP);
+    /// groups of equal members, as [group.NAME], each with links and flows of its own
+    optional group = Shape::Named(&GROUP);
     /// the links, as [link.NAME]
     required link = Shape::Named(&Link::FORM);
     /// the flows, as [flow.NAME]
@@ -93,6 +95,21 @@ static SWEEP: Form = Form {
         optional points: COUNT;
         /// number of consecutive seeds of each point
         runs: COUNT => "1";
+    },
+};
+
+/// A group. Each value of its links and flows may be a draw.
+pub(crate) static GROUP: Form = Form {
+    title: "group",
+    fields: keys! {
+        /// number of members; the parts of the first one are called NAME-1/PART
+        required count: COUNT;
+        /// links of each member
+        optional link: Shape::Named(&Link::FORM);
+        /// flows of each member
+        optional flow: Shape::Named(&Flow::FORM);
+        /// groups in each member
+        optional group: Shape::Named(&GROUP);
     },
 };
 

@@ -8,7 +8,7 @@
 
 mod cdf;
 mod contract;
-mod draws;
+pub(crate) mod draws;
 mod kinds;
 mod registry;
 mod sizes;

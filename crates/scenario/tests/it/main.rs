@@ -5,6 +5,7 @@ mod capacity_file;
 mod changes;
 mod escapes;
 mod generated;
+mod groups;
 mod hosts;
 mod mutations;
 mod noise;
