@@ -8,8 +8,8 @@ import type { VerdictPicture } from "./record.ts";
 const WIDEST = 1000;
 
 export class VerdictView {
-  readonly element = el("figure", { class: "verdict-picture", hidden: true });
-  private readonly title = el("figcaption", {});
+  readonly element = el("div", { class: "verdict-picture", hidden: true });
+  private readonly title = el("p", { class: "title" });
   private readonly plot = el("div", { class: "plot" });
   private readonly caption = el("p", { class: "caption" });
   private redraw: () => void = () => {};

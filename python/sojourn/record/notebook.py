@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 # Rows of a dataset's frame that are shown.
 _MOST_ROWS = 10
-# The height of a figure of four rows.
-_FRAME_PX = 1000
+# The height of a verdict and a figure of four rows.
+_FRAME_PX = 1250
 # Keys of a scenario that have tables of their own.
 _TABLES = {"link": "Links", "flow": "Flows"}
 
