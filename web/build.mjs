@@ -106,13 +106,12 @@ async function oneFile() {
   const [style, worker] = await Promise.all(["style.css", "worker.js"].map(read));
   // "</script" occurs in strings only, in which the escape has no effect.
   const script = (await bundled()).replaceAll("</script", "<\\/script");
-  const packed = async (name) => gzipSync(await readFile(`${out}/${name}.wasm`), { level: 9 }).toString("base64");
+  const packed = gzipSync(await readFile(`${out}/sojourn.wasm`), { level: 9 }).toString("base64");
   const policy =
     `default-src 'none'; script-src ${hashOf(script)} 'wasm-unsafe-eval'; worker-src blob:; ` +
     `style-src ${hashOf(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
   const parts = [
-    element("sojourn-wasm", await packed("sojourn")),
-    element("sojourn-logs", await packed("logs")),
+    element("sojourn-wasm", packed),
     element("sojourn-worker", JSON.stringify(worker)),
     element("sojourn-record", ""),
     `<script type="text/plain" id="sojourn-licences">${await read("licences.txt")}</script>`,
@@ -131,6 +130,9 @@ const TESTED = [
   ...["capacity", "colours", "completion", "explore-state", "parquet", "permalink", "pool"],
   ...["shipped", "simulator", "stories", "figure/panel", "figure/scale", "figure/verdict"],
 ];
+
+/** Large files that few readers need: the service worker keeps them once they were used. */
+const ON_DEMAND = ["live.html.gz", "logs.wasm"];
 
 const { version } = /^version = "(?<version>.*)"/m.exec(await readFile(`${root}Cargo.toml`, "utf8")).groups;
 
@@ -176,14 +178,15 @@ for (const name of ["sojourn", "logs"]) await copyFile(`${root}target/wasm/${nam
 for (const { picture } of tiles.flatMap(({ tiles: own }) => own)) {
   await copyFile(`${root}docs/pictures/${picture}.svg`, `${out}/picture-${picture}.svg`);
 }
-await offline();
 await writeFile(`${out}/live.html.gz`, gzipSync(await oneFile(), { level: 9 }));
+await offline();
 
 /** The service worker, which keeps the files so far. Its version follows from their content. */
 async function offline() {
   const names = (await readdir(out)).sort();
   const hash = createHash("sha256");
   for (const name of names) hash.update(name).update(await readFile(`${out}/${name}`));
-  const define = { FILES: JSON.stringify(names), VERSION: JSON.stringify(hash.digest("hex").slice(0, 16)) };
+  const first = names.filter((name) => !ON_DEMAND.includes(name));
+  const define = { FILES: JSON.stringify(first), LATER: JSON.stringify(ON_DEMAND), VERSION: JSON.stringify(hash.digest("hex").slice(0, 16)) };
   await build({ ...shared, define, format: "iife", entryPoints: ["src/offline.ts"], outdir: out });
 }

@@ -5,7 +5,6 @@ import type { RecordedRuns } from "./model.ts";
 
 /** The elements of a page of one file. */
 const MODULE = "sojourn-wasm";
-const LOGS = "sojourn-logs";
 const WORKER = "sojourn-worker";
 const LICENCES = "sojourn-licences";
 const RECORD = "sojourn-record";
@@ -52,14 +51,18 @@ function ownPage(): string {
 }
 
 /** The simulator. */
-export const simulatorModule = () => moduleOf(MODULE, "sojourn.wasm");
+export async function simulatorModule(): Promise<WebAssembly.Module> {
+  const packed = part(MODULE);
+  return packed === undefined ? moduleOf("sojourn.wasm") : WebAssembly.compile(await unpacked(packed).arrayBuffer());
+}
 
-/** The reader of logs. */
-export const logsModule = () => moduleOf(LOGS, "logs.wasm");
+/** The reader of logs, which a page of one file does not contain. */
+export async function logsModule(): Promise<WebAssembly.Module> {
+  if (isOneFile()) throw new Error("a page in one file reads no logs; open the page of `sojourn view`");
+  return moduleOf("logs.wasm");
+}
 
-async function moduleOf(id: string, file: string): Promise<WebAssembly.Module> {
-  const packed = part(id);
-  if (packed !== undefined) return WebAssembly.compile(await unpacked(packed).arrayBuffer());
+async function moduleOf(file: string): Promise<WebAssembly.Module> {
   const response = await fetch(file);
   if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}`);
   // Some servers do not know the type that compilation during the download requires.

@@ -55,7 +55,7 @@ const range = ({ median, low, high }: Spread) => `${ms(median)} (${ms(low)} to $
 export class Explain implements View {
   readonly element: HTMLElement;
   private readonly status = el("p", { role: "status" });
-  private readonly found = el("div", { class: "results" });
+  private readonly found = el("div", { class: "results whole" });
   private latest = 0;
 
   constructor(

@@ -47,6 +47,7 @@ export class Files implements View {
   ) {
     this.results = new Results(pool);
     this.results.charts.usual = "all";
+    this.results.element.hidden = true;
     const choose = el("input", { type: "file", "aria-label": "A file of results, or a trace or scenario" });
     choose.addEventListener("change", () => choose.files?.[0] && void this.take(choose.files[0]));
     const side = el("div", { class: "side" }, el("div", { class: "zone" }, el("p", {}, HINT), choose), this.status, this.explain);
@@ -72,6 +73,7 @@ export class Files implements View {
       this.title = file.name;
       this.say(file.name);
       this.onFragment("");
+      this.results.element.hidden = false;
       show();
     } catch (error) {
       if (own === this.latest) this.say(`${file.name}: ${error instanceof Error ? error.message : String(error)}`, true);

@@ -1,6 +1,8 @@
 // The service worker: keeps the files of the page, so that it opens without its server.
 
 declare const FILES: string[];
+/** Files that are kept once they were used. */
+declare const LATER: string[];
 declare const VERSION: string;
 declare const self: {
   addEventListener: (kind: string, listener: (event: Work) => void) => void;
@@ -32,8 +34,16 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const name = request.url.replace(/[?#].*/, "").slice(self.registration.scope.length);
   if (request.method !== "GET" || !request.url.startsWith(self.registration.scope)) return;
-  if (name !== "" && !FILES.includes(name)) return;
-  // A server may not have the page any more, or not yet: the kept file serves first.
-  const kept = caches.open(NAME).then((cache) => cache.match(name || "./"));
-  event.respondWith(kept.then((found) => found ?? fetch(request)));
+  if (name !== "" && !FILES.includes(name) && !LATER.includes(name)) return;
+  event.respondWith(answer(request, name || "./"));
 });
+
+/** The kept file first: a server may not have the page any more. */
+async function answer(request: Request, name: string): Promise<Response> {
+  const cache = await caches.open(NAME);
+  const kept = await cache.match(name);
+  if (kept) return kept;
+  const response = await fetch(request);
+  if (response.ok) await cache.put(name, response.clone());
+  return response;
+}

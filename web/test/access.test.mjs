@@ -5,9 +5,10 @@ import test, { after, before } from "node:test";
 import { reachesAll, violations } from "./reader.mjs";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
 
-const VIEWS = ["gallery", "explore", "draw", "explain", "write", "learn"];
+const VIEWS = ["gallery", "explore", "draw", "write", "learn", "explain", "files"];
 /** Waits for what a view draws. */
-const shown = (tab, view) => (view === "gallery" ? tab.waitForSelector(".hero svg") : drawn(tab));
+const PLACES = { gallery: ".hero svg", explain: "input[type=file]", files: "input[type=file]" };
+const shown = (tab, view) => (PLACES[view] ? tab.waitForSelector(PLACES[view]) : drawn(tab));
 const skip = CHROMIUM ? false : "Chromium is missing; on Debian: sudo apt-get install chromium";
 let server, browser;
 

@@ -143,3 +143,13 @@ test("a trace that is dropped anywhere is drawn, and a scenario edited", { skip 
   assert.deepEqual(faults, []);
   await tab.close();
 });
+
+test("a capture is explained, on a phone too", { skip, timeout: 180_000 }, async () => {
+  const { tab, faults } = await open(browser, `${server.address}#files`, { width: 420, height: 860 });
+  await choose(tab, `${root}tests/captures/timestamps.pcapng`);
+  await tab.waitForSelector(".results .plot svg", { timeout: 120_000 });
+  assert.match(await tab.title(), /Explain/);
+  assert.ok(await tab.$eval(".results .plot svg", (one) => one.clientWidth > 300));
+  assert.deepEqual(faults, []);
+  await tab.close();
+});
