@@ -9,7 +9,7 @@ from sojourn import _core, memory
 from sojourn.capture.explanation import Explanation
 from sojourn.errors import UsageError
 from sojourn.picture import Drawing, chart
-from sojourn.picture.chart import Document, Layer, Panel, Point
+from sojourn.picture.chart import Document, Layer, Panel, Row
 from sojourn.record import run_directory
 from sojourn.record.record_types import FlowSummary
 from sojourn.record.summary import FORMAT
@@ -72,7 +72,7 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 def _capacity(pieces: Sequence[Mapping[str, float | None]]) -> Layer:
     """Draw the capacity; where only a lower bound is known, that."""
-    points: list[Point] = []
+    points: list[Row] = []
     for piece in pieces:
         rate = piece["rate_bps"] or piece["low_bps"] or 0.0
         points += [(cast(float, piece[key]), 1e-6 * rate) for key in ("from_s", "to_s")]
@@ -100,7 +100,7 @@ def _rtts(found: Explanation, place: int) -> Panel:
     return Panel(title, "s", "ms", layers, height=180, y_scale={"zero": True})
 
 
-def _bound(found: Explanation, base: float) -> Iterator[Point]:
+def _bound(found: Explanation, base: float) -> Iterator[Row]:
     width = _SHOWN * found["duration_s"]
     for verdict in found["verdicts"] or []:
         at, bound = verdict.get("at_s"), verdict.get("unavoidable_s")
@@ -110,7 +110,7 @@ def _bound(found: Explanation, base: float) -> Iterator[Point]:
             yield (at + width, None)
 
 
-def _points(values: Sequence[float | None], step: float, unit: float) -> list[Point]:
+def _points(values: Sequence[float | None], step: float, unit: float) -> list[Row]:
     return [
         ((k + 0.5) * step, None if value is None else unit * value)
         for k, value in enumerate(values)

@@ -69,6 +69,6 @@ def _series(directory: str) -> str:
     run = record.runs[0]
     rows = record.flows
     for column in ("control", "seed"):
-        rows = rows.filter(rows[column].cast(str) == str(run[column]))  # type: ignore[literal-required]
+        rows = rows.filter(rows[column].cast(str) == str(run[column]))
     columns = {name: rows[name].to_list() for name in _COLUMNS if name in rows.columns}
     return json.dumps({"run": run, "flows": columns})
