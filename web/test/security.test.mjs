@@ -1,10 +1,10 @@
 // The page in Chromium: its Content-Security-Policy, names that are markup, and long runs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import test, { after, before } from "node:test";
 import { scenarios } from "../../target/page-modules/shipped.js";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
@@ -173,6 +173,47 @@ test("a hostile fragment opens a view", { skip }, async () => {
     const { tab, faults } = await open(browser, `${server.address}#${fragment}`);
     await tab.waitForSelector("main section, main .columns", { timeout: 30_000 });
     assert.deepEqual(faults, [], fragment.slice(0, 80));
+    await tab.close();
+  }
+});
+
+const zeros = "0,".repeat(30_000_000);
+const DROPPED = {
+  "bomb.flent.gz": gzipSync(`{"x_values":[${zeros}0],"results":{"TCP upload":[${zeros}0]}}`),
+  "bomb.pcap.gz": gzipSync(Buffer.concat([Buffer.from("d4c3b2a1020004000000000000000000ffff000065000000", "hex"), Buffer.alloc(100_000_000)])),
+  "deep.json": `{"results":${"[".repeat(1_000_000)}`,
+  "packed.zip": Buffer.concat([Buffer.from("PK\u0003\u0004"), Buffer.alloc(1_000_000)]),
+  "rows.parquet": Buffer.concat([Buffer.from("PAR1"), Buffer.alloc(1_000_000, 0xff), Buffer.from("PAR1")]),
+  [`${EVIL}.txt`]: "hello",
+  "names.json": JSON.stringify({ run: {}, flows: { flow: [EVIL, EVIL, EVIL], t_s: [0, 1, 2], delivered_bytes: [0, 1e6, 2e6], rtt_s: [1, 1, 1] } }),
+};
+
+test("dropped files have an explanation or a reason, and the page answers", { skip }, async () => {
+  const folder = mkdtempSync(`${tmpdir()}/sojourn-page-`);
+  const { tab, faults } = await open(browser, `${server.address}#explain`);
+  try {
+    for (const [name, content] of Object.entries(DROPPED)) {
+      // A file's name may have all signs but a slash.
+      const file = `${folder}/${name.replaceAll("/", "")}`;
+      writeFileSync(file, content);
+      const input = await tab.waitForSelector("input[type=file]");
+      const begun = performance.now();
+      await input.uploadFile(file);
+      await tab.waitForFunction(
+        () => {
+          const said = document.querySelector("[role=status]").textContent;
+          return !said.startsWith("Reading") && !said.startsWith("Trying");
+        },
+        { timeout: 120_000 },
+      );
+      const said = await tab.$eval("main", (one) => one.innerText.split("\n").slice(-3).join(" | "));
+      console.log(`${name}: ${(performance.now() - begun).toFixed(0)} ms: ${said.slice(0, 200)}`);
+      assert.equal(await tab.evaluate(() => window.evil), undefined);
+      assert.equal(await tab.$$eval("main img", (all) => all.length), 0);
+    }
+    assert.deepEqual(faults, []);
+  } finally {
+    rmSync(folder, { recursive: true });
     await tab.close();
   }
 });
