@@ -50,14 +50,21 @@ async function contentOf(file: Blob, name: string, { method, packed, size, at }:
 }
 
 /** The bytes of a stream, which may not be more than these. */
-async function cut(stream: ReadableStream<Uint8Array<ArrayBuffer>>, most: number): Promise<Blob> {
+export async function cut(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  most: number,
+  fault = "a file of the archive is longer than its directory says",
+): Promise<Blob> {
   const reader = stream.getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let left = most; ; ) {
     const { done, value } = await reader.read();
     if (done) return new Blob(parts);
     left -= value.length;
-    if (left < 0) throw new Error("a file of the archive is longer than its directory says");
+    if (left < 0) {
+      await reader.cancel();
+      throw new Error(fault);
+    }
     parts.push(value);
   }
 }

@@ -1,7 +1,7 @@
 // Files: run directories, reports, qlogs, traces and scenarios of a reader's own, which can be dropped
 // anywhere on the page.
 
-import { archiveOf } from "./archive.ts";
+import { archiveOf, cut } from "./archive.ts";
 import { logsModule, unpacked } from "./assets.ts";
 import { button, el, fill } from "./dom.ts";
 import type { OwnSamples, RecordedRuns, Samples } from "./model.ts";
@@ -13,6 +13,8 @@ import type { Keep, View } from "./view.ts";
 
 /** Longest text file: scenarios, traces and reports are shorter. */
 const MOST_TEXT = 64 << 20;
+/** Longest record of a report: a few packed bytes can hold gigabytes. */
+const MOST_RECORD = 256 << 20;
 /** Longest qlog: the simulator's module holds it whole. */
 const MOST_QLOG = 1 << 30;
 /** A record within a report or a saved page. */
@@ -74,7 +76,7 @@ export class Files implements View {
       this.say(file.name);
       this.onFragment("");
       this.results.element.hidden = false;
-      show();
+      await show();
     } catch (error) {
       if (own === this.latest) this.say(`${file.name}: ${error instanceof Error ? error.message : String(error)}`, true);
     }
@@ -86,7 +88,7 @@ export class Files implements View {
   }
 
   /** Reads a file by its first bytes or its name; returns the way to show it. */
-  private async read(file: File): Promise<() => void> {
+  private async read(file: File): Promise<() => void | Promise<void>> {
     const head = await file.slice(0, 4096).text();
     if (head.startsWith("PK\u0003\u0004")) return this.readArchive(file);
     if (/^\s*<!doctype html/i.test(head)) return this.readReport(await textOf(file, file.name));
@@ -100,10 +102,17 @@ export class Files implements View {
   }
 
   /** A run directory: the record of its report or, without one, its scenario, which has the same runs. */
-  private async readArchive(file: File): Promise<() => void> {
+  private async readArchive(file: File): Promise<() => void | Promise<void>> {
     const entries = await archiveOf(file);
     const named = (name: string) => [...entries.keys()].find((path) => path === name || path.endsWith(`/${name}`));
-    const read = async (path: string) => textOf((await entries.get(path)?.()) ?? new Blob(), path);
+    // Entries may share their bytes, so that a small archive holds many long files.
+    let left = MOST_TEXT;
+    const read = async (path: string) => {
+      const content = (await entries.get(path)?.()) ?? new Blob();
+      left -= content.size;
+      if (left < 0) throw new Error(`its files have more than ${MOST_TEXT >> 20} MiB.`);
+      return textOf(content, path);
+    };
     const report = named("report.html");
     const text = report === undefined ? "" : await read(report);
     if (RECORD.test(text)) return this.readReport(text);
@@ -118,13 +127,16 @@ export class Files implements View {
     return () => this.results.run({ text: toml, files });
   }
 
-  private async readReport(html: string): Promise<() => void> {
+  private async readReport(html: string): Promise<() => Promise<void>> {
     const packed = RECORD.exec(html)?.[1];
     if (!packed) throw new Error("it contains no record: `sojourn report DIR --live` writes one that does.");
-    const record = (await unpacked(packed.trim()).json()) as RecordedRuns;
+    const { body } = unpacked(packed.trim());
+    if (!body) throw new Error("its record cannot be unpacked");
+    const content = await cut(body, MOST_RECORD, `its record has more than ${MOST_RECORD >> 20} MiB`);
+    const record = JSON.parse(await content.text()) as RecordedRuns;
     return () => {
       this.results.charts.setLead("delay");
-      void this.results.show(record);
+      return this.results.show(record);
     };
   }
 

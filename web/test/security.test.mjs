@@ -1,10 +1,10 @@
 // The page in Chromium: its Content-Security-Policy, names that are markup, and long runs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
+import { deflateRawSync, gunzipSync, gzipSync } from "node:zlib";
 import test, { after, before } from "node:test";
 import { scenarios } from "../../target/page-modules/shipped.js";
 import { CHROMIUM, drawn, launch, open, serve } from "./serve.mjs";
@@ -173,6 +173,74 @@ test("a hostile fragment opens a view", { skip }, async () => {
     const { tab, faults } = await open(browser, `${server.address}#${fragment}`);
     await tab.waitForSelector("main section, main .columns", { timeout: 30_000 });
     assert.deepEqual(faults, [], fragment.slice(0, 80));
+    await tab.close();
+  }
+});
+
+const report = (record) => `<!doctype html><script type="text/plain" id="live-record">${gzipSync(record).toString("base64")}</script>`;
+
+/** A zip archive whose entries of these names share one content, of which the directory tells this size. */
+function zipOf(names, content, size = content.length) {
+  const packed = deflateRawSync(content);
+  const record = (bytes, fields) => {
+    const out = Buffer.alloc(bytes);
+    for (const [at, value, width] of fields) out.writeUIntLE(value, at, width);
+    return out;
+  };
+  const head = record(30, [[0, 0x04034b50, 4], [8, 8, 2], [18, packed.length, 4], [22, size, 4]]);
+  const entries = names.map((name) => {
+    const text = Buffer.from(name);
+    const sizes = [[20, packed.length, 4], [24, size, 4], [28, text.length, 2]];
+    return Buffer.concat([record(46, [[0, 0x02014b50, 4], [10, 8, 2], ...sizes]), text]);
+  });
+  const directory = Buffer.concat(entries);
+  const end = record(22, [[0, 0x06054b50, 4], [12, directory.length, 4], [16, 30 + packed.length, 4]]);
+  return Buffer.concat([head, packed, directory, end]);
+}
+
+const DROPPED = {
+  "bomb.pcap.gz": [gzipSync(Buffer.concat([Buffer.from("d4c3b2a1020004000000000000000000ffff000065000000", "hex"), Buffer.alloc(100_000_000)])), "Unsure"],
+  "deep.json": [`{"results":${"[".repeat(1_000_000)}`, "recursion limit"],
+  "cut.zip": [Buffer.concat([Buffer.from("PK\u0003\u0004"), Buffer.alloc(1_000_000)]), "no directory"],
+  "bomb.zip": [zipOf(["scenario.toml"], Buffer.alloc(100_000_000)), "more than 64 MiB"],
+  "liar.zip": [zipOf(["scenario.toml"], Buffer.alloc(100_000_000), 1000), "longer than its directory says"],
+  "shared.zip": [zipOf(["scenario.toml", ...Array.from({ length: 5000 }, (_, k) => `x${k}`)], Buffer.alloc(1_000_000)), "more than 64 MiB"],
+  "bomb.html": [report(Buffer.alloc(300_000_000, " ")), "more than 256 MiB"],
+  "empty.html": [report("{}"), ""],
+  "wrong.html": [report('{"runs": [{}], "flows": 1, "links": null, "scenario": 7}'), ""],
+  "rows.parquet": [Buffer.concat([Buffer.from("PAR1"), Buffer.alloc(1_000_000, 0xff), Buffer.from("PAR1")]), "not pcap"],
+  [`${EVIL}.txt`]: ["hello", "not pcap"],
+  "names.json": [JSON.stringify({ run: {}, flows: { flow: [EVIL, EVIL, EVIL], t_s: [0, 1, 2], delivered_bytes: [0, 1e6, 2e6], rtt_s: [1, 1, 1] } }), ""],
+};
+
+test("dropped files have results or a reason, and the page answers", { skip }, async () => {
+  const folder = mkdtempSync(`${tmpdir()}/sojourn-page-`);
+  const { tab, faults } = await open(browser, server.address);
+  try {
+    for (const [name, [content, reason]] of Object.entries(DROPPED)) {
+      // A file's name may have all signs but a slash.
+      const file = `${folder}/${name.replaceAll("/", "")}`;
+      writeFileSync(file, content);
+      await tab.goto("about:blank");
+      await tab.goto(`${server.address}#files`);
+      const input = await tab.waitForSelector("input[type=file]");
+      await input.uploadFile(file);
+      await tab.waitForFunction(
+        () => {
+          const said = document.querySelector("main [role=status]").textContent;
+          const isOver = said !== "" || document.querySelector("main .results p");
+          return isOver && !said.startsWith("Reading") && !said.startsWith("Trying");
+        },
+        { timeout: 60_000 },
+      );
+      const said = await tab.$eval("main", (one) => one.innerText);
+      assert.ok(said.includes(reason), `${name}: ${said.slice(0, 500)}`);
+      assert.equal(await tab.evaluate(() => window.evil), undefined);
+      assert.equal(await tab.$$eval("main img[src='x']", (all) => all.length), 0);
+      assert.deepEqual(faults.splice(0), [], name);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
     await tab.close();
   }
 });

@@ -8,8 +8,10 @@ use super::{Damage, Kind, Observation, Observer, flent, iperf3, qlog, run, ss};
 
 /// Bytes from which the kind is told.
 const HEAD: u64 = 1 << 16;
-/// Greatest text that is read whole, in bytes: JSON of Flent, iperf3 and runs.
-const MOST_TEXT: u64 = 256 << 20;
+/// Greatest text that is read whole, in bytes: JSON of Flent, iperf3 and runs. Its values take up to
+/// 40 times as much memory, so that a packed text, of a file that may be tiny, has less.
+const MOST_TEXT: u64 = 64 << 20;
+const MOST_PACKED: u64 = 16 << 20;
 /// Packets between two questions whether to stop: about 0.1 s.
 const AT_A_TIME: u64 = 1 << 18;
 
@@ -37,6 +39,7 @@ pub fn read<R: Read>(
     let Some(kind) = kind(&head) else {
         return failure.map_or(Ok(None), Err);
     };
+    let most = if from.compression().is_some() { MOST_PACKED } else { MOST_TEXT };
     let mut rest = BufReader::new(Cursor::new(head).chain(from));
     Ok(Some(match kind {
         Kind::Capture => capture(rest, is_stopped)?,
@@ -53,7 +56,10 @@ pub fn read<R: Read>(
         }
         Kind::Flent | Kind::Iperf3 | Kind::Run => {
             let mut text = Vec::new();
-            let read = rest.by_ref().take(MOST_TEXT).read_to_end(&mut text);
+            let read = rest.by_ref().take(most + 1).read_to_end(&mut text);
+            if text.len() as u64 > most {
+                return Ok(Some(too_long(kind, most)));
+            }
             let text = String::from_utf8_lossy(&text);
             let mut found = match kind {
                 Kind::Flent => flent::read(&text),
@@ -67,6 +73,11 @@ pub fn read<R: Read>(
             found
         }
     }))
+}
+
+fn too_long(kind: Kind, most: u64) -> Observation {
+    let message = format!("the text has more than {} MiB; split the measurement", most >> 20);
+    Observation { damage: Some(Damage { offset: most, message }), ..Observation::new(kind) }
 }
 
 fn capture(from: impl Read, is_stopped: &dyn Fn() -> bool) -> io::Result<Observation> {

@@ -1,6 +1,6 @@
 //! Every source gives one form, says what it lacks, and hostile content of it gives less.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Read};
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
@@ -231,6 +231,15 @@ fn other_content_is_of_no_kind() {
     for text in ["", "hello", "{}", "{\"title\": 1}", "[1, 2]", "\u{0}\u{1}", "<html>"] {
         assert!(observe(text.as_bytes()).is_none(), "{text}");
     }
+}
+
+/// The values of a text take 40 times its memory.
+#[test]
+fn a_text_of_any_length_is_read_up_to_a_limit() {
+    let open = || Ok(Cursor::new("{\"results\": {").chain(io::repeat(b' ')));
+    let seen = read("x", open, &|| false).expect("it can be read").expect("data of Flent");
+    let damage = seen.damage.expect("it is too long");
+    assert_eq!((damage.offset, &damage.message[..25]), (64 << 20, "the text has more than 64"));
 }
 
 #[test]

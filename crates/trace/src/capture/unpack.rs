@@ -109,7 +109,7 @@ impl<R: Read> Unpacked<R> {
     }
 
     /// The file's compression, once it has been read.
-    pub(super) fn compression(&self) -> Option<Compression> {
+    pub fn compression(&self) -> Option<Compression> {
         self.compression
     }
 
