@@ -85,11 +85,11 @@ READERS = {
     "scenario": "TOML",
     "json": "JSON",
     "set": "`--set`",
-    "files": "traces, sizes",
+    "files": "files",
     "capacity": "capacity",
     "record": "summaries",
-    "capture": "captures: RTTs",
-    "explain": "captures: path",
+    "capture": "captures",
+    "explain": "explanations",
     "qlog": "qlog",
     "udp": "UDP",
     "quic": "QUIC",
@@ -115,4 +115,5 @@ def answer(tables: Mapping[str, Sequence[Row]]) -> str:
         lines.append(
             f"| {reader} | {one['executions']:,}, {rate:,.0f} | {reached} | {one['findings']} |"
         )
-    return "\n".join(lines)
+    total = sum(one["time_s"] for one in tables["counts"])
+    return "\n".join([*lines, "", f"In {total:,} s of processor time."])

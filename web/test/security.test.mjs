@@ -151,7 +151,7 @@ for (const [name, text] of Object.entries(HUGE)) {
     await tab.waitForSelector(".problems li, .status.fault, .results[data-drawn-ms]", { timeout: 60_000 });
     const [page, screen] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(page <= screen, `${page} of ${screen} pixels`);
-    await tab.goto(server.address);
+    await tab.goto(`${server.address}#explore`);
     await drawn(tab);
     assert.deepEqual(faults, []);
     await tab.close();
@@ -171,7 +171,7 @@ const FRAGMENTS = [
 test("a hostile fragment opens a view", { skip }, async () => {
   for (const fragment of FRAGMENTS) {
     const { tab, faults } = await open(browser, `${server.address}#${fragment}`);
-    await tab.waitForSelector("main section, main .columns", { timeout: 30_000 });
+    await tab.waitForSelector("main > *", { timeout: 30_000 });
     assert.deepEqual(faults, [], fragment.slice(0, 80));
     await tab.close();
   }
