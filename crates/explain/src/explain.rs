@@ -11,22 +11,27 @@ use crate::cause::{queue_shares, victims};
 use crate::cures::Ward;
 use crate::fit::{fit, quartiles};
 use crate::group::{Member, largest};
-use crate::observation::{self, Damage, EcnUse, Observation};
+use crate::observation::{self, Damage, EcnUse, Flow, Observation};
 use crate::path::Path;
 use crate::path::limits::{Limits, limits};
 use crate::path::view::View;
 use crate::quantile::quantile;
+use crate::replay::{self, QueueTrial};
 use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
 use crate::series::series;
 use crate::text;
 use crate::twin::plan::Plan;
 use crate::twin::run::{Ran, run};
-use crate::twin::synthesis::{FULL_ONLY, Found, Ranked, Search, kind};
+use crate::twin::synthesis::{
+    FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, candidates, kind,
+};
 
 /// Version of the result's form.
 pub const FORMAT: u32 = 1;
 /// A flow that the network limits for this share of its time met its queue.
 const NETWORK: f64 = 0.3;
+/// Other traffic up to this part of the capacity hardly changes the queue.
+const ALONE: f64 = 0.02;
 /// Odds from which a choice is sure.
 const SURE: f64 = 0.6;
 const NS: f64 = 1e-9;
@@ -72,7 +77,9 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     let (members, others) = largest(observation);
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
     let beside = beside(observation, &members);
-    let path = Path::with(&views, &beside);
+    let mut path = Path::with(&views, &beside);
+    let beside_bps = rate_of(&beside, observation.duration as f64 * NS);
+    let queues = replayed_queues(&members, &mut path, beside_bps);
     let limits: Vec<Limits> = members
         .iter()
         .zip(&path.bases)
@@ -95,10 +102,11 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     let payload: Vec<f64> = members.iter().map(|one| 1.0 / one.flow.half.wire_ratio()).collect();
     result.series = series(&views, &payload, result.duration_s);
     result.others = other_flows(observation, &members);
-    result.beside_bps = rate_of(&beside, result.duration_s);
+    result.beside_bps = beside_bps;
     result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {
-        find_twin(&mut result, &members, &path, &limits, options);
+        let known = Known { path: &path, limits: &limits, queues: &queues };
+        find_twin(&mut result, &members, &known, options);
     }
     result.text = text::lines(&result);
     result
@@ -221,15 +229,42 @@ fn unsure(
     all
 }
 
+/// What is known before the search of the twin.
+struct Known<'a> {
+    path: &'a Path,
+    limits: &'a [Limits],
+    queues: &'a [QueueTrial],
+}
+
+/// The queues by replay of the packets, and the size of the buffer, which becomes the path's. Packets of
+/// others in the queue would be missing.
+fn replayed_queues(
+    members: &[Member<'_>],
+    path: &mut Path,
+    beside_bps: Option<f64>,
+) -> Vec<QueueTrial> {
+    if beside_bps.unwrap_or(0.0) > ALONE * path.capacity.mean().unwrap_or(0.0) {
+        return Vec::new();
+    }
+    let pairs: Vec<(&Flow, &View)> = members.iter().map(|one| (one.flow, &one.view)).collect();
+    let (queues, buffer) = replay::queues(&pairs, path, is_marking(members), &QUEUES);
+    path.buffer = buffer.or(path.buffer);
+    queues
+}
+
+fn is_marking(members: &[Member<'_>]) -> bool {
+    members.iter().any(|one| !one.view.marks.is_empty())
+}
+
 fn find_twin(
     result: &mut Explanation,
     members: &[Member<'_>],
-    path: &Path,
-    limits: &[Limits],
+    known: &Known<'_>,
     options: &Options,
 ) {
+    let Known { path, limits, queues } = *known;
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
-    let is_marking = views.iter().any(|view| !view.marks.is_empty());
+    let is_marking = is_marking(members);
     let each = members.iter().zip(limits);
     let flows: Vec<_> = each.map(|(one, own)| (one.flow, one.view.clone(), *own)).collect();
     let Some(plan) = Plan::new(path, &flows, result.duration_s.max(0.1), is_marking) else {
@@ -237,15 +272,10 @@ fn find_twin(
         return;
     };
     let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
-    let found = Search::new(&plan, path, &views).find();
-    for ((flow, ranked), member) in result.flows.iter_mut().zip(&found.controllers).zip(members) {
-        if !is_coarse(member, flow.base_rtt_s) {
-            flow.controller = choice(ranked);
-        } else if flow.named_controller.is_none() {
-            let why = format!("the samples of {} are too coarse to show its controller", flow.name);
-            result.unsure.push(why);
-        }
-    }
+    let replayed =
+        Replayed { controllers: replayed(members, &plan, path), queue: Ranked::of_queues(queues) };
+    let found = Search::new(&plan, path, &views, replayed).find();
+    name_controllers(result, members, &found);
     result.path.queue = choice(&found.queue);
     if !found.queue.best().is_some_and(|name| FULL_ONLY.contains(&name)) {
         result.path.buffer_bytes = None;
@@ -258,23 +288,24 @@ fn find_twin(
     };
     result.series.add_twin(&ran.views, result.duration_s);
     judge(result, &views, &ran, &found);
-    let is_good = result.fit.as_ref().is_some_and(|fit| fit.good);
-    if is_good && options.cures {
-        let shares: Vec<f64> = result.flows.iter().map(|f| f.queue_share.unwrap_or(0.0)).collect();
-        let bases: Vec<f64> = path.bases.iter().map(|base| base.rtt).collect();
-        let ward = Ward {
-            plan: &plan,
-            toml: &toml,
-            controls: &controls,
-            queue,
-            bases: &bases,
-            shares: &shares,
-            victims: &victims(&shares),
-            file: &options.file,
-        };
-        result.cures = ward.cures();
-    }
-    if !is_good {
+    if result.fit.as_ref().is_some_and(|fit| fit.good) {
+        if options.cures {
+            let shares = result.flows.iter().map(|flow| flow.queue_share.unwrap_or(0.0));
+            let shares: Vec<f64> = shares.collect();
+            let bases: Vec<f64> = path.bases.iter().map(|base| base.rtt).collect();
+            let ward = Ward {
+                plan: &plan,
+                toml: &toml,
+                controls: &controls,
+                queue,
+                bases: &bases,
+                shares: &shares,
+                victims: &victims(&shares),
+                file: &options.file,
+            };
+            result.cures = ward.cures();
+        }
+    } else {
         let why = "the twin does not behave as the capture does, so no cure is offered";
         result.unsure.push(why.to_owned());
     }
@@ -288,6 +319,32 @@ const COARSE: f64 = 2.0;
 fn is_coarse(member: &Member<'_>, base: f64) -> bool {
     let apart = member.flow.half.is_polled && member.view.interval > COARSE * base;
     apart || !member.flow.half.has_own_rtt
+}
+
+/// The controllers found, where a source's samples can show them.
+fn name_controllers(result: &mut Explanation, members: &[Member<'_>], found: &Found) {
+    for ((flow, ranked), member) in result.flows.iter_mut().zip(&found.controllers).zip(members) {
+        if !is_coarse(member, flow.base_rtt_s) {
+            flow.controller = choice(ranked);
+        } else if flow.named_controller.is_none() {
+            let why = format!("the samples of {} are too coarse to show its controller", flow.name);
+            result.unsure.push(why);
+        }
+    }
+}
+
+/// The controllers that replays of the packets show. A flow that its ends limit does not show its own.
+fn replayed(members: &[Member<'_>], plan: &Plan, path: &Path) -> Vec<Option<Ranked>> {
+    let each = members.iter().zip(&plan.flows).map(|(member, own)| {
+        let names: Vec<&'static str> = candidates(own.ecn, own.known).collect();
+        let is_bulk = own.is_bulk();
+        let rate = path.capacity.nearest(member.view.span().0);
+        let trials =
+            is_bulk.then(|| replay::controllers(member.flow, &member.view, rate, &names))?;
+        let counts_marks = member.flow.half.counts_marks() && own.ecn == EcnUse::Classic;
+        (!trials.is_empty()).then(|| Ranked::of_replay(&trials, counts_marks))
+    });
+    each.collect()
 }
 
 fn judge(result: &mut Explanation, views: &[View], ran: &Ran, found: &Found) {

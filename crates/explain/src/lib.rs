@@ -2,6 +2,7 @@
 //!
 //! - [`observation`]: what was seen of each flow, in one form for every source.
 //! - [`path`]: base delay, capacity over time, buffer and losses, from the observation alone.
+//! - [`replay`]: the controller of a flow, by what its packets tell of it.
 //! - [`twin`]: a scenario that behaves as the observation, by trying controllers and queues.
 //! - [`explain()`]: all of it, with the verdicts on the twin and the effect of changes.
 //!
@@ -16,6 +17,7 @@ mod group;
 pub mod observation;
 pub mod path;
 mod quantile;
+pub mod replay;
 mod result;
 mod series;
 mod text;

@@ -1,60 +1,63 @@
 //! Explains random scenarios that the estimators were not made for, and reports the errors:
-//! `cargo run -p sojourn-explain --profile fuzz --example held_out -- [COUNT [FIRST [MOST_MBIT]]]`.
+//! `cargo run -p sojourn-explain --profile fuzz --example held_out -- COUNT FIRST [OPTION...]`.
+//!
+//! Tuning uses numbers below 10,000; the figures that count are of numbers from 10,000 on. Options:
+//! `most=MBIT` (greatest rate, 1000), `places=sender,receiver` (of sender, before, behind, receiver),
+//! `path` (no twin), `threads=N`, `json=FILE`, `show` (each case), `detail` (each candidate).
 
 mod captured;
-mod errors;
+mod case;
+mod detail;
 mod random;
-mod synthesis;
+mod summary;
 
-use errors::Errors;
-use sojourn_explain::observation::Observation;
-use sojourn_explain::path::Path;
-use sojourn_explain::path::view::View;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use case::{Case, Settings};
 
 fn main() {
-    let mut args =
-        std::env::args().skip(1).take(3).map(|arg| arg.parse::<f64>().expect("a number"));
-    let count = args.next().unwrap_or(20.0) as u64;
-    let first = args.next().unwrap_or(0.0) as u64;
-    let most = args.next().unwrap_or(100.0) * 1e6;
-    let synthesized: Vec<String> = std::env::args().skip(4).collect();
-    let synthesized: Vec<&str> = synthesized.iter().map(String::as_str).collect();
-    let mut confusion = synthesis::Confusion::default();
-    let mut errors = Errors::default();
-    for number in first..first + count {
-        let random = random::scenario(number, most);
-        let (_, [sender, receiver]) = captured::run(&random.toml);
-        let places = [
-            ("sender", captured::observe(&sender)),
-            ("before", captured::observe_away(&sender, random.access)),
-            ("behind", captured::observe_away(&receiver, -random.behind)),
-            ("receiver", captured::observe(&receiver)),
-        ];
-        println!(
-            "#{number} {:?} {} {:.1} Mbit base {:.2} ms buffer {:.0} loss {:.4} {:.1} s",
-            random.controls,
-            random.queue,
-            random.rates[0].1 / 1e6,
-            random.base_rtt * 1e3,
-            random.buffer,
-            random.loss,
-            random.duration
-        );
-        let views = views(&places[0].1);
-        let is_clear = errors::is_clear(&views, &random);
-        for (place, observation) in &places {
-            let views = self::views(observation);
-            let path = Path::of(&views);
-            errors.add(place, &path, &random, is_clear);
-            if is_clear && synthesized.contains(place) {
-                synthesis::add(&mut confusion, place, observation, &random);
-            }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize, default: u64| {
+        args.get(place).and_then(|arg| arg.parse().ok()).unwrap_or(default)
+    };
+    let (count, first) = (number(0, 20), number(1, 0));
+    let value = |name: &str| {
+        args.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('=')).map(str::to_owned)
+    };
+    let has = |name: &str| args.iter().any(|arg| arg == name);
+    let places = value("places").unwrap_or_else(|| "sender,before,behind,receiver".to_owned());
+    let settings = Settings {
+        most_bps: value("most").and_then(|text| text.parse().ok()).unwrap_or(1000.0) * 1e6,
+        places: places.split(',').map(str::to_owned).collect(),
+        has_twin: !has("path"),
+        is_shown: has("show"),
+        has_detail: has("detail") || has("long"),
+        is_long: has("long"),
+    };
+    let threads = value("threads").and_then(|text| text.parse().ok()).unwrap_or(1);
+    let next = AtomicU64::new(first);
+    let cases: Mutex<Vec<Case>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= first + count {
+                        break;
+                    }
+                    let own = case::cases(number, &settings);
+                    cases.lock().expect("no thread panics").extend(own);
+                }
+            });
         }
+    });
+    let mut cases = cases.into_inner().expect("no thread panics");
+    cases.sort_by_key(|case| case.number);
+    let found = summary::summary(&cases);
+    summary::print(&found);
+    if let Some(file) = value("json") {
+        let text = serde_json::to_string_pretty(&found).expect("plain values");
+        std::fs::write(file, text).expect("the file can be written");
     }
-    errors.print();
-    confusion.print();
-}
-
-fn views(observation: &Observation) -> Vec<View> {
-    observation.flows.iter().filter_map(View::of).collect()
 }

@@ -62,13 +62,12 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
     // 0.3 to 4 times the product of delay and rate, but some packets.
     let factor = draw.log(0.3, 4.0);
     let buffer = (factor * base * rate / 8.0).max(20.0 * 1500.0).round();
-    let count = if draw.chance(0.6) { 1 } else { 2 + (draw.unit() * 3.0) as usize };
-    let same = draw.chance(0.5);
-    let mut controls = vec![draw.of(&CONTROLLERS)];
-    while controls.len() < count {
-        let next = if same { controls[0] } else { draw.of(&CONTROLLERS) };
-        controls.push(next);
-    }
+    let count = match draw.unit() {
+        one if one < 0.55 => 1,
+        few if few < 0.9 => 2 + (draw.unit() * 3.0) as usize,
+        _ => 5 + (draw.unit() * 6.0) as usize,
+    };
+    let controls = controls(&mut draw, count);
     let duration = (draw.log(15.0, 40.0)).min(2.5e9 / rate).max(8.0);
     let loss = if draw.chance(0.2) { draw.log(1e-4, 5e-3) } else { 0.0 };
     let mut rates = vec![(0.0, rate)];
@@ -76,10 +75,13 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
         let at = duration * (0.35 + 0.3 * draw.unit());
         rates.push((at, rate * draw.of(&[0.25, 0.33, 0.5, 0.7])));
     }
-    let steps: Vec<String> = rates[1..]
-        .iter()
-        .map(|(at, rate)| format!("{{ at = \"{at:.4}s\", rate = \"{rate:.0}bit\" }}"))
-        .collect();
+    let mut more = Draw(SplitMix64::seed_from_u64(number ^ 0x7ace));
+    if more.chance(0.08) {
+        // A trace: levels of one to four seconds.
+        rates = trace(&mut more, rate, duration);
+    }
+    let slots = slots(&mut more);
+    let steps = steps(&rates);
     let ecn = if draw.chance(0.5) { ", ecn = true" } else { "" };
     let kind = match queue {
         "codel" | "pie" | "red" => format!("{{ kind = \"{queue}\"{ecn} }}"),
@@ -96,24 +98,90 @@ pub(crate) fn scenario(number: u64, most_bps: f64) -> Random {
          rate = {{ start = \"{rate:.0}bit\", steps = [{}] }}\ndelay = \"{:.0}us\"\nqueue = {kind}\n\
          {size}loss = {loss:.6}\n\n[link.back]\ndelay = \"{:.0}us\"\n",
         access * 1e6,
-        steps.join(", "),
+        steps,
         behind * 1e6,
         back * 1e6,
     );
+    toml += &slots;
     for (k, control) in controls.iter().enumerate() {
         let start = if k == 0 { 0.0 } else { draw.unit() * 2.0 };
-        toml += &format!(
-            "\n[flow.f{k}]\npath = [\"access\", \"bottleneck\"]\nback = [\"back\"]\nsource = \"bulk\"\n\
-             control = \"{control}\"\nstart = \"{start:.3}s\"\n"
-        );
-        if *control == "ledbat" {
-            toml += "host = { like = \"linux-6.18\", receive_times = true }\n";
-        }
+        toml += &flow(k, control, start);
     }
     Random { toml, access, behind, base_rtt: base, rates, buffer, queue, loss, controls, duration }
 }
 
+/// The controllers of some flows: in half of the scenarios the same.
+fn controls(draw: &mut Draw, count: usize) -> Vec<&'static str> {
+    let same = draw.chance(0.5);
+    let mut all = vec![draw.of(&CONTROLLERS)];
+    while all.len() < count {
+        let next = if same { all[0] } else { draw.of(&CONTROLLERS) };
+        all.push(next);
+    }
+    all
+}
+
+fn flow(place: usize, control: &str, start: f64) -> String {
+    // One-way delays need the receive times of single packets (RFC 6817 section 2.1).
+    let host = match control {
+        "ledbat" => "host = { like = \"linux-6.18\", receive_times = true }\n",
+        _ => "",
+    };
+    format!(
+        "\n[flow.f{place}]\npath = [\"access\", \"bottleneck\"]\nback = [\"back\"]\nsource = \"bulk\"\n\
+         control = \"{control}\"\nstart = \"{start:.3}s\"\n{host}"
+    )
+}
+
+fn steps(rates: &[(f64, f64)]) -> String {
+    let each = rates[1..].iter();
+    let each = each.map(|(at, rate)| format!("{{ at = \"{at:.4}s\", rate = \"{rate:.0}bit\" }}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Deliveries in batches, in one of ten scenarios.
+fn slots(draw: &mut Draw) -> String {
+    match draw.chance(0.1) {
+        true => {
+            format!("\n[link.bottleneck.slots]\nleast = \"{:.0}us\"\n", draw.log(500.0, 8000.0))
+        }
+        false => String::new(),
+    }
+}
+
+/// Levels of a capacity that varies, from a third to the whole of `most`, in bit/s.
+fn trace(draw: &mut Draw, most: f64, duration: f64) -> Vec<(f64, f64)> {
+    let (mut all, mut at) = (Vec::new(), 0.0);
+    while at < duration {
+        all.push((at, most * draw.log(0.33, 1.0)));
+        at += draw.log(1.0, 4.0);
+    }
+    all
+}
+
 impl Random {
+    /// Whether its queue drops only if the buffer is full.
+    pub(crate) fn has_buffer(&self) -> bool {
+        matches!(self.queue, "droptail" | "head_drop")
+    }
+
+    /// Its values in a line.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "{:?} {} {:.1} Mbit base {:.2} ms buffer {:.0} loss {:.4} {:.1} s {:?} {} rates {}",
+            self.controls,
+            self.queue,
+            self.rates[0].1 / 1e6,
+            self.base_rtt * 1e3,
+            self.buffer,
+            self.loss,
+            self.duration,
+            self.rates.get(1),
+            self.rates.len(),
+            if self.toml.contains("slots") { "slots" } else { "" },
+        )
+    }
+
     /// The capacity at a time, in bit/s.
     pub(crate) fn rate_at(&self, at: f64) -> f64 {
         self.rates.iter().rev().find(|(from, _)| *from <= at).map_or(self.rates[0].1, |one| one.1)

@@ -9,6 +9,7 @@ use sojourn_trace::capture::{
 use sojourn_trace::rtt::{Copies, Sending};
 
 use super::half::Half;
+use super::log::Log;
 use super::udp::Datagrams;
 use super::{Flow, Kind, Observation, Protocol};
 
@@ -17,6 +18,9 @@ use super::{Flow, Kind, Observation, Protocol};
 const MANY: usize = 1 << 17;
 const FEW: usize = 1 << 9;
 const DETAILED: usize = 64;
+/// Single packets that the first connections keep, 80 bytes for each with its acknowledgement.
+const PACKETS: usize = 1 << 17;
+const LOGGED: usize = 12;
 /// Connections that are observed; the packets of further ones count as skipped.
 const MOST_CONNECTIONS: usize = 1 << 14;
 
@@ -81,6 +85,7 @@ impl Observer {
             return;
         };
         let limit = if place < DETAILED { MANY } else { FEW };
+        let packets = if place < LOGGED { PACKETS } else { 0 };
         let connection = &mut self.connections[place];
         let from = usize::from(connection.ends[0] != segment.from);
         let way = (2 * place + from) as u64;
@@ -88,7 +93,7 @@ impl Observer {
             self.skipped += 1;
             return;
         }
-        connection.segment(now, from, segment, limit);
+        connection.segment(now, from, segment, [limit, packets]);
     }
 
     fn datagram(&mut self, at: i64, datagram: &Datagram<'_>) {
@@ -164,7 +169,7 @@ impl Observer {
 
 impl Connection {
     #[inline]
-    fn segment(&mut self, now: i64, from: usize, segment: &Segment, limit: usize) {
+    fn segment(&mut self, now: i64, from: usize, segment: &Segment, [limit, packets]: [usize; 2]) {
         self.sending[1 - from].answered(segment);
         self.sending[from].sent(now, segment);
         if segment.syn {
@@ -173,6 +178,7 @@ impl Connection {
         if segment.payload > 0 && self.halves[from].is_none() {
             let mut half = Box::new(Half::new(limit));
             half.scale = self.scales[1 - from];
+            half.log = Log::new(packets);
             self.halves[from] = Some(half);
         }
         if let Some(half) = &mut self.halves[1 - from] {

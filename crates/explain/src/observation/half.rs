@@ -5,6 +5,7 @@ use sojourn_trace::rtt::AckPairs;
 
 use super::board::Board;
 use super::echoes::Echoes;
+use super::log::Log;
 use super::series::Series;
 
 /// Greatest packet on a link of 1500 bytes; a longer one was captured before the network card split
@@ -135,6 +136,8 @@ pub struct Half {
     pub is_least_of_small: bool,
     /// Whether the times of losses are known, and not only their number.
     pub has_loss_times: bool,
+    /// Single packets from the beginning on.
+    pub log: Log,
     /// Packets with ECT(1).
     ect1: u64,
     /// Whether the receiver counts marks (AccECN), and the latest lower bits of its counter.
@@ -178,6 +181,7 @@ impl Half {
             has_own_rtt: true,
             is_least_of_small: false,
             has_loss_times: true,
+            log: Log::default(),
             ect1: 0,
             is_accurate: false,
             ace: None,
@@ -212,6 +216,7 @@ impl Half {
             return;
         }
         let Some(begin) = self.offset(segment.seq) else { return };
+        self.log.pass(now, begin, segment);
         let count = self.count(now, segment);
         let end = begin + u64::from(segment.payload);
         if self.payload == u64::from(segment.payload) {
@@ -365,6 +370,7 @@ impl Half {
             count += 1;
         }
         let cumulative = self.known(ack)?;
+        self.log.answer(now, cumulative, &blocks[..count], segment);
         let next = self.next;
         let board = self.board.as_mut()?;
         let news = board.acknowledge(cumulative, &blocks[..count]);
@@ -394,6 +400,11 @@ impl Half {
     /// Payload that the other end reported, in bytes; `None` without an acknowledgement.
     pub fn reported_bytes(&self) -> Option<u64> {
         (self.acks > 0).then_some(self.delivered)
+    }
+
+    /// Whether the receiver counts marks (AccECN, RFC 9768).
+    pub fn counts_marks(&self) -> bool {
+        self.is_accurate
     }
 
     /// The ECN field of most ECN-capable packets.

@@ -15,6 +15,7 @@ mod flent;
 mod half;
 mod iperf3;
 mod json;
+mod log;
 mod polled;
 mod qlog;
 mod read;
@@ -26,6 +27,7 @@ mod udp;
 
 pub use capture::Observer;
 pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample};
+pub use log::{Answer, Log, Passed};
 pub use read::{ACCEPTED, read};
 pub use series::Series;
 

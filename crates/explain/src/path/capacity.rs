@@ -233,7 +233,7 @@ fn piece(windows: &[Window]) -> Piece {
         from: windows[0].from,
         to: windows[windows.len() - 1].to,
         rate: Some(rate),
-        low: rate * (1.0 - half),
+        low: (rate * (1.0 - half)).max(0.0),
         high: Some(rate * (1.0 + half)),
         windows: windows.len(),
     }

@@ -4,9 +4,11 @@
 //! - *Capacity*: the rate of deliveries while the queue was surely not empty ([`windows`]), on levels
 //!   between changes ([`segments`]). Data that the capture lacks make it a lower bound. A limit that
 //!   no flow filled is unknown.
-//! - *Base round-trip time*: the least one, without the packet's own transmission ([`base`]). A queue
-//!   that never was empty makes it an upper bound, which [`Path::is_base_sure`] shows.
-//! - *Buffer*: the backlog around most losses, if hardly a packet met more ([`backlog`]).
+//! - *Base round-trip time*: the least one, without the packet's own transmission, that of the first
+//!   departure, or by the difference from a flow in the same queue ([`base`]). A queue that never was
+//!   empty makes it an upper bound, which [`Path::is_base_sure`] shows.
+//! - *Buffer*: the backlog around most losses, if hardly a packet met more ([`backlog`]); with single
+//!   packets, the one that refused the lost packets ([`crate::replay`]).
 //! - *Random loss*: losses while the queue was almost empty ([`loss`]). Early drops of a queue that
 //!   drops at random are told from it only by their frequency at other queues.
 

@@ -2,6 +2,7 @@
 //! capture was made.
 
 use crate::observation::{Count, EcnUse, Flow, Gap, Half, RttSample, Series, Vantage};
+use crate::replay::course;
 
 /// One round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +33,9 @@ pub struct View {
     pub trips: Vec<Trip>,
     /// The least round trip of packets of full size, in s.
     pub least_rtt: Option<f64>,
+    /// The round trip of the first packet by the sender's clock, in s, and its uncertainty, of a capture
+    /// behind the bottleneck.
+    pub first_rtt: Option<(f64, f64)>,
     /// Losses.
     pub losses: Vec<Loss>,
     /// Times of marks, in s.
@@ -64,7 +68,11 @@ impl View {
             Vantage::Between => spread(&half.ahead) >= spread(&half.behind),
         };
         let other = if is_reported { &half.behind } else { &half.ahead };
-        View::new(half, is_reported, least(other).unwrap_or(0))
+        let fixed = least(other).unwrap_or(0);
+        let mut view = View::new(half, is_reported, fixed)?;
+        let first = if is_reported { None } else { course::first_trip(&half.log) };
+        view.first_rtt = first.map(|(rtt, half_tick)| ((rtt + fixed as f64) * NS, half_tick * NS));
+        Some(view)
     }
 
     /// The view from one side of the bottleneck. `fixed`: the least time of the other part of a round
@@ -81,6 +89,7 @@ impl View {
         let holes = if holes.pushed() > 0 { holes } else { &half.repeats };
         let view = View {
             least_rtt: samples.iter().map(|one| one.rtt).min().map(|ns| (ns + fixed) as f64 * NS),
+            first_rtt: None,
             losses: losses(holes, ratio, packet),
             marks: half.marks.items().iter().map(|at| *at as f64 * NS).collect(),
             packet,

@@ -13,6 +13,7 @@ use crate::observation::EcnUse;
 use crate::path::Path;
 use crate::path::base::Base;
 use crate::path::view::View;
+use crate::replay::{QueueTrial, Trial};
 
 /// The controllers that a flow may have.
 pub const CONTROLLERS: [&str; 13] = [
@@ -31,6 +32,17 @@ const ASKED: [&str; 3] = ["codel", "pie", "red"];
 
 /// Distances apart by this much have odds of e.
 const TEMPERATURE: f64 = 0.04;
+/// The same for replays: the noise of the times, and a share of the deviation of the nearest, which
+/// something else than the controller has caused.
+const NOISE: f64 = 5e-3;
+const NOISE_SHARE: f64 = 0.4;
+const QUEUE_SHARE: f64 = 0.2;
+/// Hardly a device drops at the head: one in ten, as a logarithm.
+const RARITY: f64 = 2.3;
+/// A sender of ECT(0) that asks for exact counts of marks most likely uses them.
+const UNCOUNTED: f64 = 0.02;
+/// A queue that is farther from the packets does not explain them.
+const UNEXPLAINED: f64 = 0.8;
 /// Seed of the candidates.
 const SEED: u64 = 1;
 
@@ -42,10 +54,33 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Odds from distances.
+    /// Odds from distances of runs.
     pub fn new(distances: &[(&'static str, f64)]) -> Ranked {
+        Ranked::with(distances, |_| TEMPERATURE)
+    }
+
+    /// Odds from distances of replays.
+    pub fn of_replay(trials: &[Trial], counts_marks: bool) -> Ranked {
+        let rarity = |name| if counts_marks && name != "dctcp" { UNCOUNTED } else { 0.0 };
+        let each = trials.iter().map(|one| (one.name, one.distance + rarity(one.name)));
+        Ranked::with(&each.collect::<Vec<_>>(), |least| NOISE + NOISE_SHARE * least)
+    }
+
+    /// Odds from distances of replays of queues; `None` if no queue explains the packets.
+    pub fn of_queues(trials: &[QueueTrial]) -> Option<Ranked> {
+        let least = trials.first()?.distance;
+        let scale = RARE + QUEUE_SHARE * least;
+        let rarity = |name| if name == "head_drop" { RARITY * scale } else { 0.0 };
+        let each = trials.iter().map(|one| (one.name, one.distance + rarity(one.name)));
+        let ranked = Ranked::with(&each.collect::<Vec<_>>(), |_| scale);
+        (least < UNEXPLAINED).then_some(ranked)
+    }
+
+    /// Odds from distances, of which those apart by the temperature have odds of e.
+    fn with(distances: &[(&'static str, f64)], temperature: impl Fn(f64) -> f64) -> Ranked {
         let least = distances.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
-        let weight = |distance: f64| libm::exp(-(distance - least) / TEMPERATURE);
+        let scale = temperature(least);
+        let weight = |distance: f64| libm::exp(-(distance - least) / scale);
         let total: f64 = distances.iter().map(|one| weight(one.1)).sum();
         let mut all: Vec<(&'static str, f64, f64)> =
             distances.iter().map(|(name, d)| (*name, *d, weight(*d) / total)).collect();
@@ -82,11 +117,21 @@ impl Found {
     }
 }
 
+/// The results of replays.
+#[derive(Clone, Debug, Default)]
+pub struct Replayed {
+    /// The controller of each flow; `None` where the capture cannot tell.
+    pub controllers: Vec<Option<Ranked>>,
+    /// The queue.
+    pub queue: Option<Ranked>,
+}
+
 /// The search, with the observed behaviour of each flow.
 pub struct Search<'a> {
     plan: &'a Plan,
     bases: &'a [Base],
     observed: Vec<Features>,
+    known: Replayed,
     duration: f64,
     has_buffer: bool,
     has_level: bool,
@@ -94,21 +139,24 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// A search of the twin of some views.
-    pub fn new(plan: &'a Plan, path: &'a Path, views: &[View]) -> Search<'a> {
+    pub fn new(plan: &'a Plan, path: &'a Path, views: &[View], known: Replayed) -> Search<'a> {
         let duration = plan.short_duration();
         let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
         let observed = views.iter().zip(&path.bases).map(features).collect();
         let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
         let has_level = path.buffer.is_some();
-        Search { plan, bases: &path.bases, observed, duration, has_buffer, has_level }
+        Search { plan, bases: &path.bases, observed, known, duration, has_buffer, has_level }
     }
 
     /// The nearest controllers and queue.
     pub fn find(&self) -> Found {
         let first = if self.has_buffer { "droptail" } else { "codel" };
+        if let Some(found) = self.find_replayed() {
+            return found;
+        }
         let mut names = self.alike(first);
         let mut likely = self.queues(&names).best().unwrap_or(first);
-        if likely != first {
+        if likely != first && !self.is_all_replayed() {
             names = self.alike(likely);
         }
         let mut best: Option<Found> = None;
@@ -120,7 +168,7 @@ impl<'a> Search<'a> {
             if best.as_ref().is_none_or(|best| distance < best.distance) {
                 best = Some(Found { controllers, queue, distance });
             }
-            if next == likely {
+            if next == likely || self.is_all_replayed() {
                 break;
             }
             likely = next;
@@ -128,24 +176,43 @@ impl<'a> Search<'a> {
         best.unwrap_or_default()
     }
 
-    /// The controllers that a flow may have: the one that the source names, or else those that need ECN send ECN-capable packets, and only
-    /// Prague sends ECT(1).
-    fn candidates(&self, flow: usize) -> impl Iterator<Item = &'static str> {
-        let (ecn, known) = (self.plan.flows[flow].ecn, self.plan.flows[flow].known);
-        CONTROLLERS.into_iter().filter(move |name| match *name {
-            _ if known.is_some() => known == Some(*name),
-            "prague" => ecn == EcnUse::L4s,
-            "dctcp" => ecn == EcnUse::Classic,
-            _ => ecn != EcnUse::L4s,
-        })
+    /// The result of the replays alone, with one run for the distance.
+    fn find_replayed(&self) -> Option<Found> {
+        let queue = self.known.queue.clone()?;
+        let likely = queue.best()?;
+        let mut names = self.alike(likely);
+        let controllers = self.controllers(&mut names, likely);
+        let distance = self.distance(likely, &names);
+        Some(Found { controllers, queue, distance })
     }
 
-    /// The controllers that are nearest if all flows have the same one, as far as their ECN permits.
+    fn is_all_replayed(&self) -> bool {
+        self.known.controllers.iter().all(Option::is_some)
+    }
+
+    /// The controller of a flow that a replay found.
+    fn replayed(&self, flow: usize) -> Option<&'static str> {
+        self.known.controllers[flow].as_ref()?.best()
+    }
+
+    fn candidates(&self, flow: usize) -> impl Iterator<Item = &'static str> {
+        let own = &self.plan.flows[flow];
+        candidates(own.ecn, own.known)
+    }
+
+    /// The controllers that are nearest if all flows that replays do not know have the same one, as far
+    /// as their ECN permits.
     fn alike(&self, queue: &'static str) -> Vec<&'static str> {
         let flows = self.plan.flows.len();
+        if self.is_all_replayed() {
+            return (0..flows).filter_map(|flow| self.replayed(flow)).collect();
+        }
         let mut best = (f64::INFINITY, Vec::new());
         for name in CONTROLLERS {
             let own = |flow| match self.candidates(flow).any(|one| one == name) {
+                _ if self.known.controllers[flow].is_some() => {
+                    self.replayed(flow).unwrap_or("cubic")
+                }
                 true => name,
                 false => self.candidates(flow).next().unwrap_or("cubic"),
             };
@@ -164,10 +231,14 @@ impl<'a> Search<'a> {
     /// The controller of one flow after the other, beside those of the others, until none changes. A
     /// flow that its ends limit does not show its controller.
     fn controllers(&self, names: &mut [&'static str], queue: &'static str) -> Vec<Ranked> {
-        let mut ranked = vec![Ranked::default(); names.len()];
+        let known = |one: &Option<Ranked>| one.clone().unwrap_or_default();
+        let mut ranked: Vec<Ranked> = self.known.controllers.iter().map(known).collect();
+        let is_open = |flow: &usize| {
+            self.known.controllers[*flow].is_none() && self.plan.flows[*flow].is_bulk()
+        };
         for _ in 0..ROUNDS {
             let before = names.to_vec();
-            for flow in (0..names.len()).filter(|flow| self.plan.flows[*flow].is_bulk()) {
+            for flow in (0..names.len()).filter(is_open) {
                 let mut distances: Vec<(&'static str, f64)> = Vec::new();
                 for name in self.candidates(flow) {
                     names[flow] = name;
@@ -219,6 +290,17 @@ impl<'a> Search<'a> {
         })
         .collect()
     }
+}
+
+/// The controllers that a flow with an ECN field may have: the one that the source names, or else those
+/// that need ECN send ECN-capable packets, and only Prague sends ECT(1).
+pub fn candidates(ecn: EcnUse, known: Option<&'static str>) -> impl Iterator<Item = &'static str> {
+    CONTROLLERS.into_iter().filter(move |name| match *name {
+        _ if known.is_some() => known == Some(*name),
+        "prague" => ecn == EcnUse::L4s,
+        "dctcp" => ecn == EcnUse::Classic,
+        _ => ecn != EcnUse::L4s,
+    })
 }
 
 /// Rounds over all flows.

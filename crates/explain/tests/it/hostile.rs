@@ -4,7 +4,10 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use sojourn_explain::observation::Observer;
+use sojourn_explain::observation::{Observation, Observer};
+use sojourn_explain::path::Path;
+use sojourn_explain::path::view::View;
+use sojourn_explain::replay;
 use sojourn_explain::{Options, explain};
 use sojourn_trace::capture::{Capture, Endpoint, Sack, Segment, Stamps, segment};
 
@@ -30,7 +33,9 @@ fn check(segments: &[(i64, Segment)], packets: usize) -> Value {
     let mut observer = Observer::new();
     segments.iter().for_each(|(at, segment)| observer.segment(*at, segment));
     let options = Options { twin: false, ..Options::default() };
-    let found = serde_json::to_value(explain(&observer.finish(), &options)).expect("plain values");
+    let observation = observer.finish();
+    check_replays(&observation);
+    let found = serde_json::to_value(explain(&observation, &options)).expect("plain values");
     assert_eq!(found["packets"], packets);
     assert_is_plain(&found);
     for piece in found["path"]["capacity"].as_array().expect("a list") {
@@ -38,6 +43,20 @@ fn check(segments: &[(i64, Segment)], packets: usize) -> Value {
         assert!(from <= to && low >= Some(0.0), "{piece}");
     }
     found
+}
+
+/// Every distance of a replay is a number.
+fn check_replays(observation: &Observation) {
+    let flows: Vec<_> =
+        observation.flows.iter().filter_map(|flow| Some((flow, View::of(flow)?))).collect();
+    for (flow, view) in &flows {
+        let trials = replay::controllers(flow, view, Some(10e6), &["cubic", "bbr3", "vivace"]);
+        assert!(trials.iter().all(|one| one.distance.is_finite()), "{trials:?}");
+    }
+    let views: Vec<View> = flows.iter().map(|one| one.1.clone()).collect();
+    let pairs: Vec<_> = flows.iter().map(|one| (one.0, &one.1)).collect();
+    let (trials, _) = replay::queues(&pairs, &Path::of(&views), false, &["droptail", "fq_codel"]);
+    assert!(trials.iter().all(|one| one.distance.is_finite()), "{trials:?}");
 }
 
 /// JSON writes a number that is not finite as null, and no key that is always known may be null.

@@ -4,5 +4,6 @@
 mod estimators;
 mod hostile;
 mod quic;
+mod replay;
 mod simulated;
 mod sources;

@@ -42,7 +42,12 @@ impl Sink for Memory {
 
 /// The captures of the scenario at the sender and at the receiver.
 pub(crate) fn captures() -> [Vec<u8>; 2] {
-    let document = Document::from_toml("test.toml", SCENARIO).expect("valid TOML");
+    captures_of(SCENARIO)
+}
+
+/// The captures of any scenario.
+pub(crate) fn captures_of(toml: &str) -> [Vec<u8>; 2] {
+    let document = Document::from_toml("test.toml", toml).expect("valid TOML");
     let scenario =
         document.resolve(&|_| Err(io::ErrorKind::NotFound.into())).expect("a valid scenario");
     let memory = Memory::default();
@@ -54,7 +59,7 @@ pub(crate) fn captures() -> [Vec<u8>; 2] {
     ["x.sender.pcapng", "x.receiver.pcapng"].map(|name| files[name].clone())
 }
 
-fn observe(bytes: &[u8]) -> Observation {
+pub(crate) fn observe(bytes: &[u8]) -> Observation {
     let mut observer = Observer::new();
     observer.read(&mut capture::Capture::new(bytes), u64::MAX).expect("a valid capture");
     observer.finish()

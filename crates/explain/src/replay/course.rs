@@ -1,0 +1,222 @@
+//! The events of a flow at its sender, wherever the capture was made.
+//!
+//! A constant part of the round trip may lie before or behind the sender without a difference to it.
+//! Beside or before the bottleneck, data depart as they pass, and acknowledgements arrive later by the
+//! least time of the part behind the capture. Behind the bottleneck, acknowledgements arrive as they
+//! pass, and the timestamps of the data show their departure: they name the latest acknowledgement
+//! that had arrived (TSecr) and the sender's clock (TSval, RFC 7323 section 3).
+
+use crate::observation::{Answer, Flow, Log, Passed, RttSample, Series};
+
+/// An event at the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Time, in ns.
+    pub(crate) at: i64,
+    /// What happens.
+    pub(crate) what: What,
+}
+
+/// See [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The acknowledgement at this place of the log arrives.
+    Answer(usize),
+    /// Data depart.
+    Sent {
+        /// Offset of the first byte.
+        begin: u64,
+        /// Payload, in bytes.
+        len: u32,
+        /// ECN field behind the bottleneck, if the capture is there.
+        is_marked: bool,
+        /// Passage behind the bottleneck, in ns of the capture, if the capture is there.
+        passed_at: Option<i64>,
+    },
+}
+
+/// The events of a flow in the order of time, which begins with the first. The list is empty if the
+/// capture does not show the departures. `is_reported`: the capture is before the bottleneck.
+pub(crate) fn events(flow: &Flow, is_reported: bool) -> Vec<Event> {
+    shifted(flow, is_reported).0
+}
+
+/// The same, with the time of the first event in the capture, in ns: it may be negative, because the
+/// first departures are a way's time before they pass behind the bottleneck.
+pub(crate) fn shifted(flow: &Flow, is_reported: bool) -> (Vec<Event>, i64) {
+    let log = &flow.half.log;
+    let late = if is_reported { least(&flow.half.behind) } else { 0 };
+    let mut all: Vec<Event> = Vec::with_capacity(log.passed().len() + log.answers().len());
+    match is_reported {
+        true => all.extend(log.passed().iter().map(|one| sent(one, one.at, None))),
+        false => all.extend(departures(log)),
+    }
+    if all.is_empty() {
+        return (all, 0);
+    }
+    let answers = log.answers().iter().enumerate();
+    all.extend(answers.map(|(k, one)| Event { at: one.at + late, what: What::Answer(k) }));
+    // An acknowledgement lets data depart at the same time.
+    all.sort_by_key(|event| (event.at, matches!(event.what, What::Sent { .. })));
+    let first = all[0].at;
+    all.iter_mut().for_each(|event| event.at -= first);
+    (all, first)
+}
+
+/// The scale of the receive window, if the capture lacks the SYN: the least one that has room for all data
+/// outstanding. A window that limited the sender was almost full, which no other scale explains.
+pub(crate) fn scale(flow: &Flow, events: &[Event]) -> Option<u32> {
+    let answers = flow.half.log.answers();
+    let mut last: Option<(u64, f64)> = None;
+    let mut greatest: f64 = 0.0;
+    for event in events {
+        match event.what {
+            What::Answer(place) => {
+                let Answer { cumulative, window, .. } = answers[place];
+                last = (window > 0).then_some((cumulative, f64::from(window)));
+            }
+            What::Sent { begin, len, .. } => {
+                let Some((cumulative, window)) = last else { continue };
+                let end = begin + u64::from(len);
+                greatest = greatest.max(end.saturating_sub(cumulative) as f64 / window);
+            }
+        }
+    }
+    (greatest > 0.0).then(|| (0..14).find(|scale| f64::from(1 << scale) >= greatest).unwrap_or(14))
+}
+
+pub(crate) fn least(samples: &Series<RttSample>) -> i64 {
+    samples.items().iter().map(|sample| sample.rtt).min().unwrap_or(0)
+}
+
+fn sent(one: &Passed, at: i64, passed_at: Option<i64>) -> Event {
+    let is_marked = one.ecn == 3;
+    Event { at, what: What::Sent { begin: one.begin, len: one.len, is_marked, passed_at } }
+}
+
+/// The departures of data that were seen behind the bottleneck. Data that are missing departed between
+/// their neighbours.
+fn departures(log: &Log) -> Vec<Event> {
+    let Some(clock) = Clock::of(log) else { return Vec::new() };
+    let mut all: Vec<Event> = Vec::new();
+    let (mut last, mut next) = (i64::MIN, None);
+    let echo = |one: &Passed| one.stamps.map(|stamps| stamps.echo);
+    for group in log.passed().chunk_by(|a, b| echo(a) == echo(b)) {
+        for (k, one) in group.iter().enumerate() {
+            let Some(at) = clock.departure(one, k, group.len()) else { continue };
+            let at = at.clamp(last, one.at.max(last));
+            let next_begin = *next.get_or_insert(one.begin);
+            if one.begin > next_begin && last > i64::MIN {
+                all.extend(missing(next_begin, one, last, at));
+            }
+            all.push(sent(one, at, Some(one.at)));
+            last = at;
+            next = Some(next_begin.max(one.begin + u64::from(one.len)));
+        }
+    }
+    all
+}
+
+/// The first round trip of a flow that was seen behind the bottleneck, in ns, with its uncertainty: from
+/// the first departure, by the sender's clock, to its passage. `None` without timestamps.
+pub(crate) fn first_trip(log: &Log) -> Option<(f64, f64)> {
+    let clock = Clock::of(log)?;
+    let first = log.passed().first()?;
+    let begin = clock.offset + clock.begin(first.stamps?.value);
+    Some((first.at as f64 - begin - clock.tick / 2.0, clock.tick / 2.0))
+}
+
+/// The data from `begin` to those of `one`, which departed from `from` to `to`.
+fn missing(begin: u64, one: &Passed, from: i64, to: i64) -> Vec<Event> {
+    let step = u64::from(one.len.max(1));
+    let count = (one.begin - begin).div_ceil(step).min(MOST_MISSING);
+    let each = |k: u64| {
+        let at = from + (to - from) * (k as i64 + 1) / (count as i64 + 1);
+        let first = begin + k * step;
+        let len = step.min(one.begin - first) as u32;
+        Event { at, what: What::Sent { begin: first, len, is_marked: false, passed_at: None } }
+    };
+    (0..count).map(each).collect()
+}
+
+/// A larger gap is of the capture.
+const MOST_MISSING: u64 = 10_000;
+
+/// The sender's clock in the times of the capture.
+struct Clock {
+    /// Duration of a tick, in ns.
+    tick: f64,
+    /// Time of the first value's begin, in ns.
+    offset: f64,
+    first: u32,
+    /// Arrivals of the acknowledgements at the sender, in order: their clocks, from the first one on, and
+    /// times.
+    arrivals: Vec<(i64, i64)>,
+    first_arrival: u32,
+}
+
+/// Ticks in a second of timestamps in use (RFC 7323 section 5.4: 1 ms to 1 s; Linux 1 ms, or 1 us with
+/// `tcp_usec_ts`).
+const FREQUENCIES: [f64; 6] = [10.0, 100.0, 250.0, 1000.0, 1e4, 1e6];
+/// A measured frequency is off by this share at most.
+const NEAR: f64 = 0.05;
+
+impl Clock {
+    fn of(log: &Log) -> Option<Clock> {
+        let first_arrival = log.answers().iter().find_map(|one| one.clock)?;
+        let mut arrivals: Vec<(i64, i64)> = Vec::new();
+        for one in log.answers() {
+            let Some(clock) = one.clock else { continue };
+            let value = serial(clock, first_arrival);
+            if arrivals.last().is_none_or(|last| last.0 <= value) {
+                arrivals.push((value, one.at));
+            }
+        }
+        let stamped = || log.passed().iter().filter(|one| one.stamps.is_some());
+        let (begin, end) = (stamped().next()?, stamped().next_back()?);
+        let (first, last) = (begin.stamps?.value, end.stamps?.value);
+        let measured = serial(last, first) as f64 * 1e9 / (end.at - begin.at).max(1) as f64;
+        let known = FREQUENCIES.into_iter().find(|one| (measured / one - 1.0).abs() < NEAR);
+        let tick = 1e9 / known.unwrap_or(measured).max(1e-3);
+        let mut clock = Clock { tick, offset: 0.0, first, arrivals, first_arrival };
+        // An acknowledgement that lets a packet depart at once is within the tick of its departure.
+        let offsets = stamped().filter_map(|one| {
+            let stamps = one.stamps?;
+            let first = clock.group(stamps.echo, one.at).first()?;
+            Some(first.1 as f64 - clock.begin(stamps.value))
+        });
+        let latest = offsets.reduce(f64::max)?;
+        clock.offset = latest - tick;
+        Some(clock)
+    }
+
+    /// Begin of the tick of a value, without the offset.
+    fn begin(&self, value: u32) -> f64 {
+        serial(value, self.first) as f64 * self.tick
+    }
+
+    /// The acknowledgements of one tick of the receiver's clock, or of the last tick before it, that data
+    /// echo which pass at a time. The first data may echo none.
+    fn group(&self, clock: u32, now: i64) -> &[(i64, i64)] {
+        let value = serial(clock, self.first_arrival);
+        let end = self.arrivals.partition_point(|one| one.0 <= value);
+        let Some(last) = end.checked_sub(1).map(|place| self.arrivals[place].0) else { return &[] };
+        let begin = self.arrivals.partition_point(|one| one.0 < last);
+        if self.arrivals[begin].1 <= now { &self.arrivals[begin..end] } else { &[] }
+    }
+
+    /// The departure of the packet at place `k` of `count` that echo one tick: each acknowledgement lets
+    /// the same number of packets depart. It does not lie before the packet's own tick.
+    fn departure(&self, one: &Passed, k: usize, count: usize) -> Option<i64> {
+        let stamps = one.stamps?;
+        let begin = self.offset + self.begin(stamps.value);
+        let group = self.group(stamps.echo, one.at);
+        let at = group.get(k * group.len() / count.max(1)).map_or(begin, |own| own.1 as f64);
+        Some(at.max(begin) as i64)
+    }
+}
+
+/// The distance of two serial numbers (RFC 7323 section 5.2).
+fn serial(value: u32, first: u32) -> i64 {
+    i64::from(value.wrapping_sub(first) as i32)
+}

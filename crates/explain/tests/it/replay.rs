@@ -1,0 +1,87 @@
+//! Replays of the feedback to controllers, and of the packets to queues.
+
+use sojourn_explain::observation::{Flow, Observation};
+use sojourn_explain::path::Path;
+use sojourn_explain::path::view::View;
+use sojourn_explain::replay;
+use sojourn_explain::twin::synthesis::{QUEUES, candidates};
+
+use crate::simulated::{captures_of, observe};
+
+/// Two flows through a bottleneck of 10 Mbit/s with a queue.
+fn scenario(queue: &str, controls: [&str; 2]) -> String {
+    let flow = |name: &str, control: &str, start: &str| {
+        format!(
+            "[flow.{name}]\npath = [\"up\"]\nback = [\"down\"]\nsource = \"bulk\"\n\
+             control = \"{control}\"\nstart = \"{start}\"\n"
+        )
+    };
+    format!(
+        "title = \"two uploads\"\nduration = \"15s\"\nstart_jitter = \"0s\"\n\
+         [link.up]\nrate = \"10Mbit\"\ndelay = \"10ms\"\n{queue}\n[link.down]\ndelay = \"10ms\"\n{}{}",
+        flow("first", controls[0], "0s"),
+        flow("second", controls[1], "2s")
+    )
+}
+
+fn views(observation: &Observation) -> Vec<(&Flow, View)> {
+    let each = observation.flows.iter();
+    each.filter_map(|flow| Some((flow, View::of(flow)?))).collect()
+}
+
+#[test]
+fn each_of_two_controllers_is_named_at_both_ends_by_a_deviation_near_zero() {
+    let buffer = "buffer = \"60kB\"";
+    for controls in [["cubic", "reno"], ["vegas", "bbr"], ["lola", "copa"]] {
+        for capture in captures_of(&scenario(buffer, controls)) {
+            let observation = observe(&capture);
+            for ((flow, view), truth) in views(&observation).iter().zip(controls) {
+                let names: Vec<&'static str> = candidates(view.ecn, None).collect();
+                let trials = replay::controllers(flow, view, Some(10e6), &names);
+                assert_eq!(trials[0].name, truth, "{trials:?}");
+                // BBR begins its cycle of gains at a random phase, and a capture at the receiver has
+                // times of departure in milliseconds.
+                let most = if truth == "bbr" { 0.2 } else { 0.05 };
+                assert!(trials[0].distance < most, "{truth}: {}", trials[0].distance);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_queue_is_named_by_the_packets_that_it_refused_and_delayed() {
+    for (queue, truth) in [
+        ("buffer = \"60kB\"", "droptail"),
+        ("queue = \"head_drop\"\nbuffer = \"60kB\"", "head_drop"),
+        ("queue = \"codel\"", "codel"),
+        ("queue = \"pie\"", "pie"),
+    ] {
+        for capture in captures_of(&scenario(queue, ["cubic", "reno"])) {
+            let observation = observe(&capture);
+            let flows = views(&observation);
+            let own: Vec<View> = flows.iter().map(|one| one.1.clone()).collect();
+            let pairs: Vec<(&Flow, &View)> = flows.iter().map(|one| (one.0, &one.1)).collect();
+            let (trials, buffer) = replay::queues(&pairs, &Path::of(&own), false, &QUEUES);
+            assert_eq!(trials[0].name, truth, "{trials:?}");
+            if truth == "droptail" {
+                // A lost packet shows the size within its own, and half of one is assumed.
+                let error = buffer.map(|bytes| (bytes - 60e3).abs());
+                assert!(error.is_some_and(|error| error <= 1500.0), "{buffer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flow_that_never_met_an_empty_queue_has_its_base_from_the_flow_beside() {
+    let toml = scenario("buffer = \"60kB\"", ["cubic", "cubic"]);
+    for capture in captures_of(&toml) {
+        let observation = observe(&capture);
+        let own: Vec<View> = views(&observation).into_iter().map(|one| one.1).collect();
+        let path = Path::of(&own);
+        for base in &path.bases {
+            assert!((base.rtt - 20e-3).abs() < 1e-3, "{base:?}");
+        }
+        assert!(path.bases[0].is_sure);
+    }
+}
