@@ -68,9 +68,10 @@ impl View {
             Vantage::Between => spread(&half.ahead) >= spread(&half.behind),
         };
         let other = if is_reported { &half.behind } else { &half.ahead };
-        let mut view = View::new(half, is_reported, least(other).unwrap_or(0))?;
+        let fixed = least(other).unwrap_or(0);
+        let mut view = View::new(half, is_reported, fixed)?;
         let first = if is_reported { None } else { course::first_trip(&half.log) };
-        view.first_rtt = first.map(|(rtt, half_tick)| (rtt * NS, half_tick * NS));
+        view.first_rtt = first.map(|(rtt, half_tick)| ((rtt + fixed as f64) * NS, half_tick * NS));
         Some(view)
     }
 

@@ -85,7 +85,7 @@ pub(crate) fn scale(flow: &Flow, events: &[Event]) -> Option<u32> {
     (greatest > 0.0).then(|| (0..14).find(|scale| f64::from(1 << scale) >= greatest).unwrap_or(14))
 }
 
-fn least(samples: &Series<RttSample>) -> i64 {
+pub(crate) fn least(samples: &Series<RttSample>) -> i64 {
     samples.items().iter().map(|sample| sample.rtt).min().unwrap_or(0)
 }
 

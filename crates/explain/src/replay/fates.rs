@@ -41,7 +41,9 @@ pub(crate) fn fates(flows: &[(&Flow, &View)], path: &Path) -> Vec<Fate> {
             false => by_passage(&events),
         };
         let ratio = flow.half.wire_ratio();
-        let late = if view.is_reported { 0 } else { base };
+        // Behind the bottleneck, the part from the capture to the receiver follows later.
+        let ahead = course::least(&flow.half.ahead);
+        let late = if view.is_reported { 0 } else { base - ahead };
         let way = if view.is_reported { base - shift } else { 0 };
         for fate in &mut own {
             fate.flow = k;
