@@ -54,11 +54,13 @@ _NAMED = ("str", "Mapping[str, Any]")
 def text() -> str:
     """Return the text of the file."""
     schema = json.loads(_core.schema())
-    return _HEAD + "".join(_method(schema, table) for table in ("link", "flow"))
+    return _HEAD + "".join(_method(schema, table) for table in ("group", "link", "flow"))
 
 
 def _method(schema: Schema, table: str) -> str:
     declared = schema["properties"][table]["additionalProperties"]
+    if "$ref" in declared:
+        declared = schema["$defs"][declared["$ref"].rpartition("/")[2]]
     # A key that is required comes first.
     keys = sorted(declared["properties"], key=lambda key: key not in declared["required"])
     arguments = []

@@ -6,6 +6,7 @@ capture is explained. The best cure is then run on real hosts over the twin's pa
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import sojourn
 from tables import markdown
 
-MINUTES = 15
+MINUTES = 6
 NEEDS = ("root",)
 # A run of two seconds may show no capacity, no loss and no twin.
 NULL_WHEN_SMALL = tuple(
@@ -35,7 +36,6 @@ NULL_WHEN_SMALL = tuple(
 
 Row = dict[str, Any]
 Stack = Literal["kernel", "udp"]
-Bottleneck = Literal["sojourn", "tc"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class Case:
 
     controller: str
     stack: Stack
-    bottleneck: Bottleneck
     rate_mbps: float
     rtt_ms: float
     buffer_kb: float
@@ -52,17 +51,16 @@ class Case:
 
 
 def cases(small: bool) -> Iterator[Case]:
-    """Yield each controller on each kind of host and of link, and over a second path."""
+    """Yield controllers on each kind of host, over two paths."""
     if small:
-        yield Case("cubic", "kernel", "sojourn", 20, 20, 100)
+        yield Case("cubic", "kernel", 20, 20, 100)
         return
     for controller in ("reno", "cubic", "bbr", "lola"):
-        yield Case(controller, "kernel", "sojourn", 20, 30, 150)
-        yield Case(controller, "kernel", "tc", 20, 30, 150)
-        yield Case(controller, "udp", "sojourn", 20, 30, 150)
-        yield Case(controller, "kernel", "sojourn", 50, 20, 125)
-    yield Case("dctcp", "kernel", "sojourn", 20, 30, 150, "codel")
-    yield Case("dctcp", "kernel", "sojourn", 50, 20, 125, "codel")
+        yield Case(controller, "kernel", 20, 30, 150)
+    yield Case("dctcp", "kernel", 50, 20, 125, "codel")
+    for controller in ("cubic", "bbr"):
+        yield Case(controller, "udp", 20, 30, 150)
+    yield Case("reno", "udp", 50, 20, 125)
 
 
 def scenario(case: Case, duration_s: float) -> sojourn.Scenario:
@@ -95,9 +93,7 @@ def measured(case: Case, duration_s: float) -> Row:
     """Run a case live, explain its capture, and try the best cure on real hosts."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "packets"
-        sojourn.live(
-            scenario(case, duration_s), stack=case.stack, bottleneck=case.bottleneck, pcapng=place
-        )
+        sojourn.live(scenario(case, duration_s), stack=case.stack, pcapng=place)
         (capture,) = place.glob("*.sender.pcapng")
         found = sojourn.explain(capture)
     path, fit = found["path"], found["fit"] or {}
@@ -106,7 +102,6 @@ def measured(case: Case, duration_s: float) -> Row:
     row: Row = {
         "controller": case.controller,
         "hosts": case.stack,
-        "links": case.bottleneck,
         "rate_mbps": case.rate_mbps,
         "rtt_ms": case.rtt_ms,
         "true_buffer_kb": case.buffer_kb,
@@ -126,19 +121,20 @@ def measured(case: Case, duration_s: float) -> Row:
 
 
 def cured(found: Row, stack: Stack) -> Row:
-    """Run the best cure on real hosts, over the twin's path."""
-    best = next((cure for cure in found["cures"][1:] if cure["gain_s"] > 0), None)
-    if best is None:
-        return {"cure": None, "predicted_ms": None, "measured_ms": None}
-    run = sojourn.live(found["twin"], set=best["set"], stack=stack)
-    (flow,) = run.summary["runs"][0]["flows"]
-    base = found["flows"][0]["base_rtt_s"]
-    delay = None if flow["rtt_p50_s"] is None else flow["rtt_p50_s"] - base
-    return {
-        "cure": best["name"],
-        "predicted_ms": _in(best["delay_p50_s"]["median"], 1e-3),
-        "measured_ms": _in(delay, 1e-3),
-    }
+    """Run the best cure that the hosts have on real hosts, over the twin's path."""
+    for cure in (one for one in found["cures"][1:] if one["gain_s"] > 0):
+        # The kernel has not all controllers.
+        with suppress(sojourn.LiveError):
+            run = sojourn.live(found["twin"], set=cure["set"], stack=stack)
+            (flow,) = run.summary["runs"][0]["flows"]
+            base = found["flows"][0]["base_rtt_s"]
+            delay = None if flow["rtt_p50_s"] is None else flow["rtt_p50_s"] - base
+            return {
+                "cure": cure["name"],
+                "predicted_ms": _in(cure["delay_p50_s"]["median"], 1e-3),
+                "measured_ms": _in(delay, 1e-3),
+            }
+    return {"cure": None, "predicted_ms": None, "measured_ms": None}
 
 
 def _loss_error(fit: Row) -> float | None:
@@ -153,13 +149,12 @@ def _in(value: float | None, unit: float) -> float | None:
 
 def answer(tables: dict[str, list[Row]]) -> str:
     """Return the shares of the cases that are right, by hosts and links."""
-    head = ["hosts, links", "cases", "capacity 2 %", "base RTT 2 ms or 4 %", "buffer 20 %"]
+    head = ["hosts", "cases", "capacity 2 %", "base RTT 2 ms or 4 %", "buffer 20 %"]
     head += ["controller", "twin: RTT 5 %, goodput 2 %, losses 20 %", "cure 20 % or 2 ms"]
     lines: list[list[object]] = [head]
-    kinds = sorted({(row["hosts"], row["links"]) for row in tables["cases"]})
-    for kind in kinds:
-        own = [row for row in tables["cases"] if (row["hosts"], row["links"]) == kind]
-        lines.append([", ".join(kind), len(own), *(f"{sum(map(one, own))}" for one in CHECKS)])
+    for kind in sorted({row["hosts"] for row in tables["cases"]}):
+        own = [row for row in tables["cases"] if row["hosts"] == kind]
+        lines.append([kind, len(own), *(sum(map(one, own)) for one in CHECKS)])
     return markdown(lines) + f"\n\nMedian error of the capacity: {_capacity_error(tables):.2f} %."
 
 

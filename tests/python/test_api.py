@@ -35,11 +35,15 @@ def built() -> sojourn.Scenario:
 
 
 def test_builders_take_every_key_of_the_schema() -> None:
-    top = sojourn.schema()["properties"]
+    schema = sojourn.schema()
+    top = schema["properties"]
     tables = [name for name, node in top.items() if "propertyNames" in node]
-    assert tables == ["link", "flow"]
+    assert tables == ["group", "link", "flow"]
     for table in tables:
-        keys = top[table]["additionalProperties"]["properties"]
+        declared = top[table]["additionalProperties"]
+        keys = (
+            schema["$defs"]["group"]["properties"] if table == "group" else declared["properties"]
+        )
         given = {key: [key] for key in keys}
         named = {
             f"{key}_" if keyword.iskeyword(key) else key: value for key, value in given.items()

@@ -359,7 +359,7 @@ def test_a_directory_is_refused(place: Path, capsys: Captured, what: str) -> Non
     [
         (["one"], ["B"]),
         (["one", "nowhere"], ["nowhere", "No such file"]),
-        (["one", "one/summary.json"], ["one/summary.json", "not a folder"]),
+        (["one", "one/summary.json"], ["one/summary.json", "run directory"]),
         (["one", "two", "--flow", "down"], ["one has no flow `down`", "it has: up"]),
         (["one", "two", "--link", "up"], ["one has no link `up`", "it has: neck"]),
         (["one", "two", "--control", "bbr"], ["one has no controller `bbr`", "it has: cubic"]),

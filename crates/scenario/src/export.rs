@@ -33,8 +33,6 @@ pub fn json_schema_known(known: &Known) -> Value {
     schema.extend(map(form(&DOCUMENT, known)));
     // Links and flows may all be in groups.
     schema.insert("required".to_owned(), json!(["duration"]));
-    let parts = json!([{ "required": ["link", "flow"] }, { "required": ["group"] }]);
-    schema.insert("anyOf".to_owned(), parts);
     schema.insert("$defs".to_owned(), definitions(known));
     Value::Object(schema)
 }

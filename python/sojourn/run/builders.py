@@ -19,6 +19,18 @@ class Builders:
     def _put(self: _Built, table: str, arguments: Mapping[str, Any]) -> _Built:
         """Add a table whose keys are the arguments of a builder, without those left out."""
 
+    def group(
+        self: _Built,
+        name: str,
+        *,
+        count: int,
+        link: Mapping[str, Any] | None = None,
+        flow: Mapping[str, Any] | None = None,
+        group: Mapping[str, Any] | None = None,
+    ) -> _Built:
+        """Add a group, or replace the one of this name; return the scenario."""
+        return self._put("group", locals())
+
     def link(
         self: _Built,
         name: str,
