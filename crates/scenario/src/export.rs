@@ -5,6 +5,7 @@ use sojourn_cc::Catalogue;
 use sojourn_units::params::{Key, Kind};
 
 use crate::check::LONGEST_NAME;
+use crate::group::draw::HELP as DRAW;
 use crate::host::HOST;
 use crate::known::Known;
 use crate::scalar::{self, Unit};
@@ -71,9 +72,12 @@ fn group(known: &Known) -> Value {
     for part in ["link", "flow"] {
         group["properties"][part]["additionalProperties"] = json!({ "type": "object" });
     }
-    group["description"] = "A group of equal members; a value may be a draw, such as \
-                            { choice = { cubic = 0.7, bbr = 0.3 } }"
-        .into();
+    group["description"] = format!(
+        "A group of equal members. Those of `home` are called `home-1` and so on, and their parts \
+         `home-1/PART`. A path names links of its member, then those around it. A value may be a \
+         draw, by the seed and the name of its part: {DRAW}"
+    )
+    .into();
     group
 }
 

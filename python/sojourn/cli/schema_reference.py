@@ -40,7 +40,9 @@ def markdown(schema: Node, listed: Sequence[Listed]) -> str:
     first = _Section("", "", schema)
     host = next(one for one in schema["$defs"]["host"]["anyOf"] if "properties" in one)
     hosts = _Section("host", "host", host)
-    parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed), _section(hosts, listed)]
+    groups = _Section("group.NAME", "group", schema["$defs"]["group"])
+    referred = [_section(one, listed) for one in (hosts, groups)]
+    parts = [_INTRO, _units(schema["$defs"]), *_sections(first, listed), *referred]
     return "\n".join(parts)
 
 

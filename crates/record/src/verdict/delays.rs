@@ -39,7 +39,8 @@ const KINDS: [Kind; 3] = [
     },
     Kind {
         delay: |flow| flow.response_p50_s,
-        least: |flow| flow.base_rtt_s,
+        // Transmission and slow start are no queue, and the record does not know their time.
+        least: |_| None,
         title: "response time",
         begin: |name| format!("the median response to {name} takes"),
     },
@@ -52,6 +53,8 @@ struct Delays<'a> {
     /// The words before the figure.
     begin: String,
     found: Vec<Own<'a>>,
+    /// Whether all but the least delay is a wait in queues.
+    is_wait: bool,
 }
 
 /// The delay of one controller.
@@ -69,7 +72,10 @@ pub(super) fn sentence(summary: &Summary) -> Option<String> {
 
 /// The delays as bars: without a queue, and the wait in queues.
 pub(super) fn picture(summary: &Summary) -> Option<VerdictPicture> {
-    let Delays { title, found, .. } = delays(summary)?;
+    let Delays { title, found, is_wait, .. } = delays(summary)?;
+    if !is_wait {
+        return None;
+    }
     let row = |own: &Own| {
         let least = own.least_s.unwrap_or(0.0).min(own.delay_s);
         let all = [(PartKind::Unavoidable, least), (PartKind::Queue, own.delay_s - least)];
@@ -110,10 +116,12 @@ fn of_kind<'a>(summary: &'a Summary, kind: &Kind) -> Option<Delays<'a>> {
         })
     };
     let name = &slowest.name;
+    let found: Vec<Own> = entries.iter().filter_map(of).collect();
     Some(Delays {
         title: format!("Median {} of {name}", kind.title),
         begin: (kind.begin)(name),
-        found: entries.iter().filter_map(of).collect(),
+        is_wait: found.iter().any(|own| own.least_s.is_some()),
+        found,
     })
 }
 
@@ -137,6 +145,7 @@ fn of_queue(summary: &Summary) -> Option<Delays<'_>> {
         title: format!("Median wait in the queue of {}", link.name),
         begin: format!("the median packet in the queue of {} waits", link.name),
         found: found.collect(),
+        is_wait: true,
     })
 }
 

@@ -146,6 +146,7 @@ fn added(one: &ControllerVerdict, bound: &str) -> String {
     }
     match one.recovery_s {
         None => format!("{text} and did not recover{}", lock(one)),
+        Some(recovery) if recovery <= 0.0 => format!("{text} and recovered at once"),
         Some(recovery) => format!("{text} and took {} to recover", brief(recovery)),
     }
 }

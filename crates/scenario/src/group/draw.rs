@@ -12,9 +12,9 @@ use crate::tree::{self, Entry, FromToml, Node, Span, Value};
 
 /// The forms of a draw: a table with one of these as its only key.
 const FORMS: [&str; 5] = ["choice", "uniform", "log_uniform", "lognormal", "sample"];
-const HELP: &str = "a draw is { choice = { cubic = 0.7, bbr = 0.3 } }, { uniform = [\"20Mbit\", \
-                    \"1Gbit\"] }, { log_uniform = [LEAST, MOST] }, { lognormal = [MEDIAN, SIGMA] } \
-                    or { sample = FILE }, of a line for each value";
+pub(crate) const HELP: &str = "a draw is { choice = { cubic = 7, bbr = 3 } }, by weight, \
+    { uniform = [\"20Mbit\", \"1Gbit\"] }, { log_uniform = [LEAST, MOST] }, \
+    { lognormal = [MEDIAN, SIGMA] } or { sample = FILE }, of a value a line";
 
 /// The fault of a draw.
 pub(super) struct Fault {
@@ -88,6 +88,10 @@ impl<'a> Draws<'a> {
                         }
                         let share = uniform(&mut random);
                         match form {
+                            // Each whole number has the same share.
+                            "uniform" if unit == Unit::Whole => {
+                                libm::floor(from + share * (to - from + 1.0))
+                            }
                             "uniform" => from + share * (to - from),
                             _ => from * libm::exp(share * libm::log(to / from)),
                         }

@@ -3,7 +3,7 @@
 //! `[group.home]` with `count = 5000` holds links, flows and groups. Its member 17 has the links and
 //! flows `home-17/NAME`. A path in a group names the links of its member, then those around it.
 
-mod draw;
+pub(crate) mod draw;
 mod members;
 
 use std::borrow::Cow;
