@@ -91,6 +91,10 @@ pub fn queues(
     is_marking: bool,
     names: &[&'static str],
 ) -> (Vec<QueueTrial>, Option<f64>) {
+    // Without a capacity, the link's turns are unknown.
+    if path.capacity.nearest(0.0).is_none() {
+        return (Vec::new(), None);
+    }
     let fates = fates::fates(flows, path);
     let rate = |at: f64| path.capacity.nearest(at).unwrap_or(f64::INFINITY);
     let bottleneck = Bottleneck::new(&fates, rate);

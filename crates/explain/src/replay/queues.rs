@@ -55,11 +55,55 @@ impl Packet for Waiting {
     }
 }
 
-/// A time at which the link could send a packet, and the one that it sent.
+/// A time at which the link sent a packet, and the place of the packet.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     at: i64,
-    sent: Option<usize>,
+    sent: usize,
+    idle: Idle,
+}
+
+/// Times before a turn at which the link was idle and could have sent packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    from: i64,
+    step: i64,
+    count: u64,
+}
+
+/// The times at which the link asks a candidate for a packet, in their order. Those of an idle link are
+/// made only as long as the candidate has packets: a gap may have room for millions.
+struct Turns<'a> {
+    rest: &'a [Turn],
+    /// Idle times of the first turn that have passed.
+    passed: u64,
+}
+
+impl Turns<'_> {
+    /// The next time before a limit.
+    fn next_before(&mut self, limit: i64) -> Option<i64> {
+        let (turn, rest) = self.rest.split_first()?;
+        let Idle { from, step, count } = turn.idle;
+        let is_idle = self.passed < count;
+        let at = if is_idle { from + self.passed as i64 * step } else { turn.at };
+        if at >= limit {
+            return None;
+        }
+        if is_idle {
+            self.passed += 1;
+        } else {
+            (self.rest, self.passed) = (rest, 0);
+        }
+        Some(at)
+    }
+
+    /// Leaves out the idle times before a limit, until which the candidate stays empty.
+    fn skip_idle(&mut self, limit: i64) {
+        let Some(Turn { idle: Idle { from, step, count }, .. }) = self.rest.first() else { return };
+        let before = limit.saturating_sub(*from).max(0).unsigned_abs();
+        let steps = before.div_ceil(step.unsigned_abs().max(1));
+        self.passed = self.passed.max(steps.min(*count));
+    }
 }
 
 /// Weights of the parts.
@@ -70,8 +114,6 @@ const LEAST_NS: f64 = 1e6;
 const GREATEST: f64 = 2.0;
 /// A lost packet is another one's neighbour up to this distance, in packets.
 const NEIGHBOUR: usize = 3;
-/// Turns that a gap of the link may have.
-const MOST_TURNS: i64 = 10_000;
 /// The link is idle after this time without a departure, in packets: less is jitter.
 const IDLE: i64 = 2;
 const SEED: u64 = 1;
@@ -97,23 +139,21 @@ struct Outcome {
 impl<'a> Bottleneck<'a> {
     /// `rate`: capacity at a time in s, in bit/s.
     pub(crate) fn new(fates: &'a [Fate], rate: impl Fn(f64) -> f64) -> Bottleneck<'a> {
-        let mut sent: Vec<Turn> = fates
-            .iter()
-            .enumerate()
-            .filter_map(|(k, fate)| Some(Turn { at: fate.left_at?, sent: Some(k) }))
-            .collect();
-        sent.sort_by_key(|turn| turn.at);
+        let idle = Idle::default();
+        let left = |(sent, fate): (usize, &Fate)| Some(Turn { at: fate.left_at?, sent, idle });
+        let mut turns: Vec<Turn> = fates.iter().enumerate().filter_map(left).collect();
+        turns.sort_by_key(|turn| turn.at);
         let mtu = fates.iter().map(|fate| fate.size).max().unwrap_or(0);
-        let mut turns: Vec<Turn> = Vec::with_capacity(sent.len());
-        let mut free_at = i64::MAX;
-        for turn in sent {
+        let mut free_at = turns.first().map_or(0, |turn| turn.at);
+        for turn in &mut turns {
             let packet = (8e9 * mtu as f64 / rate(turn.at as f64 * 1e-9)).max(1.0) as i64;
             // An idle link would send the packets that a candidate still has.
-            let free = if turn.at > free_at { (turn.at - free_at) / packet - IDLE } else { 0 };
-            let idle = (0..free.clamp(0, MOST_TURNS)).map(|k| free_at + (IDLE + k) * packet);
-            turns.extend(idle.map(|at| Turn { at, sent: None }));
-            turns.push(turn);
-            free_at = if free_at == i64::MAX { turn.at } else { free_at.max(turn.at) } + packet;
+            let free = (turn.at - free_at).max(0) / packet - IDLE;
+            if free > 0 {
+                let from = free_at + IDLE * packet;
+                turn.idle = Idle { from, step: packet, count: free.unsigned_abs() };
+            }
+            free_at = free_at.max(turn.at).saturating_add(packet);
         }
         Bottleneck { fates, turns, mtu: Bytes(mtu) }
     }
@@ -123,10 +163,10 @@ impl<'a> Bottleneck<'a> {
     fn backlogs(&self) -> [Vec<f64>; 2] {
         let mut all: [Vec<f64>; 2] = Default::default();
         let mut backlog = 0_u64;
-        let mut turns = self.turns.iter().filter(|turn| turn.sent.is_some()).peekable();
+        let mut turns = self.turns.iter().peekable();
         for fate in self.fates {
             while let Some(turn) = turns.next_if(|turn| turn.at <= fate.arrived_at) {
-                backlog = backlog.saturating_sub(turn.sent.map_or(0, |k| self.fates[k].size));
+                backlog = backlog.saturating_sub(self.fates[turn.sent].size);
             }
             let full = (backlog + fate.size) as f64;
             all[usize::from(fate.left_at.is_none())].push(full);
@@ -179,12 +219,10 @@ impl<'a> Bottleneck<'a> {
 
     fn run(&self, queue: &mut AnyQueue<Waiting>) -> Outcome {
         let mut outcome = Outcome::default();
-        let mut turns = self.turns.iter().peekable();
+        let mut turns = Turns { rest: &self.turns, passed: 0 };
         for (place, fate) in self.fates.iter().enumerate() {
             // A packet may leave at once.
-            while let Some(turn) = turns.next_if(|turn| turn.at < fate.arrived_at) {
-                self.turn(turn, queue, &mut outcome);
-            }
+            self.serve(&mut turns, fate.arrived_at, queue, &mut outcome);
             let packet = Waiting {
                 place,
                 flow: fate.flow as u64 + 1,
@@ -196,23 +234,39 @@ impl<'a> Bottleneck<'a> {
             let mut drops = |packet: Waiting, _: DropReason| lost.push(packet.place);
             queue.enqueue(Instant(fate.arrived_at.max(0) as u64), packet, &mut drops);
         }
-        turns.for_each(|turn| self.turn(turn, queue, &mut outcome));
+        self.serve(&mut turns, i64::MAX, queue, &mut outcome);
         outcome.lost.sort_unstable();
         outcome.marked.sort_unstable();
         outcome
     }
 
-    fn turn(&self, turn: &Turn, queue: &mut AnyQueue<Waiting>, outcome: &mut Outcome) {
-        let lost = &mut outcome.lost;
-        let mut drops = |packet: Waiting, _: DropReason| lost.push(packet.place);
-        let packet = queue.dequeue(Instant(turn.at.max(0) as u64), &mut drops);
-        if let Some(packet) = packet.filter(|packet| packet.ecn == Ecn::Ce) {
+    /// The candidate sends its packets at the turns before a limit.
+    fn serve(
+        &self,
+        turns: &mut Turns<'_>,
+        limit: i64,
+        queue: &mut AnyQueue<Waiting>,
+        outcome: &mut Outcome,
+    ) {
+        while let Some(at) = turns.next_before(limit) {
+            let lost = &mut outcome.lost;
+            let mut drops = |packet: Waiting, _: DropReason| lost.push(packet.place);
+            match queue.dequeue(Instant(at.max(0) as u64), &mut drops) {
+                Some(packet) => self.leave(at, &packet, outcome),
+                None => turns.skip_idle(limit),
+            }
+        }
+    }
+
+    /// A packet leaves the candidate.
+    fn leave(&self, at: i64, packet: &Waiting, outcome: &mut Outcome) {
+        if packet.ecn == Ecn::Ce {
             outcome.marked.push(packet.place);
         }
-        let Some(fate) = packet.map(|packet| &self.fates[packet.place]) else { return };
+        let fate = &self.fates[packet.place];
         if let Some(left_at) = fate.left_at {
             outcome.observed_delay += (left_at - fate.arrived_at) as f64;
-            outcome.delay += (turn.at - left_at).abs() as f64;
+            outcome.delay += (at - left_at).abs() as f64;
             outcome.packets += 1;
         }
     }
@@ -272,4 +326,38 @@ fn unlike(observed: &[usize], candidate: &[usize]) -> f64 {
         return 1.0;
     }
     1.0 - 2.0 * recall * precision / (recall + precision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bottleneck, Turns};
+    use crate::replay::fates::Fate;
+
+    #[test]
+    fn an_empty_candidate_is_asked_twice_for_each_packet_however_long_the_link_was_idle() {
+        let fate = |k: i64| {
+            let arrived_at = k * 1_000_000_000;
+            Fate {
+                flow: 0,
+                arrived_at,
+                left_at: Some(arrived_at),
+                size: 100,
+                ecn: 0,
+                is_marked: false,
+            }
+        };
+        let fates: Vec<Fate> = (0..100).map(fate).collect();
+        // A packet takes 8 ns, so that each gap has room for 125 million.
+        let link = Bottleneck::new(&fates, |_| 100e9);
+        let mut turns = Turns { rest: &link.turns, passed: 0 };
+        let mut asked = 0;
+        for limit in fates.iter().map(|fate| fate.arrived_at).chain([i64::MAX]) {
+            while turns.next_before(limit).is_some() {
+                asked += 1;
+                turns.skip_idle(limit);
+            }
+        }
+        assert!(asked <= 2 * fates.len(), "{asked}");
+        assert!(turns.rest.is_empty());
+    }
 }
