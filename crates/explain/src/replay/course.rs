@@ -100,6 +100,8 @@ fn departures(log: &Log) -> Vec<Event> {
     let Some(clock) = Clock::of(log) else { return Vec::new() };
     let mut all: Vec<Event> = Vec::new();
     let (mut last, mut next) = (i64::MIN, None);
+    // More missing data than packets are of the capture, and would take its memory.
+    let mut room = log.passed().len();
     let echo = |one: &Passed| one.stamps.map(|stamps| stamps.echo);
     for group in log.passed().chunk_by(|a, b| echo(a) == echo(b)) {
         for (k, one) in group.iter().enumerate() {
@@ -107,7 +109,9 @@ fn departures(log: &Log) -> Vec<Event> {
             let at = at.clamp(last, one.at.max(last));
             let next_begin = *next.get_or_insert(one.begin);
             if one.begin > next_begin && last > i64::MIN {
-                all.extend(missing(next_begin, one, last, at));
+                let before = all.len();
+                all.extend(missing(next_begin, one, [last, at]).take(room));
+                room -= all.len() - before;
             }
             all.push(sent(one, at, Some(one.at)));
             last = at;
@@ -126,21 +130,19 @@ pub(crate) fn first_trip(log: &Log) -> Option<(f64, f64)> {
     Some((first.at as f64 - begin - clock.tick / 2.0, clock.tick / 2.0))
 }
 
-/// The data from `begin` to those of `one`, which departed from `from` to `to`.
-fn missing(begin: u64, one: &Passed, from: i64, to: i64) -> Vec<Event> {
-    let step = u64::from(one.len.max(1));
-    let count = (one.begin - begin).div_ceil(step).min(MOST_MISSING);
-    let each = |k: u64| {
-        let at = from + (to - from) * (k as i64 + 1) / (count as i64 + 1);
+/// The data from `begin` to those of `one`, which departed between two times.
+fn missing(begin: u64, one: &Passed, [from, to]: [i64; 2]) -> impl Iterator<Item = Event> {
+    let (until, step) = (one.begin, u64::from(one.len.max(1)));
+    let count = (until - begin).div_ceil(step);
+    let each = move |k: u64| {
+        let share = (k + 1) as f64 / (count + 1) as f64;
         let first = begin + k * step;
-        let len = step.min(one.begin - first) as u32;
+        let len = step.min(until - first) as u32;
+        let at = from + (to.saturating_sub(from) as f64 * share) as i64;
         Event { at, what: What::Sent { begin: first, len, is_marked: false, passed_at: None } }
     };
-    (0..count).map(each).collect()
+    (0..count).map(each)
 }
-
-/// A larger gap is of the capture.
-const MOST_MISSING: u64 = 10_000;
 
 /// The sender's clock in the times of the capture.
 struct Clock {
@@ -219,4 +221,57 @@ impl Clock {
 /// The distance of two serial numbers (RFC 7323 section 5.2).
 fn serial(value: u32, first: u32) -> i64 {
     i64::from(value.wrapping_sub(first) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use sojourn_trace::capture::{Endpoint, Sack, Segment, Stamps};
+
+    use super::{Event, departures};
+    use crate::observation::Log;
+
+    /// A segment of one byte, or its acknowledgement, with a timestamp.
+    fn segment(stamps: Stamps, payload: u32) -> Segment {
+        let end = |address| Endpoint { address, port: 80, v6: false };
+        Segment {
+            from: end(1),
+            to: end(2),
+            seq: 0,
+            ack: Some(0),
+            syn: false,
+            fin: false,
+            rst: false,
+            flags: 16,
+            window: Some(u16::MAX),
+            payload,
+            stamps: Some(stamps),
+            sack: Sack::of([]),
+            id: None,
+            size: payload + 52,
+            ecn: 0,
+            mss: None,
+            window_scale: None,
+        }
+    }
+
+    /// The departures of packets of one byte that pass once a second and are acknowledged at once, by
+    /// clocks of 1 us.
+    fn departures_of(packets: u64, apart: u64) -> Vec<Event> {
+        let mut log = Log::new(packets as usize + 1);
+        let ticks = |k: u64| (k * 1_000_000) as u32;
+        for k in 0..packets {
+            let (at, begin) = (k as i64 * 1_000_000_000, k * apart);
+            let stamps = Stamps { value: ticks(k), echo: ticks(k.saturating_sub(1)) };
+            log.pass(at, begin, &segment(stamps, 1));
+            let stamps = Stamps { value: ticks(k), echo: ticks(k) };
+            log.answer(at, begin + 1, &[], &segment(stamps, 0));
+        }
+        departures(&log)
+    }
+
+    #[test]
+    fn the_data_that_gaps_stand_for_are_no_more_than_the_packets_of_the_log() {
+        let found = departures_of(2000, 10_001);
+        assert!(found.len() > 2000 && found.len() <= 4000, "{}", found.len());
+    }
 }
