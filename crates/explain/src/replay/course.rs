@@ -126,7 +126,7 @@ fn departures(log: &Log) -> Vec<Event> {
 pub(crate) fn first_trip(log: &Log) -> Option<(f64, f64)> {
     let clock = Clock::of(log)?;
     let first = log.passed().first()?;
-    let begin = clock.offset + clock.begin(first.stamps?.value);
+    let begin = clock.offset + clock.begin(first.stamps?.value, first.at);
     Some((first.at as f64 - begin - clock.tick / 2.0, clock.tick / 2.0))
 }
 
@@ -151,6 +151,8 @@ struct Clock {
     /// Time of the first value's begin, in ns.
     offset: f64,
     first: u32,
+    /// Time at which the first value passed, in ns.
+    first_at: i64,
     /// Arrivals of the acknowledgements at the sender, in order: their clocks, from the first one on, and
     /// times.
     arrivals: Vec<(i64, i64)>,
@@ -169,38 +171,46 @@ impl Clock {
         let mut arrivals: Vec<(i64, i64)> = Vec::new();
         for one in log.answers() {
             let Some(clock) = one.clock else { continue };
-            let value = serial(clock, first_arrival);
+            let last = arrivals.last().map_or(0, |last| last.0);
+            let value = unwrapped(clock, first_arrival, last);
             if arrivals.last().is_none_or(|last| last.0 <= value) {
                 arrivals.push((value, one.at));
             }
         }
         let stamped = || log.passed().iter().filter(|one| one.stamps.is_some());
         let (begin, end) = (stamped().next()?, stamped().next_back()?);
-        let (first, last) = (begin.stamps?.value, end.stamps?.value);
-        let measured = serial(last, first) as f64 * 1e9 / (end.at - begin.at).max(1) as f64;
+        let first = begin.stamps?.value;
+        let values = stamped().filter_map(|one| one.stamps).map(|stamps| stamps.value);
+        // Values of 1 us wrap every 72 minutes.
+        let ticks = values.fold(0, |last, value| unwrapped(value, first, last));
+        let measured = ticks as f64 * 1e9 / (end.at - begin.at).max(1) as f64;
         let known = FREQUENCIES.into_iter().find(|one| (measured / one - 1.0).abs() < NEAR);
         let tick = 1e9 / known.unwrap_or(measured).max(1e-3);
-        let mut clock = Clock { tick, offset: 0.0, first, arrivals, first_arrival };
+        let first_at = begin.at;
+        let mut clock = Clock { tick, offset: 0.0, first, first_at, arrivals, first_arrival };
         // An acknowledgement that lets a packet depart at once is within the tick of its departure.
         let offsets = stamped().filter_map(|one| {
             let stamps = one.stamps?;
             let first = clock.group(stamps.echo, one.at).first()?;
-            Some(first.1 as f64 - clock.begin(stamps.value))
+            Some(first.1 as f64 - clock.begin(stamps.value, one.at))
         });
         let latest = offsets.reduce(f64::max)?;
         clock.offset = latest - tick;
         Some(clock)
     }
 
-    /// Begin of the tick of a value, without the offset.
-    fn begin(&self, value: u32) -> f64 {
-        serial(value, self.first) as f64 * self.tick
+    /// Begin of the tick of a value that passed at a time, without the offset.
+    fn begin(&self, value: u32, at: i64) -> f64 {
+        let about = at.saturating_sub(self.first_at) as f64 / self.tick;
+        unwrapped(value, self.first, about as i64) as f64 * self.tick
     }
 
     /// The acknowledgements of one tick of the receiver's clock, or of the last tick before it, that data
     /// echo which pass at a time. The first data may echo none.
     fn group(&self, clock: u32, now: i64) -> &[(i64, i64)] {
-        let value = serial(clock, self.first_arrival);
+        let arrived = self.arrivals.partition_point(|one| one.1 <= now);
+        let about = arrived.checked_sub(1).map_or(0, |place| self.arrivals[place].0);
+        let value = unwrapped(clock, self.first_arrival, about);
         let end = self.arrivals.partition_point(|one| one.0 <= value);
         let Some(last) = end.checked_sub(1).map(|place| self.arrivals[place].0) else { return &[] };
         let begin = self.arrivals.partition_point(|one| one.0 < last);
@@ -211,16 +221,18 @@ impl Clock {
     /// the same number of packets depart. It does not lie before the packet's own tick.
     fn departure(&self, one: &Passed, k: usize, count: usize) -> Option<i64> {
         let stamps = one.stamps?;
-        let begin = self.offset + self.begin(stamps.value);
+        let begin = self.offset + self.begin(stamps.value, one.at);
         let group = self.group(stamps.echo, one.at);
         let at = group.get(k * group.len() / count.max(1)).map_or(begin, |own| own.1 as f64);
         Some(at.max(begin) as i64)
     }
 }
 
-/// The distance of two serial numbers (RFC 7323 section 5.2).
-fn serial(value: u32, first: u32) -> i64 {
-    i64::from(value.wrapping_sub(first) as i32)
+/// The distance of a serial number from the first one (RFC 7323 section 5.2), of which another distance
+/// is less than half a turn away.
+fn unwrapped(value: u32, first: u32, about: i64) -> i64 {
+    let near = first.wrapping_add(about as u32);
+    about.saturating_add(i64::from(value.wrapping_sub(near) as i32))
 }
 
 #[cfg(test)]
@@ -273,5 +285,16 @@ mod tests {
     fn the_data_that_gaps_stand_for_are_no_more_than_the_packets_of_the_log() {
         let found = departures_of(2000, 10_001);
         assert!(found.len() > 2000 && found.len() <= 4000, "{}", found.len());
+    }
+
+    #[test]
+    fn departures_keep_their_times_when_the_timestamps_wrap() {
+        // 83 minutes: values of 1 us wrap after 72, and half of that is ambiguous.
+        let found = departures_of(5000, 1);
+        assert_eq!(found.len(), 5000);
+        for pair in found[2..].windows(2) {
+            // Two ticks.
+            assert!((pair[1].at - pair[0].at - 1_000_000_000).abs() <= 2000, "{pair:?}");
+        }
     }
 }
