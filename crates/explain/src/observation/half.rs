@@ -13,6 +13,8 @@ use super::series::Series;
 const MTU: u32 = 1500;
 /// RFC 7323 section 2.3: a greater step belongs to another connection.
 const GREATEST_STEP: i64 = 1 << 30;
+/// RFC 7323 section 2.3.
+pub(crate) const GREATEST_SCALE: u32 = 14;
 
 /// Marks that one report adds, at most.
 const MOST_MARKS: u64 = 1 << 10;
@@ -104,7 +106,7 @@ pub struct Half {
     pub acks: u64,
     /// The largest payload of one packet on the link, in bytes.
     pub mss: u32,
-    /// Window scale of the receiver, from its SYN.
+    /// Window scale of the receiver as its SYN has it.
     pub scale: Option<u8>,
     /// Data as they pass.
     pub passed: Series<Count>,
@@ -415,6 +417,12 @@ impl Half {
             _ if 2 * self.ect1 > self.ect => EcnUse::L4s,
             _ => EcnUse::Classic,
         }
+    }
+
+    /// Window scale of the receiver, from its SYN. A greater one than 14 counts as 14 (RFC 7323 section
+    /// 2.3).
+    pub fn scale(&self) -> Option<u32> {
+        self.scale.map(|scale| u32::from(scale).min(GREATEST_SCALE))
     }
 
     /// Bytes on the link for each byte of payload.

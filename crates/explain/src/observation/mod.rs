@@ -26,6 +26,7 @@ mod ss;
 mod udp;
 
 pub use capture::Observer;
+pub(crate) use half::GREATEST_SCALE;
 pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample};
 pub use log::{Answer, Log, Passed};
 pub use read::{ACCEPTED, read};

@@ -4,7 +4,7 @@
 use super::base::Base;
 use super::view::View;
 use super::windows::QUEUED_S;
-use crate::observation::{Flow, Vantage};
+use crate::observation::{Flow, GREATEST_SCALE, Vantage};
 
 /// Shares of a flow's time by its limit; they add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,8 +102,7 @@ fn windowed(flow: &Flow, begin: f64, width: f64, steps: usize) -> Vec<bool> {
     if flow.vantage == Some(Vantage::Receiver) || flights.iter().any(|one| one.window == 0) {
         return found;
     }
-    let scale = flow.half.scale.map(u32::from).or_else(|| scale(flow));
-    let Some(scale) = scale.filter(|scale| *scale <= 14) else { return found };
+    let Some(scale) = flow.half.scale().or_else(|| scale(flow)) else { return found };
     for flight in flights {
         let place = ((flight.at as f64 * 1e-9 - begin) / width).floor();
         let window = (u64::from(flight.window) << scale) as f64;
@@ -124,7 +123,7 @@ fn scale(flow: &Flow) -> Option<u32> {
     let flights = flow.half.flights.items();
     let most = flights.iter().map(|flight| flight.bytes).max()?;
     let window = u64::from(flights.iter().map(|flight| flight.window).max()?);
-    let scale = (0..=14).find(|scale| window << scale >= most)?;
+    let scale = (0..=GREATEST_SCALE).find(|scale| window << scale >= most)?;
     let level = (window << scale) as f64;
     let near = flights.iter().filter(|f| f.bytes as f64 >= 0.9 * level).count();
     (near as f64 >= AT_LEVEL * flights.len() as f64).then_some(scale)

@@ -6,7 +6,7 @@
 //! pass, and the timestamps of the data show their departure: they name the latest acknowledgement
 //! that had arrived (TSecr) and the sender's clock (TSval, RFC 7323 section 3).
 
-use crate::observation::{Answer, Flow, Log, Passed, RttSample, Series};
+use crate::observation::{Answer, Flow, GREATEST_SCALE, Log, Passed, RttSample, Series};
 
 /// An event at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,8 @@ pub(crate) fn scale(flow: &Flow, events: &[Event]) -> Option<u32> {
             }
         }
     }
-    (greatest > 0.0).then(|| (0..14).find(|scale| f64::from(1 << scale) >= greatest).unwrap_or(14))
+    let has_room = |scale: &u32| f64::from(1 << scale) >= greatest;
+    (greatest > 0.0).then(|| (0..GREATEST_SCALE).find(has_room).unwrap_or(GREATEST_SCALE))
 }
 
 pub(crate) fn least(samples: &Series<RttSample>) -> i64 {

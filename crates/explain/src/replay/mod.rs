@@ -162,8 +162,7 @@ impl<'a> Replay<'a> {
         let Some(first) = first else { return };
         let (begin, rtt) = (Instant(first.at as u64), Duration((rtt * 1e9) as u64));
         self.began = begin;
-        self.scale =
-            self.flow.half.scale.map(u32::from).or_else(|| course::scale(self.flow, events));
+        self.scale = self.flow.half.scale().or_else(|| course::scale(self.flow, events));
         self.ledger.begin(rtt);
         self.shadows.iter_mut().for_each(|one| one.on_handshake(begin, rtt));
         for event in events {

@@ -9,23 +9,41 @@ use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 use sojourn_explain::replay;
 use sojourn_explain::{Options, explain};
-use sojourn_trace::capture::{Capture, Endpoint, Sack, Segment, Stamps, segment};
+use sojourn_trace::capture::{Endpoint, Sack, Segment, Stamps};
 
-use crate::simulated::captures;
+use crate::simulated::{captures, segments_of};
 
 fn seen() -> &'static [(i64, Segment)] {
     static SEEN: OnceLock<Vec<(i64, Segment)>> = OnceLock::new();
-    SEEN.get_or_init(|| {
-        let [sender, _] = captures();
-        let mut capture = Capture::new(&sender[..]);
-        let mut all = Vec::new();
-        while let Some(packet) = capture.next().expect("a valid capture") {
-            if let (Some(at), Ok(segment)) = (packet.at_ns, segment(&packet)) {
-                all.push((at, segment));
-            }
-        }
-        all
-    })
+    SEEN.get_or_init(|| segments_of(&captures()[0]))
+}
+
+/// The distances of controllers if the receiver's SYN has a window scale.
+fn distances_with_scale(scale: u8) -> Vec<f64> {
+    let (at, data) = seen()[0];
+    let syn = Segment {
+        from: data.to,
+        to: data.from,
+        syn: true,
+        payload: 0,
+        window_scale: Some(scale),
+        ..data
+    };
+    let mut observer = Observer::new();
+    observer.segment(at, &syn);
+    seen().iter().for_each(|(at, segment)| observer.segment(*at, segment));
+    let observation = observer.finish();
+    let flow = &observation.flows[0];
+    let view = View::of(flow).expect("a view");
+    let trials = replay::controllers(flow, &view, Some(10e6), &["cubic", "reno"]);
+    trials.iter().map(|one| one.distance).collect()
+}
+
+#[test]
+fn a_window_scale_beyond_the_greatest_counts_as_the_greatest() {
+    let greatest = distances_with_scale(14);
+    assert_eq!(greatest.len(), 2);
+    assert_eq!(distances_with_scale(255), greatest);
 }
 
 /// Explains segments without a twin, and checks that every figure is one that a path can have.

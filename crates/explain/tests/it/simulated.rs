@@ -40,6 +40,18 @@ impl Sink for Memory {
     }
 }
 
+/// The segments of a capture, with their times in ns.
+pub(crate) fn segments_of(capture: &[u8]) -> Vec<(i64, capture::Segment)> {
+    let mut capture = capture::Capture::new(capture);
+    let mut all = Vec::new();
+    while let Some(packet) = capture.next().expect("a valid capture") {
+        if let (Some(at), Ok(segment)) = (packet.at_ns, capture::segment(&packet)) {
+            all.push((at, segment));
+        }
+    }
+    all
+}
+
 /// The captures of the scenario at the sender and at the receiver.
 pub(crate) fn captures() -> [Vec<u8>; 2] {
     captures_of(SCENARIO)
