@@ -5,7 +5,7 @@ use sojourn_scenario::Document;
 use crate::quantile::{quantile, spread};
 use crate::result::Cure;
 use crate::twin::plan::Plan;
-use crate::twin::run::run;
+use crate::twin::run::{IsStopped, run};
 
 /// Queues that are tried at the bottleneck.
 const QUEUES: [&str; 5] = ["fq_codel", "cake", "codel", "pie", "dualpi2"];
@@ -38,6 +38,8 @@ pub(crate) struct Ward<'a> {
     pub(crate) victims: &'a [bool],
     /// Name of the twin's file in commands.
     pub(crate) file: &'a str,
+    /// Asked now and then whether to stop.
+    pub(crate) is_stopped: IsStopped<'a>,
 }
 
 impl Ward<'_> {
@@ -104,6 +106,9 @@ impl Ward<'_> {
         let text = self.changed(&set)?;
         let mut figures: [Vec<f64>; 3] = Default::default();
         for seed in SEEDS {
+            if (self.is_stopped)() {
+                return None;
+            }
             let one = self.measure(&text, seed)?;
             figures.iter_mut().zip(one).for_each(|(all, value)| all.push(value));
         }
@@ -133,7 +138,7 @@ impl Ward<'_> {
 
     /// Median and 99th percentile of the victims' queueing delay, and the goodput of all flows.
     fn measure(&self, text: &str, seed: u64) -> Option<[f64; 3]> {
-        let ran = run(text, seed).ok()?;
+        let ran = run(text, seed, self.is_stopped).ok()?;
         let mut delays = Vec::new();
         for ((view, base), is_victim) in ran.views.iter().zip(self.bases).zip(self.victims) {
             let Some(view) = view.as_ref().filter(|_| *is_victim) else { continue };

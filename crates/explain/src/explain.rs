@@ -21,7 +21,7 @@ use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult}
 use crate::series::series;
 use crate::text;
 use crate::twin::plan::Plan;
-use crate::twin::run::{Ran, run};
+use crate::twin::run::{IsStopped, Ran, run};
 use crate::twin::synthesis::{
     FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, candidates, kind,
 };
@@ -66,7 +66,7 @@ pub fn explain_source<R: Read>(
     is_stopped: &dyn Fn() -> bool,
 ) -> io::Result<Option<String>> {
     let Some(observation) = observation::read(name, open, is_stopped)? else { return Ok(None) };
-    let mut found = serde_json::to_value(explain(&observation, options))?;
+    let mut found = serde_json::to_value(explain_until(&observation, options, is_stopped))?;
     let damage = |damage: &Damage| json!({ "offset": damage.offset, "message": damage.message });
     found["error"] = observation.damage.as_ref().map_or(Value::Null, damage);
     Ok(Some(found.to_string()))
@@ -74,6 +74,15 @@ pub fn explain_source<R: Read>(
 
 /// Explains an observation.
 pub fn explain(observation: &Observation, options: &Options) -> Explanation {
+    explain_until(observation, options, &|| false)
+}
+
+/// Explains an observation. `is_stopped` is asked now and then; a search that is stopped finds less.
+fn explain_until(
+    observation: &Observation,
+    options: &Options,
+    is_stopped: IsStopped<'_>,
+) -> Explanation {
     let (members, others) = largest(observation);
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
     let beside = beside(observation, &members);
@@ -105,7 +114,7 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     result.beside_bps = beside_bps;
     result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {
-        let known = Known { path: &path, limits: &limits, queues: &queues };
+        let known = Known { path: &path, limits: &limits, queues: &queues, is_stopped };
         find_twin(&mut result, &members, &known, options);
     }
     result.text = text::lines(&result);
@@ -234,6 +243,7 @@ struct Known<'a> {
     path: &'a Path,
     limits: &'a [Limits],
     queues: &'a [QueueTrial],
+    is_stopped: IsStopped<'a>,
 }
 
 /// The queues by replay of the packets, and the size of the buffer, which becomes the path's. Packets of
@@ -262,7 +272,7 @@ fn find_twin(
     known: &Known<'_>,
     options: &Options,
 ) {
-    let Known { path, limits, queues } = *known;
+    let Known { path, limits, queues, is_stopped } = *known;
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
     let is_marking = is_marking(members);
     let each = members.iter().zip(limits);
@@ -274,18 +284,18 @@ fn find_twin(
     let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
     let replayed =
         Replayed { controllers: replayed(members, &plan, path), queue: Ranked::of_queues(queues) };
-    let found = Search::new(&plan, path, &views, replayed).find();
+    let found = Search::new(&plan, path, &views, replayed, is_stopped).find();
     name_controllers(result, members, &found);
     result.path.queue = choice(&found.queue);
     if !found.queue.best().is_some_and(|name| FULL_ONLY.contains(&name)) {
         result.path.buffer_bytes = None;
     }
     let (controls, queue) = (found.names(), found.queue.best().unwrap_or("droptail"));
-    let toml = plan.toml("Twin of a capture", &kind(queue, is_marking), &controls, plan.duration);
-    let Ok(ran) = run(&toml, 1) else {
-        result.unsure.push("the twin is not a valid scenario".to_owned());
-        return;
-    };
+    let duration = plan.whole_duration();
+    let toml = plan.toml("Twin of a capture", &kind(queue, is_marking), &controls, duration);
+    let Some(ran) = run_twin(result, &plan, &toml, is_stopped) else { return };
+    let part = if duration < plan.duration { duration } else { f64::INFINITY };
+    let views: Vec<View> = views.into_iter().map(|view| view.until(part)).collect();
     result.series.add_twin(&ran.views, result.duration_s);
     judge(result, &views, &ran, &found);
     if result.fit.as_ref().is_some_and(|fit| fit.good) {
@@ -302,6 +312,7 @@ fn find_twin(
                 shares: &shares,
                 victims: &victims(&shares),
                 file: &options.file,
+                is_stopped,
             };
             result.cures = ward.cures();
         }
@@ -310,6 +321,24 @@ fn find_twin(
         result.unsure.push(why.to_owned());
     }
     result.twin = Some(toml);
+}
+
+/// The run of the twin, with its views in the order of the plan's flows.
+fn run_twin(
+    result: &mut Explanation,
+    plan: &Plan,
+    toml: &str,
+    is_stopped: IsStopped<'_>,
+) -> Option<Ran> {
+    let duration = plan.whole_duration();
+    if duration < plan.duration {
+        result.unsure.push(format!("the twin stands for the first {duration:.0} s"));
+    }
+    let Ok(ran) = run(toml, 1, is_stopped) else {
+        result.unsure.push("the twin is not a valid scenario".to_owned());
+        return None;
+    };
+    Some(Ran { views: plan.aligned(ran.views, duration), ..ran })
 }
 
 /// Samples further apart than this, in round trips, show no growth of the window.

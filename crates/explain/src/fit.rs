@@ -26,6 +26,9 @@ pub(crate) fn fit(observed: &[View], twin: &Ran, distance: f64) -> Fit {
     let total: f64 = observed.iter().map(bytes).sum();
     let mut worst_s: f64 = 0.0;
     for (seen, own) in observed.iter().zip(&twin.views) {
+        if bytes(seen) == 0.0 {
+            continue;
+        }
         fit.losses += seen.losses.iter().map(|loss| loss.packets).sum::<f64>();
         let Some(own) = own else {
             fit.goodput = 1.0;

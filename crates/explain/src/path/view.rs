@@ -119,6 +119,15 @@ impl View {
         after.checked_sub(1).map_or(0.0, |place| self.delivered[place].1)
     }
 
+    /// The part of the view up to a time, in s.
+    pub fn until(mut self, end: f64) -> View {
+        self.delivered.retain(|point| point.0 < end);
+        self.trips.retain(|trip| trip.at < end);
+        self.losses.retain(|loss| loss.at < end);
+        self.marks.retain(|at| *at < end);
+        self
+    }
+
     /// Trips that end within a span of time.
     pub fn trips_in(&self, from: f64, to: f64) -> &[Trip] {
         let begin = self.trips.partition_point(|trip| trip.at < from);

@@ -12,6 +12,10 @@ use crate::path::view::View;
 const MOST_PACKETS: f64 = 120_000.0;
 /// Least time of such a run, in s.
 const LEAST_S: f64 = 5.0;
+/// Packets and time, in s, of the run that is the twin, so that it takes a minute or two. A source may
+/// claim a century.
+const MOST_WHOLE_PACKETS: f64 = 2e7;
+const MOST_WHOLE_S: f64 = 3600.0;
 
 /// The path and the flows, without controllers and queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,8 +154,25 @@ impl Plan {
 
     /// The time of a run that is one of many, in s.
     pub fn short_duration(&self) -> f64 {
-        let share = (MOST_PACKETS / self.packets(self.duration).max(1.0)).min(1.0);
-        (share * self.duration).max(LEAST_S).min(self.duration)
+        self.duration_of(MOST_PACKETS)
+    }
+
+    /// The time of the run that is the twin, in s: the whole, unless it has too many packets.
+    pub fn whole_duration(&self) -> f64 {
+        self.duration_of(MOST_WHOLE_PACKETS)
+    }
+
+    /// The views of a run of a part of the time, in the order of the flows. A flow that starts later has no
+    /// place in it.
+    pub fn aligned(&self, views: Vec<Option<View>>, duration: f64) -> Vec<Option<View>> {
+        let mut own = views.into_iter();
+        let starts = self.flows.iter().map(|flow| flow.start < duration);
+        starts.map(|is_there| if is_there { own.next().flatten() } else { None }).collect()
+    }
+
+    fn duration_of(&self, packets: f64) -> f64 {
+        let share = (packets / self.packets(self.duration).max(1.0)).min(1.0);
+        (share * self.duration).max(LEAST_S).min(self.duration).min(MOST_WHOLE_S)
     }
 
     /// Packets that the path carries in a time, in s, at most.

@@ -15,15 +15,21 @@ pub struct Ran {
     pub views: Vec<Option<View>>,
 }
 
-/// Runs a scenario with a seed.
+/// Asked now and then whether to stop.
+pub type IsStopped<'a> = &'a dyn Fn() -> bool;
+
+/// Events between two questions whether to stop: some ms.
+const EVENTS: u32 = 1 << 15;
+
+/// Runs a scenario with a seed, up to its end or until it is stopped.
 ///
 /// # Errors
 /// If the scenario is invalid.
-pub fn run(toml: &str, seed: u64) -> Result<Ran, Errors> {
+pub fn run(toml: &str, seed: u64, is_stopped: IsStopped<'_>) -> Result<Ran, Errors> {
     let document = Document::from_toml("twin.toml", toml)?;
     let scenario = document.resolve(&|_| Err(std::io::ErrorKind::NotFound.into()))?;
     let mut simulation = Simulation::tapped(&scenario, None, seed, Watch::default());
-    simulation.advance(simulation.end());
+    while !is_stopped() && !simulation.advance_by(simulation.end(), EVENTS) {}
     let halves = simulation.tap().take();
     let summary = simulation.finish().summary;
     let mut views: Vec<Option<View>> = scenario.flows.iter().map(|_| None).collect();

@@ -8,7 +8,7 @@
 use super::distance::distance;
 use super::features::Features;
 use super::plan::Plan;
-use super::run::{Ran, run};
+use super::run::{IsStopped, Ran, run};
 use crate::observation::EcnUse;
 use crate::path::Path;
 use crate::path::base::Base;
@@ -135,17 +135,25 @@ pub struct Search<'a> {
     duration: f64,
     has_buffer: bool,
     has_level: bool,
+    is_stopped: IsStopped<'a>,
 }
 
 impl<'a> Search<'a> {
-    /// A search of the twin of some views.
-    pub fn new(plan: &'a Plan, path: &'a Path, views: &[View], known: Replayed) -> Search<'a> {
+    /// A search of the twin of some views. `is_stopped` is asked now and then.
+    pub fn new(
+        plan: &'a Plan,
+        path: &'a Path,
+        views: &[View],
+        known: Replayed,
+        is_stopped: IsStopped<'a>,
+    ) -> Search<'a> {
         let duration = plan.short_duration();
         let features = |(view, base): (&View, &Base)| Features::of(view, base, duration);
         let observed = views.iter().zip(&path.bases).map(features).collect();
         let has_buffer = path.buffer.is_some() || path.losses.at.is_empty() && !plan.is_marking;
         let has_level = path.buffer.is_some();
-        Search { plan, bases: &path.bases, observed, known, duration, has_buffer, has_level }
+        let bases = &path.bases;
+        Search { plan, bases, observed, known, duration, has_buffer, has_level, is_stopped }
     }
 
     /// The nearest controllers and queue.
@@ -276,14 +284,11 @@ impl<'a> Search<'a> {
     /// The distance of each flow of a candidate.
     fn distances(&self, queue: &str, controls: &[&str]) -> Vec<f64> {
         let text = self.plan.toml("", &kind(queue, self.plan.is_marking), controls, self.duration);
-        let Ok(Ran { views, .. }) = run(&text, SEED) else {
-            return vec![FAR; self.observed.len()];
-        };
-        let mut own = views.into_iter();
-        let each = self.observed.iter().zip(&self.plan.flows).zip(self.bases);
-        each.map(|((observed, flow), base)| {
-            // A flow that starts later has no place in a shorter run.
-            let view = if flow.start < self.duration { own.next().flatten() } else { None };
+        let ran = if (self.is_stopped)() { None } else { run(&text, SEED, self.is_stopped).ok() };
+        let Some(Ran { views, .. }) = ran else { return vec![FAR; self.observed.len()] };
+        let own = self.plan.aligned(views, self.duration);
+        let each = self.observed.iter().zip(own).zip(self.bases);
+        each.map(|((observed, view), base)| {
             let view =
                 view.map(|view| Features::in_steps(&view, base, self.duration, observed.step));
             view.map_or(FAR, |candidate| distance(observed, &candidate))

@@ -5,6 +5,7 @@ use sojourn_explain::path::base::Base;
 use sojourn_explain::path::view::{Loss, Trip, View};
 use sojourn_explain::twin::distance::distance;
 use sojourn_explain::twin::features::Features;
+use sojourn_explain::twin::plan::Plan;
 
 const PACKET: f64 = 1500.0;
 
@@ -90,6 +91,16 @@ fn losses_at_any_backlog_show_random_loss_and_no_buffer() {
     let path = Path::of(&[view]);
     assert_eq!(path.buffer, None);
     assert_near(path.loss.unwrap_or(0.0), 1.0 / 500.0, 0.15, "loss");
+}
+
+#[test]
+fn a_twin_of_a_century_takes_an_hour_at_most() {
+    let path = Path::of(&[sawtooth(|_| 1e6, 0.05, 100e3, 20.0)]);
+    let plan = Plan::new(&path, &[], 3e9, false).expect("a capacity");
+    assert_eq!(plan.whole_duration(), 3600.0);
+    assert!(plan.short_duration() <= 3600.0);
+    let plan = Plan::new(&path, &[], 60.0, false).expect("a capacity");
+    assert_eq!(plan.whole_duration(), 60.0);
 }
 
 #[test]

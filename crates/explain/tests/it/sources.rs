@@ -1,12 +1,13 @@
 //! Every source gives one form, says what it lacks, and hostile content of it gives less.
 
+use std::cell::Cell;
 use std::io::{self, Cursor, Read};
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sojourn_explain::observation::{Kind, Observation, Protocol, Vantage, read};
-use sojourn_explain::{Explanation, Options, explain};
+use sojourn_explain::{Explanation, Options, explain, explain_source};
 
 /// Rate and delay of the path behind the made sources.
 const RATE: f64 = 20e6;
@@ -133,6 +134,24 @@ fn explained(text: &[u8]) -> Option<(Observation, Explanation)> {
     let options = Options { twin: false, ..Options::default() };
     let explanation = explain(&found, &options);
     Some((found, explanation))
+}
+
+#[test]
+fn a_search_that_is_stopped_runs_no_twin() {
+    let text = iperf3(20, 0.5);
+    let asked = Cell::new(0);
+    let is_stopped = || {
+        asked.set(asked.get() + 1);
+        true
+    };
+    let options = Options::default();
+    let found = explain_source("made", || Ok(Cursor::new(&text)), &options, &is_stopped);
+    let found = found.expect("memory does not fail").expect("a known kind");
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    assert!(asked.get() > 0);
+    assert_eq!(found["cures"], json!([]));
+    let twin = found["series"]["flows"][0]["twin_rate_bps"].as_array().expect("a list");
+    assert!(twin.is_empty(), "{twin:?}");
 }
 
 fn sources() -> &'static [(Kind, String); 5] {
