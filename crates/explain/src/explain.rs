@@ -370,8 +370,7 @@ fn replayed(members: &[Member<'_>], plan: &Plan, path: &Path) -> Vec<Option<Rank
         let rate = path.capacity.nearest(member.view.span().0);
         let trials =
             is_bulk.then(|| replay::controllers(member.flow, &member.view, rate, &names))?;
-        let counts_marks = member.flow.half.counts_marks() && own.ecn == EcnUse::Classic;
-        (!trials.is_empty()).then(|| Ranked::of_replay(&trials, counts_marks))
+        (!trials.is_empty()).then(|| Ranked::of_replay(&trials))
     });
     each.collect()
 }

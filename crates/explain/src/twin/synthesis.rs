@@ -39,8 +39,6 @@ const NOISE_SHARE: f64 = 0.4;
 const QUEUE_SHARE: f64 = 0.2;
 /// Hardly a device drops at the head: one in ten, as a logarithm.
 const RARITY: f64 = 2.3;
-/// A sender of ECT(0) that asks for exact counts of marks most likely uses them.
-const UNCOUNTED: f64 = 0.02;
 /// A queue that is farther from the packets does not explain them.
 const UNEXPLAINED: f64 = 0.8;
 /// Seed of the candidates.
@@ -60,9 +58,8 @@ impl Ranked {
     }
 
     /// Odds from distances of replays.
-    pub fn of_replay(trials: &[Trial], counts_marks: bool) -> Ranked {
-        let rarity = |name| if counts_marks && name != "dctcp" { UNCOUNTED } else { 0.0 };
-        let each = trials.iter().map(|one| (one.name, one.distance + rarity(one.name)));
+    pub fn of_replay(trials: &[Trial]) -> Ranked {
+        let each = trials.iter().map(|one| (one.name, one.distance));
         Ranked::with(&each.collect::<Vec<_>>(), |least| NOISE + NOISE_SHARE * least)
     }
 
