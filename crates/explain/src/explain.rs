@@ -20,10 +20,10 @@ use crate::replay::{self, QueueTrial};
 use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
 use crate::series::series;
 use crate::text;
-use crate::twin::plan::Plan;
+use crate::twin::plan::{Plan, named};
 use crate::twin::run::{IsStopped, Ran, run};
 use crate::twin::synthesis::{
-    FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, candidates, kind,
+    FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, UNKNOWN, candidates, kind,
 };
 
 /// Version of the result's form.
@@ -350,15 +350,33 @@ fn is_coarse(member: &Member<'_>, base: f64) -> bool {
     apart || !member.flow.half.has_own_rtt
 }
 
-/// The controllers found, where a source's samples can show them.
+/// The controllers found, where a source's samples can show them and a candidate explains the flow.
 fn name_controllers(result: &mut Explanation, members: &[Member<'_>], found: &Found) {
     for ((flow, ranked), member) in result.flows.iter_mut().zip(&found.controllers).zip(members) {
-        if !is_coarse(member, flow.base_rtt_s) {
-            flow.controller = choice(ranked);
-        } else if flow.named_controller.is_none() {
-            let why = format!("the samples of {} are too coarse to show its controller", flow.name);
-            result.unsure.push(why);
-        }
+        let nearest = ranked.best().unwrap_or(UNKNOWN);
+        let asked = member.flow.controller.as_deref();
+        let is_known = asked.is_some_and(|name| named(name).is_some());
+        let name = &flow.name;
+        let why = match asked {
+            Some(asked) if !is_known => {
+                format!("{asked} of {name} is no candidate; the twin has {nearest} instead")
+            }
+            None if is_coarse(member, flow.base_rtt_s) => {
+                format!("the samples of {name} are too coarse to show its controller")
+            }
+            None if !ranked.all.is_empty() && !ranked.is_explained => {
+                format!("no candidate behaves as {name}; the twin has the nearest, {nearest}")
+            }
+            _ => {
+                if !is_coarse(member, flow.base_rtt_s) {
+                    flow.controller = choice(ranked);
+                    // A sole candidate has no rival that it could be told from.
+                    flow.controller.sure &= ranked.all.len() > 1 || is_known;
+                }
+                continue;
+            }
+        };
+        result.unsure.push(why);
     }
 }
 

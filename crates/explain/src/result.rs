@@ -83,7 +83,7 @@ pub struct CapacityResult {
 /// A name with the odds of each candidate.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Choice {
-    /// The likeliest; null if none was found.
+    /// The likeliest; null if none was found, or if none is near what was seen.
     #[serde(rename = "kind")]
     pub name: Option<&'static str>,
     /// The odds of each candidate, which add up to 1.

@@ -201,13 +201,13 @@ fn rates(path: &Path) -> Option<Vec<(f64, f64)>> {
     Some(found)
 }
 
-/// The controller that other programs call by a name.
-fn named(name: &str) -> Option<&'static str> {
+/// The candidate that other programs call by a name; `None` if it is none.
+pub(crate) fn named(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let own = match lower.as_str() {
         "newreno" | "new_reno" | "new reno" => "reno",
         "bbr1" | "bbrv1" => "bbr",
-        "bbr2" | "bbrv2" | "bbrv3" => "bbr3",
+        "bbrv3" => "bbr3",
         other => other,
     };
     CONTROLLERS.into_iter().find(|known| *known == own)

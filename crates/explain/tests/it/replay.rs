@@ -4,7 +4,7 @@ use sojourn_explain::observation::{Flow, Observation};
 use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 use sojourn_explain::replay;
-use sojourn_explain::twin::synthesis::{QUEUES, candidates};
+use sojourn_explain::twin::synthesis::{QUEUES, Ranked, candidates};
 
 use crate::simulated::{captures_of, observe};
 
@@ -45,6 +45,23 @@ fn each_of_two_controllers_is_named_at_both_ends_by_a_deviation_near_zero() {
                 assert!(trials[0].distance < most, "{truth}: {}", trials[0].distance);
             }
         }
+    }
+}
+
+#[test]
+fn a_controller_that_is_not_among_the_candidates_is_not_explained() {
+    for truth in ["vegas", "bbr", "lola", "copa"] {
+        let [sender, _] = captures_of(&scenario("buffer = \"60kB\"", [truth, "cubic"]));
+        let observation = observe(&sender);
+        let (flow, view) = &views(&observation)[0];
+        let is_explained = |names: &[&'static str]| {
+            let trials = replay::controllers(flow, view, Some(10e6), names);
+            Ranked::of_replay(&trials).is_explained
+        };
+        let all: Vec<&'static str> = candidates(view.ecn, None).collect();
+        let others: Vec<&'static str> = all.iter().copied().filter(|name| *name != truth).collect();
+        assert!(is_explained(&all), "{truth}");
+        assert!(!is_explained(&others), "{truth}");
     }
 }
 

@@ -154,6 +154,21 @@ fn a_search_that_is_stopped_runs_no_twin() {
     assert!(twin.is_empty(), "{twin:?}");
 }
 
+#[test]
+fn a_controller_that_is_no_candidate_stays_unknown() {
+    for name in ["westwood", "bbr2"] {
+        let text = iperf3(20, 0.5).replace("cubic", name);
+        let options = Options::default();
+        let found = explain_source("made", || Ok(Cursor::new(&text)), &options, &|| true);
+        let found = found.expect("memory does not fail").expect("a known kind");
+        let found: Value = serde_json::from_str(&found).expect("JSON");
+        let controller = &found["flows"][0]["controller"];
+        assert_eq!((&controller["kind"], &controller["sure"]), (&Value::Null, &json!(false)));
+        let unsure = found["unsure"].to_string();
+        assert!(unsure.contains(&format!("{name} of ")), "{unsure}");
+    }
+}
+
 fn sources() -> &'static [(Kind, String); 5] {
     static SOURCES: OnceLock<[(Kind, String); 5]> = OnceLock::new();
     SOURCES.get_or_init(|| {
