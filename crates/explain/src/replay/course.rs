@@ -63,6 +63,36 @@ pub(crate) fn shifted(flow: &Flow, is_reported: bool) -> (Vec<Event>, i64) {
     (all, first)
 }
 
+/// Packets that depart before the first acknowledgement of a flow that begins: 10 (RFC 6928), and half of it
+/// for times of departure in ticks.
+const FIRST_PACKETS: u64 = 15;
+
+/// Whether the events of a capture without the SYN begin with the flow: no acknowledgement is of earlier
+/// data, and no more than the first window departs before the first one.
+pub(crate) fn has_begin(flow: &Flow, events: &[Event]) -> bool {
+    let answers = flow.half.log.answers();
+    let (mut first, mut bytes) = (None, 0);
+    for event in events {
+        match (event.what, first) {
+            (What::Sent { begin, len, .. }, _) => {
+                first = first.or(Some(begin));
+                bytes += u64::from(len);
+            }
+            (What::Answer(place), Some(first)) => {
+                let answer = &answers[place];
+                // The handshake's last packet acknowledges no data.
+                let is_news = answer.cumulative > first || !flow.half.log.blocks(answer).is_empty();
+                if answer.cumulative < first || is_news {
+                    let is_small = bytes <= FIRST_PACKETS * u64::from(flow.half.mss);
+                    return answer.cumulative >= first && is_small;
+                }
+            }
+            (What::Answer(_), None) => {}
+        }
+    }
+    false
+}
+
 /// The scale of the receive window, if the capture lacks the SYN: the least one that has room for all data
 /// outstanding. A window that limited the sender was almost full, which no other scale explains.
 pub(crate) fn scale(flow: &Flow, events: &[Event]) -> Option<u32> {

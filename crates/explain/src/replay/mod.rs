@@ -10,7 +10,7 @@
 //! Passive Measurements, INFOCOM).
 //!
 //! Limits: the sender must have data all the time; behind the bottleneck the times of departure come
-//! from the timestamps, in ticks; the first packets of a flow should be there.
+//! from the timestamps, in ticks; the first packets of a flow must be there.
 
 pub(crate) mod course;
 mod fates;
@@ -68,9 +68,14 @@ pub fn controllers(
 ) -> Vec<Trial> {
     let half = &flow.half;
     let mss = u64::from(half.mss).max(1);
+    let events = course::events(flow, view.is_reported);
+    // The candidates begin with their first window.
+    if half.scale().is_none() && !course::has_begin(flow, &events) {
+        return Vec::new();
+    }
     let shadows = names.iter().filter_map(|name| Shadow::new(name, mss, SEED)).collect();
     let mut replay = Replay::new(flow, mss, shadows);
-    replay.run(&course::events(flow, view.is_reported), first_rtt(view, rate));
+    replay.run(&events, first_rtt(view, rate));
     let each = replay.shadows.into_iter().filter_map(|shadow| {
         let known: Vec<f64> = shadow.uses.iter().copied().filter(|one| !one.is_nan()).collect();
         let sum: f64 = known.iter().map(|one| one.abs().min(GREATEST)).sum();

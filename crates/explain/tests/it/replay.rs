@@ -1,12 +1,12 @@
 //! Replays of the feedback to controllers, and of the packets to queues.
 
-use sojourn_explain::observation::{Flow, Observation};
+use sojourn_explain::observation::{Flow, Observation, Observer};
 use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 use sojourn_explain::replay;
 use sojourn_explain::twin::synthesis::{QUEUES, Ranked, candidates};
 
-use crate::simulated::{captures_of, observe};
+use crate::simulated::{captures_of, observe, segments_of};
 
 /// Two flows through a bottleneck of 10 Mbit/s with a queue.
 fn scenario(queue: &str, controls: [&str; 2]) -> String {
@@ -62,6 +62,27 @@ fn a_controller_that_is_not_among_the_candidates_is_not_explained() {
         let others: Vec<&'static str> = all.iter().copied().filter(|name| *name != truth).collect();
         assert!(is_explained(&all), "{truth}");
         assert!(!is_explained(&others), "{truth}");
+    }
+}
+
+#[test]
+fn a_flow_whose_beginning_was_not_captured_has_no_replay() {
+    for capture in captures_of(&scenario("buffer = \"60kB\"", ["cubic", "reno"])) {
+        let replays = |from_s: f64| {
+            let segments = segments_of(&capture);
+            let first = segments[0].0;
+            let mut observer = Observer::new();
+            for (at, segment) in &segments {
+                if (at - first) as f64 * 1e-9 >= from_s {
+                    observer.segment(*at, segment);
+                }
+            }
+            let observation = observer.finish();
+            let (flow, view) = &views(&observation)[0];
+            replay::controllers(flow, view, Some(10e6), &["cubic", "reno"]).len()
+        };
+        assert_eq!(replays(0.0), 2);
+        assert_eq!(replays(1.5), 0);
     }
 }
 
