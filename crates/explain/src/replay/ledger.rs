@@ -173,6 +173,7 @@ impl Ledger {
         matches!(self.episode, Episode::Loss(_)) && now.since(self.loss_at) < self.srtt * 2
     }
 
+    /// RFC 6298 section 2.3, with Linux's minimum.
     fn rto(&self) -> Duration {
         self.srtt + MIN_RTO.max(self.rttvar * 4)
     }
@@ -194,7 +195,7 @@ impl Ledger {
         }
         let silence = now.since(self.touched_at);
         let is_last = end >= self.next;
-        let is_timeout = silence >= self.rto().min(MIN_RTO + self.srtt) && packet.begin <= self.una;
+        let is_timeout = silence >= self.rto() * 9 / 10 && packet.begin <= self.una;
         match (is_timeout, is_last) {
             // A tail loss probe (RFC 8985 section 7.3).
             (false, true) => Departure::Plain,
@@ -509,7 +510,8 @@ impl Ledger {
         let before = self.in_flight;
         let newly = self.acknowledge(report);
         let rtt = self.measure(now, &newly);
-        let rate = self.deliver(now, &newly);
+        // A spurious repair, whose original arrived, has no round trip (RFC 8985 section 6.2, step 2).
+        let rate = self.deliver(now, &newly, rtt.is_some());
         for one in &mut self.received {
             one.received_at = now;
         }
@@ -547,14 +549,14 @@ impl Ledger {
         self.touched_at = now;
     }
 
-    fn deliver(&mut self, now: Instant, newly: &Newly) -> Option<RateSample> {
+    fn deliver(&mut self, now: Instant, newly: &Newly, is_timed: bool) -> Option<RateSample> {
         if newly.packets == 0 {
             return None;
         }
         self.delivery.on_delivered(now, newly.bytes);
         let newest = newly.newest?;
         self.largest_acked = self.largest_acked.max(newest.number);
-        self.newest = Some(self.newest.map_or(newest.number, |known| known.max(newest.number)));
+        self.newest = self.newest.max(Some(newest.number).filter(|_| is_timed));
         self.delivery.sample(&newest, self.min_rtt)
     }
 

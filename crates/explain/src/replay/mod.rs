@@ -266,3 +266,49 @@ impl<'a> Replay<'a> {
 fn hear(shadows: &mut [Shadow], now: Instant, feedback: &Feedback<'_>) {
     shadows.iter_mut().for_each(|one| one.on_feedback(now, feedback));
 }
+
+#[cfg(test)]
+mod tests {
+    use sojourn_units::{Duration, Instant};
+
+    use super::ledger::{Departure, Ledger, Report};
+
+    /// A ledger of packets of 1000 bytes, of which three depart at once.
+    fn ledger(rtt_ms: u64) -> Ledger {
+        let mut ledger = Ledger::new(1000, false);
+        ledger.begin(Duration::from_millis(rtt_ms));
+        ledger.sent(Instant::ZERO, 0, 3000, |_| {});
+        ledger
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// The packets that an acknowledgement shows as lost.
+    fn lost(ledger: &mut Ledger, now: Instant, cumulative: u64) -> u64 {
+        let report = Report { cumulative, blocks: &[], marks: 0, is_marked: false };
+        let mut lost = 0;
+        ledger.answer(now, &report, true, |feedback| lost = feedback.lost_packets);
+        lost
+    }
+
+    #[test]
+    fn a_repair_before_the_deviation_has_passed_is_no_timeout() {
+        // Of 400 ms: with the first deviation of 200 ms, the timer takes 1200 ms.
+        let departure = |ms| ledger(400).depart(at(ms), 0, 1000);
+        assert!(matches!(departure(700), Departure::Loss));
+        assert!(matches!(departure(1200), Departure::Timeout { .. }));
+    }
+
+    #[test]
+    fn a_spurious_repair_shows_no_loss_of_packets_sent_before_it() {
+        let mut ledger = ledger(100);
+        assert_eq!(lost(&mut ledger, at(100), 1000), 0);
+        assert!(matches!(ledger.depart(at(150), 1000, 2000), Departure::Loss));
+        ledger.lose_late(at(150), |_| {});
+        ledger.sent(at(150), 1000, 2000, |_| {});
+        // The original arrived: a round trip takes 100 ms, and not 1.
+        assert_eq!(lost(&mut ledger, at(151), 2000), 0);
+    }
+}

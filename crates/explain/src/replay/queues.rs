@@ -15,7 +15,8 @@ use super::fates::Fate;
 pub struct QueueTrial {
     /// Its name.
     pub name: &'static str,
-    /// The deviation of delays, losses and marks: zero for the same queue.
+    /// The deviation of delays, losses and marks: zero for the same queue, unless it drops or marks at
+    /// random.
     pub distance: f64,
     /// Its parts: delay, lost packets, number of losses, marked packets, number of marks.
     pub parts: [f64; PARTS],
