@@ -142,7 +142,7 @@ pub struct Half {
     pub log: Log,
     /// Packets with ECT(1).
     ect1: u64,
-    /// Whether the receiver counts marks (AccECN), and the latest lower bits of its counter.
+    /// Whether the receiver counts marks (AccECN), and the latest value of its counter.
     is_accurate: bool,
     ace: Option<u8>,
     pairs: AckPairs,
@@ -347,14 +347,13 @@ impl Half {
         }
     }
 
-    /// Whether an acknowledgement reports a mark: by ECE, or with AccECN by a step of the counter whose
-    /// lower two bits are CWR and ECE (RFC 9768 section 3.2.2). Of four marks in one acknowledgement,
-    /// these bits show none. The counter begins at 5, so that the first acknowledgement has ECE; and
-    /// without AccECN only a sender of data sets CWR (RFC 3168 section 6.1.2).
+    /// Whether an acknowledgement reports a mark: by ECE, or with AccECN by a step of the counter of
+    /// three bits (RFC 9768 section 3.2.2), which begins at 5. Without AccECN, AE is reserved, and only a
+    /// sender of data sets CWR (RFC 3168 section 6.1.2).
     fn is_mark(&mut self, segment: &Segment) -> bool {
-        let bits = segment.flags >> 6;
+        let bits = segment.ace();
         let has_cwr = segment.payload == 0 && bits & 2 != 0;
-        self.is_accurate |= has_cwr || self.acks == 1 && bits == 1;
+        self.is_accurate |= has_cwr || segment.ae;
         let last = self.ace.replace(bits);
         match self.is_accurate {
             true => last.is_some_and(|last| last != bits),

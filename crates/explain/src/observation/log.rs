@@ -28,7 +28,7 @@ pub struct Answer {
     pub clock: Option<u32>,
     /// The window field, without its scale.
     pub window: u16,
-    /// CWR and ECE: the lower two bits of AccECN's counter (RFC 9768 section 3.2.2).
+    /// AE, CWR and ECE: AccECN's counter (RFC 9768 section 3.2.2).
     pub ecn: u8,
     /// Number of its SACK blocks.
     count: u8,
@@ -78,7 +78,7 @@ impl Log {
         let (first, count) = (self.blocks.len() as u32, blocks.len() as u8);
         self.blocks.extend_from_slice(blocks);
         let clock = segment.stamps.map(|stamps| stamps.value);
-        let (window, ecn) = (segment.window.unwrap_or(u16::MAX), segment.flags >> 6);
+        let (window, ecn) = (segment.window.unwrap_or(u16::MAX), segment.ace());
         self.answers.push(Answer { at, cumulative, clock, window, ecn, count, first });
     }
 

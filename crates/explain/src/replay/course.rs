@@ -285,6 +285,7 @@ mod tests {
             fin: false,
             rst: false,
             flags: 16,
+            ae: false,
             window: Some(u16::MAX),
             payload,
             stamps: Some(stamps),

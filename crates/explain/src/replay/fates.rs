@@ -2,6 +2,7 @@
 
 use sojourn_units::Instant;
 
+use super::FIRST_ACE;
 use super::course::{self, Event, What};
 use super::ledger::{Ledger, Report};
 use crate::observation::{EcnUse, Flow};
@@ -108,7 +109,7 @@ fn by_answers(flow: &Flow, events: &[Event]) -> Vec<Fate> {
     let mss = u64::from(half.mss).max(1);
     let mut ledger = Ledger::new(mss, half.counts_marks());
     let mut all: Vec<Fate> = Vec::new();
-    let mut ace = 1;
+    let mut ace = FIRST_ACE;
     for event in events {
         let now = Instant(event.at as u64);
         match event.what {
@@ -121,7 +122,7 @@ fn by_answers(flow: &Flow, events: &[Event]) -> Vec<Fate> {
             What::Answer(place) => {
                 let answer = &half.log.answers()[place];
                 let (cumulative, blocks) = (answer.cumulative, half.log.blocks(answer));
-                let marks = u64::from(answer.ecn.wrapping_sub(ace) & 3);
+                let marks = u64::from(answer.ecn.wrapping_sub(ace) & 7);
                 let is_marked = match half.counts_marks() {
                     true => marks > 0,
                     false => answer.ecn & 1 != 0 && ace & 1 == 0,

@@ -55,6 +55,8 @@ const LONGEST_STEPS: f64 = 4.0;
 const SILENT: f64 = 1.5;
 const SILENT_S: f64 = 0.1;
 const SEED: u64 = 1;
+/// RFC 9768 section 3.2.2: the counter's first value.
+const FIRST_ACE: u8 = 5;
 /// The first data, in round trips timed.
 const FIRST: usize = 3;
 
@@ -139,7 +141,7 @@ struct Replay<'a> {
     scale: Option<u32>,
     /// Whether it has limited the sender since the last acknowledgement.
     was_closed: bool,
-    /// AccECN's counter, its lower bits.
+    /// AccECN's counter, modulo 8.
     ace: u8,
     mss: f64,
 }
@@ -157,7 +159,7 @@ impl<'a> Replay<'a> {
             window: u64::MAX,
             scale: None,
             was_closed: false,
-            ace: 1,
+            ace: FIRST_ACE,
             mss: mss as f64,
         }
     }
@@ -232,7 +234,7 @@ impl<'a> Replay<'a> {
         let log = &self.flow.half.log;
         let counts = self.flow.half.counts_marks();
         let marks = match counts {
-            true => u64::from(answer.ecn.wrapping_sub(self.ace) & 3),
+            true => u64::from(answer.ecn.wrapping_sub(self.ace) & 7),
             // The flag does not count: all packets of the acknowledgement (RFC 8257 section 3.2).
             false if answer.ecn & 1 != 0 => u64::MAX,
             false => 0,

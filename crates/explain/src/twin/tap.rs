@@ -114,6 +114,7 @@ const EMPTY: Segment = Segment {
     fin: false,
     rst: false,
     flags: 0,
+    ae: false,
     window: None,
     payload: 0,
     stamps: None,

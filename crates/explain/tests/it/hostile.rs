@@ -101,6 +101,7 @@ fn any_segment() -> impl Strategy<Value = (i64, Segment)> {
             fin: flags & 1 != 0,
             rst: flags & 4 != 0,
             flags,
+            ae: flags & 1 != 0,
             window: Some(flags.into()),
             payload,
             stamps: stamps.map(|(value, echo)| Stamps { value, echo }),

@@ -5,6 +5,7 @@ use sojourn_explain::path::Path;
 use sojourn_explain::path::view::View;
 use sojourn_explain::replay;
 use sojourn_explain::twin::synthesis::{QUEUES, Ranked, candidates};
+use sojourn_trace::capture::Segment;
 
 use crate::simulated::{captures_of, observe, segments_of};
 
@@ -84,6 +85,30 @@ fn a_flow_whose_beginning_was_not_captured_has_no_replay() {
         assert_eq!(replays(0.0), 2);
         assert_eq!(replays(1.5), 0);
     }
+}
+
+#[test]
+fn four_marks_of_one_acknowledgement_count() {
+    let [sender, _] = captures_of(&scenario("buffer = \"60kB\"", ["cubic", "reno"]));
+    let segments = segments_of(&sender);
+    let from = segments[0].1.from;
+    let mut observer = Observer::new();
+    let mut acks: u8 = 0;
+    for (at, segment) in &segments {
+        let is_ack = segment.to == from && segment.payload == 0 && acks < 100;
+        acks += u8::from(is_ack);
+        // The counter begins at 5, and every tenth acknowledgement adds four.
+        let ace = 5_u8.wrapping_add(4 * (acks / 10)) & 7;
+        let flags = segment.flags & 63 | ace << 6;
+        let own = Segment { flags, ae: ace & 4 != 0, ..*segment };
+        observer.segment(*at, if segment.to == from { &own } else { segment });
+    }
+    let observation = observer.finish();
+    let half = &observation.flows[0].half;
+    assert!(half.counts_marks());
+    assert_eq!(half.marks.pushed(), 10);
+    let steps = half.log.answers().windows(2).map(|pair| pair[1].ecn.wrapping_sub(pair[0].ecn) & 7);
+    assert_eq!(steps.map(u64::from).sum::<u64>(), 40);
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub struct Segment {
     pub rst: bool,
     /// All flags, from CWR to FIN.
     pub flags: u8,
+    /// The AE flag (RFC 9768 section 3.1).
+    pub ae: bool,
     /// The window field, without its scale, if captured.
     pub window: Option<u16>,
     /// Bytes of payload on the link, captured or not.
@@ -79,6 +81,11 @@ impl Segment {
     /// 9293 section 3.4).
     pub fn len(&self) -> u32 {
         self.payload + u32::from(self.syn) + u32::from(self.fin)
+    }
+
+    /// AE, CWR and ECE: of AccECN, the counter of marks modulo 8 (RFC 9768 section 3.2.2).
+    pub fn ace(&self) -> u8 {
+        u8::from(self.ae) << 2 | self.flags >> 6
     }
 
     /// Whether it is a pure acknowledgement, which is never acknowledged itself.
@@ -226,6 +233,7 @@ fn tcp(data: &[u8], ip: &Internet) -> Result<Segment, Skip> {
         fin: flag(0x01),
         rst: flag(0x04),
         flags: bytes[13],
+        ae: bytes[12] & 1 != 0,
         window: bytes.get(14..16).map(|field| u16::from_be_bytes([field[0], field[1]])),
         payload: ip.segment_len - header_len,
         stamps,
