@@ -20,7 +20,7 @@ use crate::replay::{self, QueueTrial};
 use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
 use crate::series::series;
 use crate::text;
-use crate::twin::plan::Plan;
+use crate::twin::plan::{CrossTraffic, Plan};
 use crate::twin::run::{Ran, run};
 use crate::twin::synthesis::{
     FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, candidates, kind,
@@ -105,7 +105,7 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
     result.beside_bps = beside_bps;
     result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {
-        let known = Known { path: &path, limits: &limits, queues: &queues };
+        let known = Known { path: &path, limits: &limits, queues: &queues, beside: &beside };
         find_twin(&mut result, &members, &known, options);
     }
     result.text = text::lines(&result);
@@ -234,6 +234,7 @@ struct Known<'a> {
     path: &'a Path,
     limits: &'a [Limits],
     queues: &'a [QueueTrial],
+    beside: &'a [View],
 }
 
 /// The queues by replay of the packets, and the size of the buffer, which becomes the path's. Packets of
@@ -262,7 +263,7 @@ fn find_twin(
     known: &Known<'_>,
     options: &Options,
 ) {
-    let Known { path, limits, queues } = *known;
+    let Known { path, limits, queues, beside } = *known;
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
     let is_marking = is_marking(members);
     let each = members.iter().zip(limits);
@@ -271,7 +272,7 @@ fn find_twin(
         result.unsure.push("without a capacity there is no twin".to_owned());
         return;
     };
-    let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
+    let plan = Plan { beside: CrossTraffic::of(beside), ..plan };
     let replayed =
         Replayed { controllers: replayed(members, &plan, path), queue: Ranked::of_queues(queues) };
     let found = Search::new(&plan, path, &views, replayed).find();

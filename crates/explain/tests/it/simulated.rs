@@ -103,3 +103,48 @@ fn the_same_capture_gives_the_same_bytes() {
     });
     assert_eq!(first, second);
 }
+
+/// An upload beside a call of 1.5 Mbit/s from another host, which begins later and ends earlier.
+const CALL: &str = r#"
+title = "an upload beside a call"
+duration = "16s"
+
+[link.up]
+rate = "5Mbit"
+delay = "15ms"
+buffer = "100kB"
+
+[link.down]
+delay = "15ms"
+
+[flow.upload]
+path = ["up"]
+back = ["down"]
+control = "cubic"
+source = "bulk"
+
+[flow.call]
+path = ["up"]
+back = ["down"]
+control = "none"
+start = "3s"
+source = { kind = "on-off", rate = "1.5Mbit", on = "8s", off = "20s" }
+"#;
+
+#[test]
+fn datagrams_of_another_host_take_their_part_of_one_capacity() {
+    for bytes in captures_of(CALL) {
+        let found = explain(&observe(&bytes), &Options { cures: false, ..Options::default() });
+        let [piece] = &found.path.capacity[..] else { panic!("{:?}", found.path.capacity) };
+        let rate = piece.rate_bps.expect("the queue was full");
+        // At the sender, a datagram is counted before the queue, which may drop it.
+        assert!((rate / 5e6 - 1.0).abs() < 0.02, "{rate}");
+        let beside = found.beside_bps.expect("a call beside");
+        assert!(beside > 0.4e6, "{beside}");
+        assert!(found.text.iter().all(|line| !line.contains("fell")), "{:?}", found.text);
+        let twin = found.twin.expect("a twin");
+        assert!(twin.contains("[flow.beside]"), "{twin}");
+        let fit = found.fit.expect("a twin");
+        assert!(fit.good, "{fit:?}");
+    }
+}
