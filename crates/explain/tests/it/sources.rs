@@ -253,6 +253,19 @@ fn a_log_of_a_receiver_gives_deliveries_without_round_trips() {
     assert!(found.path.capacity.is_empty() && found.flows.is_empty());
 }
 
+/// Netperf tells Flent the payload of a packet.
+#[test]
+fn flent_names_the_size_of_packets_or_it_is_assumed() {
+    let mut file: Value = serde_json::from_str(&flent(20)).expect("JSON");
+    let (seen, _) = explained(file.to_string().as_bytes()).expect("a known kind");
+    assert_eq!(seen.flows[0].half.mss, 1448);
+    assert!(seen.lacks.iter().any(|line| line.contains("1500 bytes are assumed")));
+    file["metadata"]["SERIES_META"] = json!({ "TCP upload": { "TCP_MSS": 1398 } });
+    let (seen, _) = explained(file.to_string().as_bytes()).expect("a known kind");
+    assert_eq!(seen.flows[0].half.mss, 1398);
+    assert!(seen.lacks.iter().all(|line| !line.contains("assumed")));
+}
+
 /// Every figure is one that a path can have.
 fn check(found: &Explanation) {
     let pieces = &found.path.capacity;
