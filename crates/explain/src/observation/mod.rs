@@ -26,7 +26,7 @@ mod ss;
 mod udp;
 
 pub use capture::Observer;
-pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample};
+pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample, Waits};
 pub use log::{Answer, Log, Passed};
 pub use read::{ACCEPTED, read};
 pub use series::Series;
