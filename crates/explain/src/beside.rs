@@ -57,7 +57,8 @@ fn is_beside(flow: &Flow, members: &[Member<'_>], all: &[Flow]) -> bool {
     if flow.protocol != Protocol::Udp && flow.vantage.is_some() {
         return flow.vantage == vantage;
     }
-    match Side::of(flow, members) {
+    let own: Vec<[&str; 2]> = members.iter().map(|member| hosts(member.flow)).collect();
+    match Side::of(hosts(flow), &own) {
         Side::With => true,
         Side::Against | Side::Local => false,
         // The larger direction of a call, or the only one, is the likelier load.
@@ -86,15 +87,14 @@ const NETWORK_V6: u32 = 64;
 impl Side {
     /// The direction by the networks of both ends: those of hosts on one side of the bottleneck have a
     /// longer prefix in common.
-    fn of(flow: &Flow, members: &[Member<'_>]) -> Side {
-        let (from, to) = (host(&flow.from), host(&flow.to));
-        let own = members.iter().map(|one| (host(&one.flow.from), host(&one.flow.to)));
-        let is_apart = own.clone().all(|(near, far)| !is_one_network(near, far));
+    fn of([from, to]: [&str; 2], members: &[[&str; 2]]) -> Side {
+        let own = members.iter();
+        let is_apart = own.clone().all(|[near, far]| !is_one_network(near, far));
         if is_group(to) || is_apart && is_one_network(from, to) {
             return Side::Local;
         }
-        let with = own.clone().map(|(near, far)| common(from, near) + common(to, far)).max();
-        let against = own.map(|(near, far)| common(from, far) + common(to, near)).max();
+        let with = own.clone().map(|[near, far]| common(from, near) + common(to, far)).max();
+        let against = own.map(|[near, far]| common(from, far) + common(to, near)).max();
         match with.cmp(&against) {
             Ordering::Greater => Side::With,
             Ordering::Less => Side::Against,
@@ -126,6 +126,10 @@ fn is_one_network(a: &str, b: &str) -> bool {
 /// Whether an address is that of a group, which stays in its network.
 fn is_group(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|ip| ip.is_multicast() || ip == Ipv4Addr::BROADCAST)
+}
+
+fn hosts(flow: &Flow) -> [&str; 2] {
+    [host(&flow.from), host(&flow.to)]
 }
 
 /// An address without its port.
@@ -167,5 +171,28 @@ fn view(flow: &Flow, member: &View) -> View {
         packets: half.packets as f64,
         is_reported: member.is_reported,
         ..View::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Side, host};
+
+    #[test]
+    fn networks_show_the_direction() {
+        let upload = [["192.168.1.5", "203.0.113.7"]];
+        let side = |from: &str, to: &str| Side::of([from, to], &upload);
+        assert_eq!(side("192.168.1.5", "198.51.100.2"), Side::With);
+        // Another host of the same network.
+        assert_eq!(side("192.168.1.6", "198.51.100.2"), Side::With);
+        assert_eq!(side("198.51.100.2", "192.168.1.6"), Side::Against);
+        assert_eq!(side("192.168.1.6", "192.168.1.7"), Side::Local);
+        assert_eq!(side("192.168.1.6", "224.0.0.251"), Side::Local);
+        // Both hosts of this flow are as near to the sender as to the receiver.
+        let sim = [["10.0.0.1", "10.0.0.2"]];
+        assert_eq!(Side::of(["10.0.1.1", "10.0.1.2"], &sim), Side::Unknown);
+        let v6 = [["2001:db8:1::5", "2001:db8:2::7"]];
+        assert_eq!(Side::of(["2001:db8:1::6", "2001:db8:3::1"], &v6), Side::With);
+        assert_eq!([host("[::1]:443"), host("10.0.0.1:5")], ["::1", "10.0.0.1"]);
     }
 }

@@ -187,7 +187,7 @@ fn polled(
     polled
 }
 
-/// What the test's tool told of a series: of netperf, its controller and its payload of a packet.
+/// The figures that the test's tool gave for a series, such as netperf's controller.
 fn about<'a>(file: &'a Value, name: &str) -> &'a Value {
     &file["metadata"]["SERIES_META"][name]
 }
