@@ -45,11 +45,14 @@ pub struct Options {
     pub cures: bool,
     /// Name of the twin's file in commands.
     pub file: String,
+    /// The command that writes this file; `None` if it exists.
+    pub writer: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { twin: true, cures: true, file: "twin.toml".to_owned() }
+        let writer = Some("sojourn explain FILE --out twin.toml".to_owned());
+        Options { twin: true, cures: true, file: "twin.toml".to_owned(), writer }
     }
 }
 
@@ -108,7 +111,7 @@ pub fn explain(observation: &Observation, options: &Options) -> Explanation {
         let known = Known { path: &path, limits: &limits, queues: &queues, beside: &beside };
         find_twin(&mut result, &members, &known, options);
     }
-    result.text = text::lines(&result);
+    result.text = text::lines(&result, options);
     result
 }
 
@@ -303,6 +306,7 @@ fn find_twin(
                 shares: &shares,
                 victims: &victims(&shares),
                 file: &options.file,
+                writer: options.writer.as_deref(),
             };
             result.cures = ward.cures();
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use sojourn_explain::observation::{Observation, Observer, Vantage};
-use sojourn_explain::{Explanation, Options, explain};
+use sojourn_explain::{CureKind, Explanation, Options, explain};
 use sojourn_scenario::Document;
 use sojourn_sim::{Capture, Simulation, Sink};
 use sojourn_trace::capture;
@@ -90,6 +90,12 @@ fn both_ends_show_the_same_path_and_the_sender_the_controller() {
     let best = &found.cures[1];
     assert!(best.delay_p50_s.median < found.cures[0].delay_p50_s.median / 3.0, "{best:?}");
     assert_eq!(best.gain_s, found.cures[0].delay_p50_s.median - best.delay_p50_s.median);
+    // Changes of the path come before those of senders, each by their gain.
+    let keys: Vec<_> = found.cures[1..].iter().map(|cure| (cure.kind, cure.gain_s)).collect();
+    let is_sorted =
+        |a: &(CureKind, f64), b: &(CureKind, f64)| a.0 < b.0 || a.0 == b.0 && a.1 >= b.1;
+    assert!(keys.is_sorted_by(is_sorted), "{keys:?}");
+    assert!(keys.iter().any(|key| key.0 == CureKind::Sender));
     let twin = found.twin.expect("a twin");
     assert!(Document::from_toml("twin.toml", &twin).is_ok());
 }
