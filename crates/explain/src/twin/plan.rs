@@ -56,13 +56,16 @@ impl CrossTraffic {
         (to > from && rate >= 1.0).then_some(CrossTraffic { rate, from, to })
     }
 
+    /// A flow that is on once. Its pause outlasts every run, also one that ends before it.
     fn write(self, text: &mut String) {
         let _ = write!(
             text,
             "\n[flow.beside]\npath = [\"bottleneck\"]\ncontrol = \"none\"\n\
-             start = \"{:.3}s\"\nstop = \"{:.3}s\"\n\
-             source = {{ kind = \"on-off\", rate = \"{:.0}bit\", on = \"1s\", off = \"0s\" }}\n",
-            self.from, self.to, self.rate
+             start = \"{:.3}s\"\nsource = {{ kind = \"on-off\", rate = \"{:.0}bit\", \
+             on = \"{:.3}s\", off = \"1000000s\" }}\n",
+            self.from,
+            self.rate,
+            (self.to - self.from).max(0.1)
         );
     }
 }

@@ -137,6 +137,15 @@ start = "3s"
 source = { kind = "on-off", rate = "1.5Mbit", on = "8s", off = "20s" }
 "#;
 
+/// The twin's traffic ends with the capture.
+#[test]
+fn a_call_until_the_end_is_part_of_a_valid_twin() {
+    let [sender, _] = captures_of(&CALL.replace("on = \"8s\"", "on = \"20s\""));
+    let found = explain(&observe(&sender), &Options { cures: false, ..Options::default() });
+    let fit = found.fit.expect("a twin");
+    assert!(fit.good, "{fit:?}");
+}
+
 #[test]
 fn datagrams_of_another_host_take_their_part_of_one_capacity() {
     for bytes in captures_of(CALL) {
