@@ -115,6 +115,31 @@ def test_a_twin_is_compared_with_its_capture_and_drawn(
     assert goodput["b"] == pytest.approx(goodput["a"], rel=0.1)
 
 
+def test_cures_are_a_table_whose_commands_name_a_twin_that_exists(
+    exports: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = str(exports["capture"])
+    assert main(["explain", file, "--report", "report.html"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"First write the twin: sojourn explain {file} --out twin.toml" in lines
+    place = next(k for k, line in enumerate(lines) if "as it is" in line)
+    assert lines[place - 1].split() == ["change", "median", "p99", "goodput"]
+    # The first change is one of the queue, which its owner can make alone.
+    command = lines[place + 2].strip()
+    assert command.startswith("sojourn run twin.toml --set 'link.bottleneck.")
+    page = Path("report.html").read_text()
+    assert "as it is" in page
+    assert f"sojourn explain {file} --out twin.toml &amp;&amp; sojourn run twin.toml" in page
+    assert main(["explain", file, "--out", "own.toml"]) == 0
+    shown = capsys.readouterr().out
+    assert "First write" not in shown
+    assert command.replace("twin.toml", "own.toml") in shown
+
+
 def test_other_content_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,7 +111,9 @@ export class Explain implements View {
     this.shown = found;
     const { error, twin } = found;
     const fault = error && el("p", { class: "fault" }, `Read up to byte ${error.offset}: ${error.message}`);
-    const lines = found.text.map((line, place) => el("p", place === 0 ? { class: "answer" } : {}, line));
+    // The rows of the text's table are indented; the page has a table of its own.
+    const sentences = found.text.filter((line) => !line.startsWith("  "));
+    const lines = sentences.map((line, place) => el("p", place === 0 ? { class: "answer" } : {}, line));
     const open = twin === null ? null : button("Open the twin", () => this.edit(twin, {}));
     fill(this.found, ...lines, fault, open, cures(found), ...panels(found).map(() => el("div", { class: "plot" })));
     this.draw();
@@ -130,7 +132,7 @@ export class Explain implements View {
   }
 }
 
-/** The cures beside the twin as it is, in the order of their gain. */
+/** The cures beside the twin as it is: those of the path, then those of senders, by their gain. */
 function cures(found: Explanation): HTMLElement | null {
   if (found.cures.length === 0) return null;
   const rows = found.cures.map((cure) => {

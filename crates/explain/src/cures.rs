@@ -1,9 +1,10 @@
 //! The twin with other queues, controllers and buffers.
 
+use sojourn_record::format::size;
 use sojourn_scenario::Document;
 
 use crate::quantile::{quantile, spread};
-use crate::result::Cure;
+use crate::result::{Cure, CureKind};
 use crate::twin::plan::Plan;
 use crate::twin::run::{IsStopped, run};
 
@@ -40,43 +41,65 @@ pub(crate) struct Ward<'a> {
     pub(crate) file: &'a str,
     /// Asked now and then whether to stop.
     pub(crate) is_stopped: IsStopped<'a>,
+    /// The command that writes this file, if it is not written yet.
+    pub(crate) writer: Option<&'a str>,
+}
+
+/// A change of the twin.
+struct Change {
+    kind: CureKind,
+    name: String,
+    set: Vec<String>,
+}
+
+impl Change {
+    fn of_path(name: String, set: String) -> Change {
+        Change { kind: CureKind::Path, name, set: vec![set] }
+    }
+}
+
+/// The command that runs the twin with some changes.
+pub(crate) fn command(file: &str, set: &[String]) -> String {
+    let quoted = set.iter().map(|one| format!(" --set '{one}'"));
+    format!("sojourn run {file}{}", quoted.collect::<String>())
 }
 
 impl Ward<'_> {
-    /// The twin as it is, then all changes by their gain.
+    /// The twin as it is, then the changes of the path and those of senders, each by their gain.
     pub(crate) fn cures(&self) -> Vec<Cure> {
-        let Some(plain) = self.row("as it is".to_owned(), Vec::new(), 0.0) else {
-            return Vec::new();
-        };
+        let plain = Change { kind: CureKind::None, name: "as it is".to_owned(), set: Vec::new() };
+        let Some(plain) = self.row(plain, 0.0) else { return Vec::new() };
         let before = plain.delay_p50_s.median;
-        let mut rows: Vec<Cure> = self
-            .changes()
-            .into_iter()
-            .filter_map(|(name, set)| self.row(name, set, before))
-            .collect();
-        rows.sort_by(|a, b| b.gain_s.total_cmp(&a.gain_s));
+        let rows = self.changes().into_iter().filter_map(|change| self.row(change, before));
+        let mut rows: Vec<Cure> = rows.collect();
+        rows.sort_by(|a, b| a.kind.cmp(&b.kind).then(b.gain_s.total_cmp(&a.gain_s)));
         [plain].into_iter().chain(rows).collect()
     }
 
-    fn changes(&self) -> Vec<(String, Vec<String>)> {
+    fn changes(&self) -> Vec<Change> {
         let queues = QUEUES.iter().filter(|name| **name != self.queue);
-        let mut all: Vec<(String, Vec<String>)> =
-            queues.map(|name| (format!("{name} at the bottleneck"), vec![queue(name)])).collect();
+        let queues =
+            queues.map(|name| Change::of_path(format!("{name} at the bottleneck"), queue(name)));
+        let path = queues.chain(self.smaller_buffer()).chain(self.shaper());
+        path.chain(self.controllers()).collect()
+    }
+
+    /// Other controllers in the flows that filled the queue.
+    fn controllers(&self) -> impl Iterator<Item = Change> {
         let even = 1.0 / self.shares.len().max(1) as f64;
         let fillers: Vec<usize> =
             (0..self.shares.len()).filter(|k| self.shares[*k] >= FILLER * even).collect();
-        for name in CONTROLLERS {
+        CONTROLLERS.into_iter().filter_map(move |name| {
             if fillers.iter().all(|flow| self.controls[*flow] == name) {
-                continue;
+                return None;
             }
-            let set = fillers
-                .iter()
-                .map(|flow| format!("flow.{}.control={name}", self.plan.flows[*flow].name));
-            all.push((format!("{name} in the flows that filled the queue"), set.collect()));
-        }
-        all.extend(self.smaller_buffer());
-        all.extend(self.shaper());
-        all
+            let flows = fillers.iter().map(|flow| &self.plan.flows[*flow].name);
+            Some(Change {
+                kind: CureKind::Sender,
+                name: format!("{name} in the flows that filled the queue"),
+                set: flows.map(|flow| format!("flow.{flow}.control={name}")).collect(),
+            })
+        })
     }
 
     fn product(&self) -> f64 {
@@ -85,24 +108,25 @@ impl Ward<'_> {
         rate / 8.0 * 2.0 * self.plan.delay
     }
 
-    fn smaller_buffer(&self) -> Option<(String, Vec<String>)> {
-        let size = self.product().max(30_000.0);
-        let is_large = self.queue == "droptail" && self.plan.buffer > LARGE * size;
-        let name = format!("a buffer of {:.0} kB", size / 1e3);
-        is_large.then(|| (name, vec![format!("link.bottleneck.buffer={size:.0}B")]))
+    fn smaller_buffer(&self) -> Option<Change> {
+        let bytes = self.product().max(30_000.0);
+        let is_large = self.queue == "droptail" && self.plan.buffer > LARGE * bytes;
+        let name = format!("a buffer of {}", size(bytes));
+        is_large.then(|| Change::of_path(name, format!("link.bottleneck.buffer={bytes:.0}B")))
     }
 
     /// A shaper in front of the bottleneck, if its rate stays the same.
-    fn shaper(&self) -> Option<(String, Vec<String>)> {
+    fn shaper(&self) -> Option<Change> {
         let [(_, rate)] = self.plan.rates[..] else { return None };
         let set = format!(
             "link.bottleneck.queue={{ kind = \"htb\", rate = \"{:.0}bit\", inner = \"cake\" }}",
             SHAPED * rate
         );
-        Some(("a shaper at 95 % of the rate, with cake".to_owned(), vec![set]))
+        Some(Change::of_path("a shaper at 95 % of the rate, with cake".to_owned(), set))
     }
 
-    fn row(&self, name: String, set: Vec<String>, before: f64) -> Option<Cure> {
+    fn row(&self, change: Change, before: f64) -> Option<Cure> {
+        let Change { kind, name, set } = change;
         let text = self.changed(&set)?;
         let mut figures: [Vec<f64>; 3] = Default::default();
         for seed in SEEDS {
@@ -113,10 +137,11 @@ impl Ward<'_> {
             figures.iter_mut().zip(one).for_each(|(all, value)| all.push(value));
         }
         let [p50, p99, goodput] = figures.map(|values| spread(&values));
-        let quoted = set.iter().map(|one| format!(" --set '{one}'")).collect::<String>();
+        let writer = self.writer.map(|command| format!("{command} && ")).unwrap_or_default();
         Some(Cure {
             name,
-            command: format!("sojourn run {}{quoted}", self.file),
+            kind,
+            command: format!("{writer}{}", command(self.file, &set)),
             set,
             gain_s: if before > 0.0 { before - p50.median } else { 0.0 },
             delay_p50_s: p50,

@@ -20,7 +20,7 @@ use crate::replay::{self, QueueTrial};
 use crate::result::{CapacityResult, Choice, Explanation, FlowResult, PathResult};
 use crate::series::series;
 use crate::text;
-use crate::twin::plan::{Plan, named};
+use crate::twin::plan::{CrossTraffic, Plan, named};
 use crate::twin::run::{IsStopped, Ran, run};
 use crate::twin::synthesis::{
     FULL_ONLY, Found, QUEUES, Ranked, Replayed, Search, UNKNOWN, candidates, kind,
@@ -45,11 +45,14 @@ pub struct Options {
     pub cures: bool,
     /// Name of the twin's file in commands.
     pub file: String,
+    /// The command that writes this file; `None` if it exists.
+    pub writer: Option<String>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { twin: true, cures: true, file: "twin.toml".to_owned() }
+        let writer = Some("sojourn explain FILE --out twin.toml".to_owned());
+        Options { twin: true, cures: true, file: "twin.toml".to_owned(), writer }
     }
 }
 
@@ -114,10 +117,11 @@ fn explain_until(
     result.beside_bps = beside_bps;
     result.unsure = unsure(observation, &path, &members, others - beside.len().min(others));
     if options.twin {
-        let known = Known { path: &path, limits: &limits, queues: &queues, is_stopped };
+        let known =
+            Known { path: &path, limits: &limits, queues: &queues, beside: &beside, is_stopped };
         find_twin(&mut result, &members, &known, options);
     }
-    result.text = text::lines(&result);
+    result.text = text::lines(&result, options);
     result
 }
 
@@ -244,6 +248,7 @@ struct Known<'a> {
     limits: &'a [Limits],
     queues: &'a [QueueTrial],
     is_stopped: IsStopped<'a>,
+    beside: &'a [View],
 }
 
 /// The queues by replay of the packets, and the size of the buffer, which becomes the path's. Packets of
@@ -272,7 +277,7 @@ fn find_twin(
     known: &Known<'_>,
     options: &Options,
 ) {
-    let Known { path, limits, queues, is_stopped } = *known;
+    let Known { path, limits, queues, beside, is_stopped } = *known;
     let views: Vec<View> = members.iter().map(|member| member.view.clone()).collect();
     let is_marking = is_marking(members);
     let each = members.iter().zip(limits);
@@ -281,7 +286,7 @@ fn find_twin(
         result.unsure.push("without a capacity there is no twin".to_owned());
         return;
     };
-    let plan = Plan { beside: result.beside_bps.unwrap_or(0.0), ..plan };
+    let plan = Plan { beside: CrossTraffic::of(beside), ..plan };
     let replayed =
         Replayed { controllers: replayed(members, &plan, path), queue: Ranked::of_queues(queues) };
     let found = Search::new(&plan, path, &views, replayed, is_stopped).find();
@@ -313,6 +318,7 @@ fn find_twin(
                 victims: &victims(&shares),
                 file: &options.file,
                 is_stopped,
+                writer: options.writer.as_deref(),
             };
             result.cures = ward.cures();
         }

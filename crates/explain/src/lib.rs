@@ -26,6 +26,7 @@ pub mod twin;
 pub use explain::{FORMAT, Options, explain, explain_source};
 pub use observation::ACCEPTED;
 pub use result::{
-    CapacityResult, Choice, Cure, Explanation, Fit, FlowResult, OtherResult, PathResult, Spread,
+    CapacityResult, Choice, Cure, CureKind, Explanation, Fit, FlowResult, OtherResult, PathResult,
+    Spread,
 };
 pub use series::{FlowSeries, Series};

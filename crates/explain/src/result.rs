@@ -34,7 +34,7 @@ pub struct Explanation {
     pub fit: Option<Fit>,
     /// The verdicts on the changes of capacity, of the twin, as in `summary.json`.
     pub verdicts: Value,
-    /// Changes and their effect, the largest gain first.
+    /// Changes and their effect: of the path before those of senders, the largest gain first.
     pub cures: Vec<Cure>,
     /// What could not be told, and why.
     pub unsure: Vec<String>,
@@ -173,11 +173,26 @@ pub struct Fit {
     pub good: bool,
 }
 
+/// Who makes a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CureKind {
+    /// Nothing is changed.
+    #[default]
+    None,
+    /// The owner of the bottleneck, or of a router before it.
+    Path,
+    /// The senders.
+    Sender,
+}
+
 /// A change of the twin, and its effect.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cure {
     /// In words; `as it is` for the twin without a change.
     pub name: String,
+    /// Who makes it.
+    pub kind: CureKind,
     /// Changes as `--set` takes them.
     pub set: Vec<String>,
     /// The command that repeats it.

@@ -1,11 +1,13 @@
 //! The explanation in words.
 
-use sojourn_record::format::{brief, general, percent, rate};
+use sojourn_record::format::{brief, general, percent, rate, size};
 
-use crate::result::{Choice, Cure, Explanation, FlowResult, OtherResult};
+use crate::cures::command;
+use crate::explain::Options;
+use crate::result::{Choice, Cure, CureKind, Explanation, FlowResult, OtherResult};
 
-/// Cures and flows in the text; the data have all.
-const MOST_CURES: usize = 5;
+/// Cures of a kind and flows in the text; the data have all.
+const MOST_CURES: usize = 4;
 const MOST_FLOWS: usize = 5;
 const MOST_OTHERS: usize = 3;
 
@@ -13,7 +15,7 @@ const MOST_OTHERS: usize = 3;
 const MOST_OF: f64 = 0.9;
 
 /// One line for each thing found.
-pub(crate) fn lines(found: &Explanation) -> Vec<String> {
+pub(crate) fn lines(found: &Explanation, options: &Options) -> Vec<String> {
     let mut all = Vec::new();
     if !found.flows.is_empty() {
         all.push(path(found));
@@ -30,7 +32,7 @@ pub(crate) fn lines(found: &Explanation) -> Vec<String> {
     if let Some(verdicts) = found.verdicts.as_array() {
         all.extend(verdicts.iter().filter_map(|one| Some(one["text"].as_str()?.to_owned())));
     }
-    all.extend(cures(&found.cures));
+    all.extend(cures(&found.cures, options));
     all.extend(fit(found));
     all.extend(found.unsure.iter().map(|what| format!("Unsure: {what}.")));
     all
@@ -42,8 +44,8 @@ fn path(found: &Explanation) -> String {
         .capacity
         .iter()
         .map(|piece| match piece.rate_bps {
-            Some(bps) => format!("{} until {} s", rate(bps), general(piece.to_s, 4)),
-            None => format!("at least {} until {} s", rate(piece.low_bps), general(piece.to_s, 4)),
+            Some(bps) => format!("{} until {}", rate(bps), at(piece.to_s)),
+            None => format!("at least {} until {}", rate(piece.low_bps), at(piece.to_s)),
         })
         .collect();
     let capacity = match &path.capacity[..] {
@@ -61,7 +63,7 @@ fn path(found: &Explanation) -> String {
     let last = path.capacity.last().and_then(|piece| piece.rate_bps);
     let buffer = path.buffer_bytes.map(|bytes| {
         let time = last.map(|bps| format!(" ({})", brief(8.0 * bytes / bps))).unwrap_or_default();
-        format!(" of {} kB{time}", general(bytes / 1e3, 3))
+        format!(" of {}{time}", size(bytes))
     });
     let queue = path.queue.name.map(|name| {
         let other = next(&path.queue, name).filter(|_| !path.queue.sure);
@@ -117,11 +119,11 @@ fn flow(flow: &FlowResult) -> String {
 /// A flow of which only volume and timing are known.
 fn other(flow: &OtherResult) -> String {
     let span = flow.to_s - flow.from_s;
-    let bytes = format!("{} kB", general(flow.bytes as f64 / 1e3, 3));
+    let bytes = size(flow.bytes as f64);
     let mean = (span > 0.0).then(|| format!(", {}", rate(8.0 * flow.bytes as f64 / span)));
-    let from = general(flow.from_s, 4);
+    let from = at(flow.from_s);
     format!(
-        "{} {}: {bytes} in {} packets from {from} s on{}.",
+        "{} {}: {bytes} in {} packets from {from} on{}.",
         flow.protocol,
         flow.name,
         flow.packets,
@@ -129,30 +131,55 @@ fn other(flow: &OtherResult) -> String {
     )
 }
 
-fn cures(cures: &[Cure]) -> Vec<String> {
-    let Some((plain, rows)) = cures.split_first() else { return Vec::new() };
-    let mut all = vec![format!(
-        "As it is, the median delay is {} and all flows together get {}.",
-        brief(plain.delay_p50_s.median),
-        rate(plain.goodput_bps.median)
-    )];
-    let is_full = |row: &&Cure| row.goodput_bps.median >= MOST_OF * plain.goodput_bps.median;
-    let better = rows.iter().filter(|row| row.delay_p50_s.is_below(&plain.delay_p50_s));
-    let better = better.filter(is_full);
-    all.extend(better.take(MOST_CURES).map(|row| {
-        format!(
-            "With {}: {} ({} to {}), {}.",
-            row.name,
-            brief(row.delay_p50_s.median),
-            brief(row.delay_p50_s.low),
-            brief(row.delay_p50_s.high),
-            rate(row.goodput_bps.median)
-        )
-    }));
-    if all.len() == 1 {
-        all.push("No change that was tried makes the delay smaller.".to_owned());
+/// A time since the first packet, in s.
+fn at(seconds: f64) -> String {
+    match seconds >= 1e3 {
+        true => format!("{seconds:.0} s"),
+        false => format!("{} s", general(seconds, 4)),
     }
+}
+
+/// Changes that make the delay smaller, as a table whose lines are indented.
+fn cures(cures: &[Cure], options: &Options) -> Vec<String> {
+    let Some((plain, rows)) = cures.split_first() else { return Vec::new() };
+    let is_better = |row: &&Cure| {
+        row.delay_p50_s.is_below(&plain.delay_p50_s)
+            && row.goodput_bps.median >= MOST_OF * plain.goodput_bps.median
+    };
+    let of_kind = |kind: CureKind| {
+        let own = rows.iter().filter(move |row| row.kind == kind);
+        own.filter(is_better).take(MOST_CURES)
+    };
+    let better: Vec<&Cure> = of_kind(CureKind::Path).chain(of_kind(CureKind::Sender)).collect();
+    if better.is_empty() {
+        return vec![format!(
+            "No change that was tried makes the median delay of {} smaller.",
+            brief(plain.delay_p50_s.median)
+        )];
+    }
+    let mut all = vec![
+        "Changes of the queue, then of the senders, with the queueing delay of those who waited and \
+         the goodput of all:"
+            .to_owned(),
+        row("change", ["median", "p99", "goodput"]),
+        figures(plain),
+    ];
+    for cure in better {
+        all.extend([figures(cure), format!("    {}", command(&options.file, &cure.set))]);
+    }
+    let writer = options.writer.iter();
+    all.extend(writer.map(|command| format!("First write the twin: {command}")));
     all
+}
+
+/// A row of the table of changes.
+fn figures(cure: &Cure) -> String {
+    let [p50, p99] = [cure.delay_p50_s, cure.delay_p99_s].map(|delay| brief(delay.median));
+    row(&cure.name, [&p50, &p99, &rate(cure.goodput_bps.median)])
+}
+
+fn row(name: &str, [p50, p99, goodput]: [&str; 3]) -> String {
+    format!("  {name:<41} {p50:>8} {p99:>8} {goodput:>13}")
 }
 
 fn fit(found: &Explanation) -> Option<String> {
@@ -165,4 +192,61 @@ fn fit(found: &Explanation) -> Option<String> {
         fit.twin_losses,
         fit.losses
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cures, lines};
+    use crate::explain::Options;
+    use crate::result::{CapacityResult, Cure, CureKind, Explanation, FlowResult, Spread};
+
+    fn cure(name: &str, kind: CureKind, delay: f64) -> Cure {
+        let spread = |value: f64| Spread { median: value, low: value, high: value };
+        Cure {
+            name: name.to_owned(),
+            kind,
+            set: vec![format!("link.bottleneck.queue={name}")],
+            delay_p50_s: spread(delay),
+            delay_p99_s: spread(2.0 * delay),
+            goodput_bps: spread(9.5e6),
+            ..Cure::default()
+        }
+    }
+
+    #[test]
+    fn changes_that_help_are_rows_with_their_commands() {
+        let all = [
+            cure("as it is", CureKind::None, 0.1),
+            cure("cake", CureKind::Path, 0.005),
+            cure("pie", CureKind::Path, 0.2),
+            cure("lola", CureKind::Sender, 0.001),
+        ];
+        let shown = cures(&all, &Options::default());
+        let row = |at: usize| shown[at].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(row(1), "change median p99 goodput");
+        assert_eq!(row(2), "as it is 100 ms 200 ms 9.5 Mbit/s");
+        assert_eq!(row(3), "cake 5 ms 10 ms 9.5 Mbit/s");
+        assert_eq!(row(4), "sojourn run twin.toml --set 'link.bottleneck.queue=cake'");
+        assert_eq!(row(5), "lola 1 ms 2 ms 9.5 Mbit/s");
+        assert_eq!(shown[7], "First write the twin: sojourn explain FILE --out twin.toml");
+        let written = Options { writer: None, ..Options::default() };
+        assert_eq!(cures(&all, &written).len(), 7);
+        assert_eq!(cures(&[all[0].clone(), all[2].clone()], &written).len(), 1);
+    }
+
+    #[test]
+    fn large_figures_have_no_exponents() {
+        let mut found = Explanation { flows: vec![FlowResult::default()], ..Default::default() };
+        let piece = |from: f64, to: f64| CapacityResult {
+            from_s: from,
+            to_s: to,
+            rate_bps: Some(5e6),
+            ..CapacityResult::default()
+        };
+        found.path.capacity = vec![piece(0.0, 12_345.6), piece(12_345.6, 20_000.0)];
+        found.path.buffer_bytes = Some(7.77e6);
+        let first = &lines(&found, &Options::default())[0];
+        assert!(first.contains("5 Mbit/s until 12346 s"), "{first}");
+        assert!(first.contains("a buffer of 7.77 MB (12.4 s)"), "{first}");
+    }
 }

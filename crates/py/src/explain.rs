@@ -11,17 +11,18 @@ use crate::errors::{os_error, value_error};
 use crate::interrupt::interruptible;
 
 /// The explanation of the file `path` of any kind. `twin` is the name of the twin's file in commands;
-/// without one, no twin is looked for. For a malformed file, the result describes the fault and explains the content before it.
+/// without one, no twin is looked for. `writer` is the command that writes this file, if it does not exist. For a malformed file, the result describes the fault and explains the content before it.
 #[pyfunction]
 pub(crate) fn explain_file(
     py: Python<'_>,
     path: &str,
     twin: Option<String>,
     cures: bool,
+    writer: Option<String>,
 ) -> PyResult<String> {
     let file = path.to_owned();
     let open = move || File::open(&file);
-    explained(py, path, open, options(twin, cures))
+    explained(py, path, open, options(twin, cures, writer))
 }
 
 /// The explanation of a text in memory: the series of a run directory. `name` is that of its source.
@@ -32,14 +33,15 @@ pub(crate) fn explain_text(
     text: String,
     twin: Option<String>,
     cures: bool,
+    writer: Option<String>,
 ) -> PyResult<String> {
     let text = std::sync::Arc::<[u8]>::from(text.into_bytes());
     let open = move || Ok(Cursor::new(text.clone()));
-    explained(py, name, open, options(twin, cures))
+    explained(py, name, open, options(twin, cures, writer))
 }
 
-fn options(twin: Option<String>, cures: bool) -> Options {
-    Options { twin: twin.is_some(), cures, file: twin.unwrap_or_default() }
+fn options(twin: Option<String>, cures: bool, writer: Option<String>) -> Options {
+    Options { twin: twin.is_some(), cures, file: twin.unwrap_or_default(), writer }
 }
 
 fn explained<R: Read>(

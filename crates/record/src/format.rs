@@ -46,8 +46,25 @@ pub fn rates(from: f64, to: f64) -> String {
     if unit == same { format!("{x} to {y} {unit}") } else { format!("{x} {unit} to {y} {same}") }
 }
 
+/// A size in bytes with three digits: `250 kB`, `7.77 MB`.
+///
+/// ```
+/// use sojourn_record::format::size;
+/// assert_eq!([250e3, 999_700.0, 7.77e6].map(size), ["250 kB", "1 MB", "7.77 MB"]);
+/// ```
+pub fn size(bytes: f64) -> String {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    // 999.5 of a unit is written as one of the next.
+    let unit = units.into_iter().find(|(scale, _)| bytes >= 0.9995 * scale);
+    let (scale, unit) = unit.unwrap_or((1.0, "B"));
+    format!("{} {unit}", general(bytes / scale, 3))
+}
+
 /// A time in seconds with three digits: `1.25 s`, `90.7 ms`.
 pub fn brief(seconds: f64) -> String {
+    if seconds >= 999.5 {
+        return format!("{seconds:.0} s");
+    }
     if seconds >= 1.0 {
         return format!("{} s", general(seconds, 3));
     }

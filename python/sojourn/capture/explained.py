@@ -1,9 +1,13 @@
 """An explanation as a picture, and as a run that can be compared with its twin's."""
 
+import dataclasses
 import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, cast
+
+from markupsafe import Markup
 
 from sojourn import _core, memory
 from sojourn.capture.explanation import Explanation
@@ -13,6 +17,7 @@ from sojourn.picture.chart import Document, Layer, Panel, Row
 from sojourn.record import run_directory
 from sojourn.record.record_types import FlowSummary
 from sojourn.record.summary import FORMAT
+from sojourn.record.table_html import Shown
 from sojourn.run.results import Run
 
 # More panels below one another cannot be compared.
@@ -37,11 +42,47 @@ class ExplanationFigure(Drawing):
         found = self._found
         flows = sorted(range(len(found["flows"])), key=lambda k: -_goodput(found, k))[:_DRAWN]
         rows = [_rates(found), *(_rtts(found, k) for k in flows)]
-        lines = [part for line in found["text"] for part in textwrap.wrap(line, _COLUMNS)]
-        return Document(f"Explanation of {self._name}", lines, rows)
+        return Document(f"Explanation of {self._name}", list(_lines(found)), rows)
+
+    @cached_property
+    def html(self) -> str:
+        """The page, with the changes as a table."""
+        from sojourn.picture import page
+
+        sentences = [line for line in self.document.lines if not _is_row(line)]
+        document = dataclasses.replace(self.document, subtitle=sentences)
+        return page.html(document, Shown((), _cures(self._found["cures"]), ()))
 
     def __repr__(self) -> str:
         return f"<sojourn.ExplanationFigure of {self._name}>"
+
+
+def _lines(found: Explanation) -> Iterator[str]:
+    """Wrap the sentences, and keep the rows of the table of changes."""
+    for line in found["text"]:
+        yield from [line] if _is_row(line) else textwrap.wrap(line, _COLUMNS)
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("  ")
+
+
+def _cures(cures: Sequence[Mapping[str, Any]]) -> str:
+    """Return the twin as it is and all changes, each with its command, as a table of HTML."""
+    if not cures:
+        return ""
+    heads = ("change", "median delay ms", "p99 delay ms", "goodput Mbit/s", "command")
+    head = Markup("").join(Markup("<th scope=col>{}</th>").format(text) for text in heads)
+    body = Markup("").join(_cure(cure) for cure in cures)
+    caption = "Changes of the twin: medians of three seeds, of those who waited"
+    return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(caption, head, body)
+
+
+def _cure(cure: Mapping[str, Any]) -> Markup:
+    keys = {"delay_p50_s": 1e3, "delay_p99_s": 1e3, "goodput_bps": 1e-6}
+    cells = [Markup("<td>{:.2f}</td>").format(k * cure[key]["median"]) for key, k in keys.items()]
+    row = Markup("<tr><th scope=row>{}</th>{}<td><code>{}</code></td></tr>")
+    return row.format(cure["name"], Markup("").join(cells), cure["command"])
 
 
 def _goodput(found: Explanation, place: int) -> float:

@@ -1,6 +1,7 @@
 """The path, the cause and the cure behind an observation (docs/guide/captures.md)."""
 
 import json
+import shlex
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -36,27 +37,37 @@ def explain(
     The result has the bottleneck's capacity over time in bit/s, the base round-trip time in
     seconds, the buffer in bytes, the queue and each flow's controller with their odds, and the
     effect of other queues and controllers on a twin of the observation. `cures=False` leaves out
-    the last. `twin` is the name of the twin's file in the commands of the cures; this function
-    does not write it. `unsure` has a sentence for everything that the source cannot tell.
+    the last. `twin` is the name of the twin's file in the commands of the cures, which write it
+    first: this function does not. `unsure` has a sentence for everything that the source cannot
+    tell.
 
     For a malformed file, the result covers everything before the error, which is in `error`.
     Raise `UsageError` for content of another kind.
     """
     if not fspath(twin):
         raise ArgumentError("twin is empty; name a file")
-    return cast(Explanation, json.loads(text(file, fspath(twin), cures)))
+    own = writer(fspath(file), fspath(twin))
+    return cast(Explanation, json.loads(text(file, fspath(twin), cures, own)))
 
 
-def text(file: str | PathLike[str], twin: str | None, cures: bool = False) -> str:
+def writer(file: str, twin: str) -> str:
+    """Return the command that writes the twin of a file."""
+    return f"sojourn explain {shlex.quote(file)} --out {shlex.quote(twin)}"
+
+
+def text(
+    file: str | PathLike[str], twin: str | None, cures: bool = False, writer: str | None = None
+) -> str:
     """Return the explanation as one text of JSON: the bytes of `sojourn explain --json`.
 
-    Without a name of the twin, no twin is looked for.
+    Without a name of the twin, no twin is looked for. `writer` is the command that writes its
+    file, if it will not exist.
     """
     name = fspath(file)
     try:
         if Path(name).is_dir():
-            return _core.explain_text(name, _series(name), twin, cures)
-        return _core.explain_file(name, twin, cures)
+            return _core.explain_text(name, _series(name), twin, cures, writer)
+        return _core.explain_file(name, twin, cures, writer)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

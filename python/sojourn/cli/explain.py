@@ -45,9 +45,9 @@ def execute(args: argparse.Namespace) -> int:
     target = output.require_free_file(args.out, "--out") if args.out else None
     if args.report is not None:
         require_free_picture(args.report)
-    text = explanation.text(
-        inputs.opened_as(args.file), args.out or "twin.toml", cures=not args.no_cures
-    )
+    twin = args.out or "twin.toml"
+    writer = None if args.out else explanation.writer(args.file, twin)
+    text = explanation.text(inputs.opened_as(args.file), twin, not args.no_cures, writer)
     found: Explanation = json.loads(text)
     if args.json:
         print(text)

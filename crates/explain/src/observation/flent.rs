@@ -40,13 +40,17 @@ pub(super) fn read(text: &str) -> Observation {
     let step = number(&file["metadata"]["STEP_SIZE"]).filter(|step| *step > 0.0).unwrap_or(STEP_S);
     let host = |key: &str, other: &str| file["metadata"][key].as_str().unwrap_or(other).to_owned();
     let ends = [host("LOCAL_HOST", "local host"), host("HOST", "server")];
+    let mut is_sized = true;
     for (name, rates) in &series {
         let Some(vantage) = vantage_of(name).filter(|_| found.flows.len() < MOST_FLOWS) else {
             continue;
         };
         let own = series.get(&format!("{name}::tcp_rtt"));
         let rtts = own.or_else(|| ping(&series, name));
-        let mut polled = polled(rates, rtts.map_or(&[][..], Vec::as_slice), begin, step);
+        let mss = mss(&file, name);
+        is_sized &= mss.is_some();
+        let rtts = rtts.map_or(&[][..], Vec::as_slice);
+        let mut polled = polled(Polled::new(mss), rates, rtts, [begin, step]);
         if own.is_none() {
             polled.borrow_rtt();
         }
@@ -57,8 +61,11 @@ pub(super) fn read(text: &str) -> Observation {
             _ => (server, local),
         };
         let flow = polled.finish([format!("{name} of {from}"), to], vantage);
-        let controller = controller(&file, vantage);
+        let controller = controller(&file, name, vantage);
         found.flows.extend(flow.map(|flow| Flow { controller, ..flow }));
+    }
+    if !is_sized {
+        found.lacks.push("the file has no sizes of packets; 1500 bytes are assumed");
     }
     if found.flows.iter().any(|flow| !flow.half.has_own_rtt && has_rtt(flow)) {
         found.lacks.push("the round trips are the ping's; a queue for each flow keeps it apart");
@@ -147,9 +154,14 @@ fn ping<'a>(series: &'a BTreeMap<String, Points>, flow: &str) -> Option<&'a Poin
     found.map(|(_, points)| points)
 }
 
-/// A flow of rates in Mbit/s, each of the time before it, with round-trip times in ms.
-fn polled(rates: &[(f64, f64)], rtts: &[(f64, f64)], begin: f64, step: f64) -> Polled {
-    let mut polled = Polled::new(None);
+/// Adds rates in Mbit/s, each of the time before it, and round-trip times in ms to a flow. `begin`, the
+/// time of the first sample of all, and `step` are in s.
+fn polled(
+    mut polled: Polled,
+    rates: &[(f64, f64)],
+    rtts: &[(f64, f64)],
+    [begin, step]: [f64; 2],
+) -> Polled {
     let mut next = rtts.iter().peekable();
     let mut bytes = 0.0;
     let mut last = rates.first().map_or(0.0, |first| first.0 - step).max(begin);
@@ -175,12 +187,52 @@ fn polled(rates: &[(f64, f64)], rtts: &[(f64, f64)], begin: f64, step: f64) -> P
     polled
 }
 
-/// The controller of a test, or of this host, which is the sender of uploads.
-fn controller(file: &Value, vantage: Vantage) -> Option<String> {
-    let about = &file["metadata"];
-    let asked = about["TEST_PARAMETERS"]["tcp_cong_control"].as_str();
-    let own = about["SYSCTLS"]["net.ipv4.tcp_congestion_control"].as_str();
-    let name = asked.or(own.filter(|_| vantage == Vantage::Sender));
-    // A list has one for each flow.
-    name.filter(|name| !name.contains(',')).map(str::to_owned)
+/// The figures that the test's tool gave for a series, such as netperf's controller.
+fn about<'a>(file: &'a Value, name: &str) -> &'a Value {
+    &file["metadata"]["SERIES_META"][name]
+}
+
+/// Payload of a full packet of a series, in bytes.
+fn mss(file: &Value, name: &str) -> Option<u32> {
+    let mss = number(&about(file, name)["TCP_MSS"])?;
+    (1.0..65_536.0).contains(&mss).then_some(mss as u32)
+}
+
+/// The controller that the sender of a series had, or that the test asked for, or that of this host,
+/// which is the sender of uploads.
+fn controller(file: &Value, name: &str, vantage: Vantage) -> Option<String> {
+    let all = &file["metadata"];
+    let actual = about(file, name)["CONG_CONTROL"].as_str();
+    // With a comma, the first is that of uploads, and the second that of downloads.
+    let asked = all["TEST_PARAMETERS"]["tcp_cong_control"].as_str().map(|both| {
+        let (up, down) = both.split_once(',').unwrap_or((both, both));
+        if vantage == Vantage::Sender { up } else { down }
+    });
+    let own = all["SYSCTLS"]["net.ipv4.tcp_congestion_control"].as_str();
+    let names = [actual, asked, own.filter(|_| vantage == Vantage::Sender)];
+    let mut names = names.into_iter().flatten().map(str::trim);
+    names.find(|name| !name.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Vantage, controller};
+
+    #[test]
+    fn a_comma_splits_the_controllers_of_uploads_and_downloads_and_the_actual_one_comes_first() {
+        let mut file = json!({ "metadata": {
+            "TEST_PARAMETERS": { "tcp_cong_control": "bbr,cubic" },
+            "SYSCTLS": { "net.ipv4.tcp_congestion_control": "reno" },
+        } });
+        let of = |file: &Value, vantage| controller(file, "TCP", vantage);
+        assert_eq!(of(&file, Vantage::Sender).as_deref(), Some("bbr"));
+        assert_eq!(of(&file, Vantage::Receiver).as_deref(), Some("cubic"));
+        file["metadata"]["SERIES_META"] = json!({ "TCP": { "CONG_CONTROL": "dctcp" } });
+        assert_eq!(of(&file, Vantage::Receiver).as_deref(), Some("dctcp"));
+        file["metadata"] = json!({ "SYSCTLS": { "net.ipv4.tcp_congestion_control": "reno" } });
+        assert_eq!(of(&file, Vantage::Sender).as_deref(), Some("reno"));
+        assert_eq!(of(&file, Vantage::Receiver), None);
+    }
 }

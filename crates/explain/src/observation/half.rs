@@ -73,6 +73,15 @@ pub struct Flight {
     pub window: u32,
 }
 
+/// Shares of a flow's time in which an end limited it, as the sender's kernel counts them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waits {
+    /// The receiver's window was full.
+    pub receiver: f64,
+    /// The send buffer was full, or there were no data.
+    pub sender: f64,
+}
+
 /// The ECN field of a flow's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnUse {
@@ -138,6 +147,8 @@ pub struct Half {
     pub is_least_of_small: bool,
     /// Whether the times of losses are known, and not only their number.
     pub has_loss_times: bool,
+    /// The limits that the source names.
+    pub waits: Option<Waits>,
     /// Single packets from the beginning on.
     pub log: Log,
     /// Packets with ECT(1).
@@ -183,6 +194,7 @@ impl Half {
             has_own_rtt: true,
             is_least_of_small: false,
             has_loss_times: true,
+            waits: None,
             log: Log::default(),
             ect1: 0,
             is_accurate: false,

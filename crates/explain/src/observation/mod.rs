@@ -27,7 +27,7 @@ mod udp;
 
 pub use capture::Observer;
 pub(crate) use half::GREATEST_SCALE;
-pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample};
+pub use half::{Count, EcnUse, Flight, Gap, Half, RttSample, Waits};
 pub use log::{Answer, Log, Passed};
 pub use read::{ACCEPTED, read};
 pub use series::Series;
@@ -71,10 +71,7 @@ impl Kind {
             Kind::Run => {
                 &["a run's samples have no times of single losses, which would show the buffer"]
             }
-            Kind::Flent => &[
-                "Flent has no losses, no sizes of packets (1500 bytes are assumed), and rates of \
-                 intervals only",
-            ],
+            Kind::Flent => &["Flent has no losses, and rates of intervals only"],
             Kind::Iperf3 => &[
                 "iperf3 has no times of losses, smoothed round-trip times of intervals only, and \
                  counts data as sent when they enter the sender's socket",

@@ -1,6 +1,6 @@
 //! A flow of which a program wrote the counters at intervals.
 
-use super::half::{Count, Flight, Gap, Half, Passing, RttSample};
+use super::half::{Count, Flight, Gap, Half, Passing, RttSample, Waits};
 use super::{Flow, Protocol, Vantage};
 
 /// Events of a kind that are kept of a flow.
@@ -48,6 +48,11 @@ impl Polled {
     /// The round-trip times are those of a ping beside the flow.
     pub(crate) fn borrow_rtt(&mut self) {
         self.half.has_own_rtt = false;
+    }
+
+    /// The shares of the time until the last poll in which the ends limited the flow.
+    pub(crate) fn waits(&mut self, waits: Option<Waits>) {
+        self.half.waits = waits.or(self.half.waits);
     }
 
     /// Adds a poll. The first one only says where the counters begin. One that is not later than

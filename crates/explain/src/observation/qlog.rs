@@ -26,7 +26,7 @@ struct Course {
     received: Half,
     /// Round trips that the stack names, for a log without acknowledgements.
     named: Series<RttSample>,
-    /// Losses that the stack declares, for the same.
+    /// Losses that the stack declares.
     declared: Series<Gap>,
 }
 
@@ -104,13 +104,14 @@ impl Course {
         }
     }
 
-    /// Both directions, with the stack's own figures where packets show none.
+    /// Both directions, with the stack's own round trips where packets show none, and the losses that
+    /// it declares: gaps in the acknowledgements may be reordered packets.
     fn finish(mut self) -> [Half; 2] {
         if self.sent.ahead.pushed() == 0 {
             self.sent.ahead = self.named.clone();
             self.received.behind = self.named;
         }
-        if self.sent.reported_holes.pushed() == 0 {
+        if self.declared.pushed() > 0 {
             self.sent.reported_holes = self.declared;
         }
         self.received.is_sparse = true;
@@ -223,5 +224,29 @@ fn add(found: &mut Observation, name: &str, heard: Heard, begin_s: f64) {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Course, Event};
+
+    fn losses(declared: usize) -> Vec<i64> {
+        let mut course = Course::new();
+        for at in 0..10 {
+            course.event(at, &Event::Sent { length: 1200, payload: 1000, is_again: false }, 28);
+        }
+        for at in 20..25 {
+            course.event(at, &Event::Acked { payload: 1000, rtt: Some(0.01), missing: 1 }, 28);
+        }
+        (0..declared).for_each(|k| course.event(30 + k as i64, &Event::Lost, 28));
+        let [sent, _] = course.finish();
+        sent.reported_holes.items().iter().map(|gap| gap.at).collect()
+    }
+
+    #[test]
+    fn losses_that_the_stack_declares_replace_gaps_in_the_acknowledgements() {
+        assert_eq!(losses(2), [30, 31]);
+        assert_eq!(losses(0), [20, 21, 22, 23, 24]);
     }
 }

@@ -4,9 +4,13 @@
 //! the path without end. Its passages in both directions split each round trip at the capture, as
 //! acknowledgements and echoed timestamps do for TCP.
 
+use std::collections::VecDeque;
+
 /// Edges that follow the one before in the same direction within this part of the round trip come
 /// from reordering, or from endpoints that set the bit at random (RFC 9312 section 3.8.2).
 const HOLD: i64 = 8;
+/// Round trips that an edge is compared with.
+const RECENT: usize = 5;
 /// Fewest samples, and the share of edges that alternate between both directions, of endpoints that
 /// use the bit. Both may disable it: then it is constant, or random.
 const FEWEST: u64 = 4;
@@ -30,8 +34,10 @@ pub(crate) struct Spin {
     /// Time of the last edge of each direction, in ns.
     edges: [Option<i64>; 2],
     last: Option<usize>,
-    /// The newest round trip, in ns.
-    period: Option<i64>,
+    /// The newest round trips of both directions, in ns.
+    recent: VecDeque<i64>,
+    /// Whether the edges of a direction are rejected since its last packet with the true value.
+    is_rejecting: [bool; 2],
     alternating: u64,
     all: u64,
 }
@@ -41,24 +47,42 @@ impl Spin {
     pub(crate) fn packet(&mut self, now: i64, way: usize, value: bool) -> Option<Part> {
         let before = self.values[way].replace(value);
         if before.is_none_or(|before| before == value) {
+            self.is_rejecting[way] = false;
             return None;
         }
         let since = self.edges[way].map(|at| now - at);
-        if let (Some(since), Some(period)) = (since, self.period)
+        if let (Some(since), Some(period)) = (since, self.period())
             && since < period / HOLD
         {
-            // The value before the edge is the true one, and a late packet has the other.
-            self.all += 1;
+            // The value before the edge is the true one, and late packets have the other.
+            self.all += u64::from(!self.is_rejecting[way]);
+            self.is_rejecting[way] = true;
             self.values[way] = before;
             return None;
         }
+        self.is_rejecting[way] = false;
         self.edges[way] = Some(now);
         self.all += 1;
-        self.period = since.filter(|since| *since <= LONGEST).or(self.period);
+        self.remember(since);
         let is_alternating = self.last.replace(way).is_some_and(|last| last != way);
         let rtt = now - self.edges[1 - way].filter(|_| is_alternating)?;
         self.alternating += 1;
         (rtt <= LONGEST).then_some(Part { way, rtt })
+    }
+
+    fn remember(&mut self, since: Option<i64>) {
+        if let Some(since) = since.filter(|since| *since <= LONGEST) {
+            self.recent.truncate(RECENT - 1);
+            self.recent.push_front(since);
+        }
+    }
+
+    /// The median of the recent round trips, in ns (RFC 9312 section 3.8.2 compares samples with
+    /// their history). A pause of the application, once in each direction, leaves it as it is.
+    fn period(&self) -> Option<i64> {
+        let mut recent: Vec<i64> = self.recent.iter().copied().collect();
+        recent.sort_unstable();
+        recent.get(recent.len() / 2).copied()
     }
 
     /// Whether the packet that passed last in a direction has an edge.
@@ -105,6 +129,34 @@ mod tests {
         let parts = pass(&mut spin, true);
         let wrong = parts.iter().filter(|part| part.rtt != [10, 20][part.way] * MS).count();
         assert!(wrong <= 1, "{parts:?}");
+    }
+
+    #[test]
+    fn a_pause_leaves_the_round_trips_after_it() {
+        let mut spin = Spin::default();
+        let mut parts = Vec::new();
+        // The capture, and 600 ms of packets on both sides of a pause of 5 s.
+        for k in (0..600).chain(5600..6200) {
+            let value = |at: i64| at.div_euclid(30) % 2 == 0;
+            parts.extend(spin.packet(k * MS, 0, value(k)));
+            parts.extend(spin.packet(k * MS, 1, value(k - 20)));
+        }
+        assert!(spin.is_used());
+        let right = parts.iter().filter(|part| part.rtt == [10, 20][part.way] * MS).count();
+        // 20 edges in each direction before the pause and 20 behind it, but for those at its ends.
+        assert!(right >= 74, "{right} of {parts:?}");
+    }
+
+    #[test]
+    fn a_run_of_late_packets_counts_once() {
+        let mut spin = Spin::default();
+        pass(&mut spin, false);
+        let (before, true_value) = (spin.all, spin.values[0]);
+        let edge = spin.edges[0].expect("an edge");
+        for k in 1..4 {
+            spin.packet(edge + k, 0, true_value != Some(true));
+        }
+        assert_eq!((spin.all, spin.values[0]), (before + 1, true_value));
     }
 
     #[test]

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
+use super::half::Waits;
 use super::polled::{Poll, Polled};
-use super::{Flow, Kind, Observation, Vantage};
+use super::{Damage, Flow, Kind, Observation, Vantage};
 
 /// Connections that are observed.
 const MOST_CONNECTIONS: usize = 1 << 10;
@@ -31,6 +32,44 @@ struct Connection {
     delivered: u64,
     /// Time of the last poll, and the counter `busy` there, in s.
     clock: Option<(f64, f64)>,
+    /// The counters of the first poll that has them.
+    first: Option<Chrono>,
+}
+
+/// The kernel's times of a connection by their limit, in s (`tcp_chrono` of Linux 4.10 and newer).
+#[derive(Clone, Copy)]
+struct Chrono {
+    at: f64,
+    /// With data on the way, or waiting for one of both windows.
+    busy: f64,
+    /// Waiting for the receiver's window.
+    receiver: f64,
+    /// Waiting for room in the send buffer.
+    buffer: f64,
+}
+
+impl Chrono {
+    /// `ss` leaves out counters of zero.
+    fn of(info: &Info<'_>, at: f64) -> Option<Chrono> {
+        let seconds = |key: &str| info.number(key).map(|ms| ms / 1e3);
+        Some(Chrono {
+            at,
+            busy: seconds("busy:")?,
+            receiver: seconds("rwnd_limited:").unwrap_or(0.0),
+            buffer: seconds("sndbuf_limited:").unwrap_or(0.0),
+        })
+    }
+
+    /// Shares of the time since an earlier poll.
+    fn since(&self, first: &Chrono) -> Option<Waits> {
+        let time = self.at - first.at;
+        let share = |a: f64, b: f64| ((b - a) / time).clamp(0.0, 1.0);
+        let idle = 1.0 - share(first.busy, self.busy);
+        (time > 0.0).then(|| Waits {
+            receiver: share(first.receiver, self.receiver),
+            sender: (share(first.buffer, self.buffer) + idle).min(1.0),
+        })
+    }
 }
 
 #[derive(Default)]
@@ -50,18 +89,29 @@ struct Log {
 /// # Errors
 /// If it cannot be read.
 pub(super) fn read(mut from: impl BufRead) -> io::Result<Observation> {
-    let (mut log, mut line) = (Log::default(), Vec::new());
+    let (mut log, mut line, mut offset) = (Log::default(), Vec::new(), 0);
     loop {
         line.clear();
         let read = io::Read::take(&mut from, MOST_LINE).read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(log.finish());
         }
+        offset += read as u64;
+        if line.last() != Some(&b'\n') && (read as u64) < MOST_LINE {
+            // A number at the cut may lack its last digits.
+            let message = format!("the last line has no end: the log is cut after {}", log.polls());
+            let damage = Some(Damage { offset, message });
+            return Ok(Observation { damage, ..log.finish() });
+        }
         log.line(&String::from_utf8_lossy(&line));
     }
 }
 
 impl Log {
+    fn polls(&self) -> String {
+        format!("{} poll{}", self.polls, if self.polls == 1 { "" } else { "s" })
+    }
+
     fn line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(now) = stamp(&words) {
@@ -100,6 +150,7 @@ impl Log {
             least: None,
             delivered: 0,
             clock: None,
+            first: None,
         });
         connection.poll(now - begin, info);
     }
@@ -139,6 +190,10 @@ impl Connection {
     fn poll(&mut self, stamp: f64, info: &Info<'_>) {
         let at_s = self.time(stamp, info);
         let Some(at) = super::json::ns(at_s).filter(|at| *at >= 0) else { return };
+        if let Some(now) = Chrono::of(info, at_s) {
+            let first = *self.first.get_or_insert(now);
+            self.polled.waits(now.since(&first));
+        }
         let mss = info.number("mss:").unwrap_or(0.0);
         let sent = || {
             let all = info.number("bytes_sent:")?;
@@ -276,7 +331,7 @@ fn days(word: &str) -> Option<f64> {
 /// Seconds of `HH:MM:SS`, with a fraction and a zone or without.
 fn time_of_day(word: &str) -> Option<f64> {
     let word = word.trim_end_matches(['Z', ']', ',']);
-    let word = word.split(['+']).next()?.replace(',', ".");
+    let word = word.split(['+', '-']).next()?.replace(',', ".");
     let mut parts = word.split(':');
     let (hour, minute, second) = (parts.next()?, parts.next()?, parts.next()?);
     let is_over = parts.next().is_some() || hour.len() != 2 || minute.len() != 2;
@@ -303,6 +358,9 @@ mod tests {
         assert_eq!(at("time:1700000000250000000"), Some(noon));
         assert_eq!(at("2023-11-14T22:13:20.25Z"), Some(noon));
         assert_eq!(at("2023-11-14 22:13:20.25"), Some(noon));
+        // Differences count, so that the zone is left out.
+        assert_eq!(at("2023-11-14T22:13:20.25-05:00"), Some(noon));
+        assert_eq!(at("2023-11-14T22:13:20,25+01:00"), Some(noon));
         assert_eq!(at("Sat Nov 28 02:11:11 UTC 2026"), Some(7871.0));
         assert_eq!(at("ESTAB 0 0 10.0.0.1:5201 10.0.0.2:4433"), None);
         assert_eq!(at("cubic wscale:7,7 rto:204 rtt:3.5/0.8"), None);

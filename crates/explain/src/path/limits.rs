@@ -1,10 +1,10 @@
 //! The limit of each flow: the network, the receiver's window, the sender or its application
-//! (RFC 4898 section 2: `SndLimTimeCwnd`, `SndLimTimeRwin`, `SndLimTimeSender`).
+//! (RFC 4898 section 4: `SndLimTimeCwnd`, `SndLimTimeRwin`, `SndLimTimeSnd`).
 
 use super::base::Base;
 use super::view::View;
 use super::windows::QUEUED_S;
-use crate::observation::{Flow, GREATEST_SCALE, Vantage};
+use crate::observation::{Flow, GREATEST_SCALE, Vantage, Waits};
 
 /// Shares of a flow's time by its limit; they add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,6 +56,9 @@ pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     }
     let full = f64::from(half.mss) * half.packets as f64;
     let is_small = (half.payload as f64) < SMALL * full;
+    if let Some(waits) = half.waits {
+        return counted(waits, is_free || is_small);
+    }
     let mut counts = [0_usize; 3];
     for (is_windowed, is_silent) in windowed.into_iter().zip(silent) {
         let place = match () {
@@ -67,6 +70,13 @@ pub fn limits(flow: &Flow, view: &View, base: &Base) -> Limits {
     }
     let [network, receiver, sender] = counts.map(|count| count as f64 / steps as f64);
     Limits { network, receiver, sender }
+}
+
+/// The limits by the kernel's counters. `is_free`: the network is not the limit of the rest.
+fn counted(waits: Waits, is_free: bool) -> Limits {
+    let rest = 1.0 - waits.receiver;
+    let sender = if is_free { rest } else { waits.sender.min(rest) };
+    Limits { network: rest - sender, receiver: waits.receiver, sender }
 }
 
 /// Whether the network ever showed its limit.

@@ -34,8 +34,44 @@ pub struct Plan {
     pub is_marking: bool,
     /// The flows.
     pub flows: Vec<PlanFlow>,
-    /// Mean rate of other traffic, in bit/s.
-    pub beside: f64,
+    /// Other traffic.
+    pub beside: Option<CrossTraffic>,
+}
+
+/// Other traffic at its mean rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrossTraffic {
+    /// Mean rate from its first delivery to its last, in bit/s.
+    pub rate: f64,
+    /// Time of the first delivery, in s.
+    pub from: f64,
+    /// Time of the last delivery, in s.
+    pub to: f64,
+}
+
+impl CrossTraffic {
+    /// All traffic of some views; `None` without two deliveries.
+    pub fn of(views: &[View]) -> Option<CrossTraffic> {
+        let spans = views.iter().map(View::span);
+        let from = spans.clone().map(|span| span.0).reduce(f64::min)?;
+        let to = spans.map(|span| span.1).fold(from, f64::max);
+        let bytes: f64 = views.iter().filter_map(|view| Some(view.delivered.last()?.1)).sum();
+        let rate = 8.0 * bytes / (to - from);
+        (to > from && rate >= 1.0).then_some(CrossTraffic { rate, from, to })
+    }
+
+    /// A flow that is on once. Its pause outlasts every run, also one that ends before it.
+    fn write(self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n[flow.beside]\npath = [\"bottleneck\"]\ncontrol = \"none\"\n\
+             start = \"{:.3}s\"\nsource = {{ kind = \"on-off\", rate = \"{:.0}bit\", \
+             on = \"{:.3}s\", off = \"1000000s\" }}\n",
+            self.from,
+            self.rate,
+            (self.to - self.from).max(0.1)
+        );
+    }
 }
 
 /// A flow.
@@ -102,7 +138,7 @@ impl Plan {
             // A loss in thousands of packets is not told from none.
             loss: path.loss.filter(|loss| *loss >= 2e-5).unwrap_or(0.0).min(0.5),
             is_marking,
-            beside: 0.0,
+            beside: None,
             flows: own.collect(),
             rates,
             delay,
@@ -141,13 +177,8 @@ impl Plan {
                 flow.write(&mut text, control);
             }
         }
-        if self.beside > 0.0 {
-            let _ = write!(
-                text,
-                "\n[flow.beside]\npath = [\"bottleneck\"]\ncontrol = \"none\"\n\
-                 source = {{ kind = \"on-off\", rate = \"{:.0}bit\", on = \"1s\", off = \"0s\" }}\n",
-                self.beside
-            );
+        if let Some(beside) = self.beside.filter(|beside| beside.from < duration) {
+            beside.write(&mut text);
         }
         text
     }

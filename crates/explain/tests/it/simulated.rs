@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use sojourn_explain::observation::{Observation, Observer, Vantage};
-use sojourn_explain::{Explanation, Options, explain};
+use sojourn_explain::{CureKind, Explanation, Options, explain};
 use sojourn_scenario::Document;
 use sojourn_sim::{Capture, Simulation, Sink};
 use sojourn_trace::capture;
@@ -102,6 +102,12 @@ fn both_ends_show_the_same_path_and_the_sender_the_controller() {
     let best = &found.cures[1];
     assert!(best.delay_p50_s.median < found.cures[0].delay_p50_s.median / 3.0, "{best:?}");
     assert_eq!(best.gain_s, found.cures[0].delay_p50_s.median - best.delay_p50_s.median);
+    // Changes of the path come before those of senders, each by their gain.
+    let keys: Vec<_> = found.cures[1..].iter().map(|cure| (cure.kind, cure.gain_s)).collect();
+    let is_sorted =
+        |a: &(CureKind, f64), b: &(CureKind, f64)| a.0 < b.0 || a.0 == b.0 && a.1 >= b.1;
+    assert!(keys.is_sorted_by(is_sorted), "{keys:?}");
+    assert!(keys.iter().any(|key| key.0 == CureKind::Sender));
     let twin = found.twin.expect("a twin");
     assert!(Document::from_toml("twin.toml", &twin).is_ok());
 }
@@ -114,4 +120,58 @@ fn the_same_capture_gives_the_same_bytes() {
         serde_json::to_string(&explain(&observe(&receiver), &options)).expect("plain values")
     });
     assert_eq!(first, second);
+}
+
+/// An upload beside a call of 1.5 Mbit/s from another host, which begins later and ends earlier.
+const CALL: &str = r#"
+title = "an upload beside a call"
+duration = "16s"
+
+[link.up]
+rate = "5Mbit"
+delay = "15ms"
+buffer = "100kB"
+
+[link.down]
+delay = "15ms"
+
+[flow.upload]
+path = ["up"]
+back = ["down"]
+control = "cubic"
+source = "bulk"
+
+[flow.call]
+path = ["up"]
+back = ["down"]
+control = "none"
+start = "3s"
+source = { kind = "on-off", rate = "1.5Mbit", on = "8s", off = "20s" }
+"#;
+
+/// The twin's traffic ends with the capture.
+#[test]
+fn a_call_until_the_end_is_part_of_a_valid_twin() {
+    let [sender, _] = captures_of(&CALL.replace("on = \"8s\"", "on = \"20s\""));
+    let found = explain(&observe(&sender), &Options { cures: false, ..Options::default() });
+    let fit = found.fit.expect("a twin");
+    assert!(fit.good, "{fit:?}");
+}
+
+#[test]
+fn datagrams_of_another_host_take_their_part_of_one_capacity() {
+    for bytes in captures_of(CALL) {
+        let found = explain(&observe(&bytes), &Options { cures: false, ..Options::default() });
+        let [piece] = &found.path.capacity[..] else { panic!("{:?}", found.path.capacity) };
+        let rate = piece.rate_bps.expect("the queue was full");
+        // At the sender, a datagram is counted before the queue, which may drop it.
+        assert!((rate / 5e6 - 1.0).abs() < 0.02, "{rate}");
+        let beside = found.beside_bps.expect("a call beside");
+        assert!(beside > 0.4e6, "{beside}");
+        assert!(found.text.iter().all(|line| !line.contains("fell")), "{:?}", found.text);
+        let twin = found.twin.expect("a twin");
+        assert!(twin.contains("[flow.beside]"), "{twin}");
+        let fit = found.fit.expect("a twin");
+        assert!(fit.good, "{fit:?}");
+    }
 }

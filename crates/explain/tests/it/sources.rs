@@ -228,6 +228,39 @@ fn ss_without_times_takes_the_busy_counter_as_its_clock() {
     assert!((rate / RATE - 1.0).abs() < 0.02, "{rate}");
 }
 
+#[test]
+fn the_kernel_counts_the_limits_of_a_log_of_ss() {
+    // Of each 200 ms, the window of the receiver stops the sender for 120 ms, its buffer for 20 ms.
+    let mut k = 0;
+    let limited = |line: &str| match line.contains("busy:") {
+        true => {
+            k += 1;
+            let (receiver, buffer) = (120 * k, 20 * k);
+            format!("{line} rwnd_limited:{receiver}ms(60.0%) sndbuf_limited:{buffer}ms(10.0%)\n")
+        }
+        false => format!("{line}\n"),
+    };
+    let text: String = ss(20, true).lines().map(limited).collect();
+    let (_, found) = explained(text.as_bytes()).expect("a log of ss");
+    let flow = &found.flows[0];
+    let shares =
+        [flow.receiver_limited_share, flow.sender_limited_share, flow.network_limited_share];
+    // A log in decimals of ms, with stamps as precise: the shares are exact but for rounding.
+    let near = shares.iter().zip([0.6, 0.1, 0.3]).all(|(a, b)| (a - b).abs() < 1e-3);
+    assert!(near, "{shares:?}");
+    assert_eq!(found.path.limit, Some("receiver"));
+}
+
+#[test]
+fn a_log_of_ss_that_is_cut_in_a_line_says_so_and_leaves_the_line_out() {
+    let text = ss(20, true);
+    let end = text.rfind("rtt:").expect("a poll") + 6;
+    let (seen, _) = explained(&text.as_bytes()[..end]).expect("a log of ss");
+    let damage = seen.damage.expect("a cut");
+    assert_eq!(damage.offset, end as u64);
+    assert!(damage.message.contains("cut after 99 polls"), "{}", damage.message);
+}
+
 /// Stamps that are early by up to 0.2 s, as those of a busy machine.
 #[test]
 fn late_answers_of_the_kernel_do_not_change_the_rates() {
@@ -285,6 +318,19 @@ fn a_log_of_a_receiver_gives_deliveries_without_round_trips() {
     assert_eq!(seen.flows[0].protocol, Protocol::Tcp);
     assert!(found.unsure.iter().any(|line| line.contains("no round-trip times")));
     assert!(found.path.capacity.is_empty() && found.flows.is_empty());
+}
+
+/// Netperf tells Flent the payload of a packet.
+#[test]
+fn flent_names_the_size_of_packets_or_it_is_assumed() {
+    let mut file: Value = serde_json::from_str(&flent(20)).expect("JSON");
+    let (seen, _) = explained(file.to_string().as_bytes()).expect("a known kind");
+    assert_eq!(seen.flows[0].half.mss, 1448);
+    assert!(seen.lacks.iter().any(|line| line.contains("1500 bytes are assumed")));
+    file["metadata"]["SERIES_META"] = json!({ "TCP upload": { "TCP_MSS": 1398 } });
+    let (seen, _) = explained(file.to_string().as_bytes()).expect("a known kind");
+    assert_eq!(seen.flows[0].half.mss, 1398);
+    assert!(seen.lacks.iter().all(|line| !line.contains("assumed")));
 }
 
 /// Every figure is one that a path can have.

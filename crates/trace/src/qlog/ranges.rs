@@ -8,6 +8,9 @@ use super::frames::Piece;
 /// section 6.1.1 declares it lost after 3. Later acknowledgements of it are ignored.
 pub(super) const LATEST: u64 = 1 << 16;
 
+/// kPacketThreshold of RFC 9002 section 6.1.1; fewer packets may be reordered.
+const PACKET_THRESHOLD: u64 = 3;
+
 /// Disjoint ranges of bytes: the start of each, with its end.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(BTreeMap<u64, u64>);
@@ -90,14 +93,16 @@ impl Flight {
         last.filter(|(found, _)| *found == number).map(|(_, at)| at)
     }
 
-    /// The packets in flight below an acknowledged one, each reported once.
+    /// The packets in flight that an acknowledged one shows to be lost, each reported once: those
+    /// sent so many packets before it (RFC 9002 section 6.1.1).
     pub(super) fn missing_below(&mut self, acked: u64) -> u64 {
         let from = self.judged;
-        if from >= acked {
+        let to = (acked + 1).saturating_sub(PACKET_THRESHOLD);
+        if from >= to {
             return 0;
         }
-        self.judged = acked;
-        self.sent.range(from..acked).count() as u64
+        self.judged = to;
+        self.sent.range(from..to).count() as u64
     }
 
     /// Marks a packet as declared lost.
@@ -129,5 +134,27 @@ impl Flight {
         64 + 96 * self.sent.len()
             + size_of::<Piece>() * self.pieces
             + size_of::<(u64, f64)>() * self.silent.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flight, Sent};
+
+    #[test]
+    fn a_packet_is_missing_three_numbers_below_an_acknowledged_one_and_once() {
+        let mut flight = Flight::default();
+        for number in 0..10 {
+            let sent = Sent { at: 0.0, pieces: Box::default(), unlisted: 1, is_lost: false };
+            flight.add(number, sent);
+        }
+        let missing = [1, 2, 5].map(|acked| {
+            flight.take(acked, acked);
+            flight.missing_below(acked)
+        });
+        // Packet 2 is acknowledged, so that 5 shows 0 alone to be lost; 3 and 4 are too near.
+        assert_eq!(missing, [0, 0, 1]);
+        assert_eq!(flight.missing_below(5), 0);
+        assert_eq!(flight.missing_below(7), 2);
     }
 }
