@@ -71,14 +71,17 @@ const FIRST_PACKETS: u64 = 15;
 /// data, and no more than the first window departs before the first one.
 pub(crate) fn has_begin(flow: &Flow, events: &[Event]) -> bool {
     let answers = flow.half.log.answers();
-    let (mut first, mut bytes) = (None, 0);
+    let begins = events.iter().filter_map(|event| match event.what {
+        What::Sent { begin, .. } => Some(begin),
+        What::Answer(_) => None,
+    });
+    // Behind the bottleneck, the first packet may be missing until its repair.
+    let Some(first) = begins.min() else { return false };
+    let mut bytes = 0;
     for event in events {
-        match (event.what, first) {
-            (What::Sent { begin, len, .. }, _) => {
-                first = first.or(Some(begin));
-                bytes += u64::from(len);
-            }
-            (What::Answer(place), Some(first)) => {
+        match event.what {
+            What::Sent { len, .. } => bytes += u64::from(len),
+            What::Answer(place) => {
                 let answer = &answers[place];
                 // The handshake's last packet acknowledges no data.
                 let is_news = answer.cumulative > first || !flow.half.log.blocks(answer).is_empty();
@@ -87,7 +90,6 @@ pub(crate) fn has_begin(flow: &Flow, events: &[Event]) -> bool {
                     return answer.cumulative >= first && is_small;
                 }
             }
-            (What::Answer(_), None) => {}
         }
     }
     false
