@@ -17,7 +17,17 @@ def require_live(what: str) -> None:
         return
     if sys.platform != "linux":
         raise UsageError(f"{what} needs Linux; `sojourn run` simulates a scenario anywhere")
-    raise UsageError(f"this build is without {what}; `make install` builds it with all")
+    raise _without(what)
+
+
+def require_explanations() -> None:
+    """Refuse an explanation if the core is built without them."""
+    if not hasattr(_core, "explain_file"):
+        raise _without("explanations")
+
+
+def _without(what: str) -> UsageError:
+    return UsageError(f"this build is without {what}; `make install` builds it with all")
 
 
 def installation(part: str) -> str:

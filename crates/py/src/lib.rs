@@ -5,6 +5,7 @@ mod background;
 mod bench;
 mod capture;
 mod errors;
+#[cfg(feature = "explain")]
 mod explain;
 mod export;
 mod files;
@@ -41,8 +42,6 @@ mod _core {
     #[pymodule_export]
     use crate::errors::{ControllerError, LiveError, ScenarioError};
     #[pymodule_export]
-    use crate::explain::{explain_file, explain_text};
-    #[pymodule_export]
     use crate::interrupt::{complete, guard, interrupted, keeps, leftover, parents, settled};
     #[pymodule_export]
     use crate::listing::{controllers, hosts, kernel_host, queues, schema};
@@ -66,6 +65,9 @@ mod _core {
     #[pymodule_export]
     use crate::user_controllers::{Catalogue, Feedback, Limits, RateSample, Received, Sent, Setup};
 
+    #[cfg(feature = "explain")]
+    #[pymodule_export]
+    use crate::explain::{explain_file, explain_text};
     #[cfg(live)]
     #[pymodule_export]
     use crate::kernel::{KernelController, kernel_names, kernel_registered, kernel_unload};

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from sojourn import _core
 from sojourn.errors import ArgumentError, UsageError
+from sojourn.extras import require_explanations
 
 Explanation = dict[str, Any]
 """The output of `explain --json`: `source`, `path`, `flows`, `fit`, `verdicts`, `cures`, `unsure`,
@@ -63,6 +64,7 @@ def text(
     Without a name of the twin, no twin is looked for. `writer` is the command that writes its
     file, if it will not exist.
     """
+    require_explanations()
     name = fspath(file)
     try:
         if Path(name).is_dir():
