@@ -4,6 +4,7 @@
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sojourn_scenario::{Chance, Distribution};
+use sojourn_units::hash;
 
 /// Who draws.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +39,6 @@ fn of_run(run: u64, stream: Stream) -> u64 {
     let base = rng.next_u64();
     let place = (stream as u64) << 32;
     Xoshiro256PlusPlus::seed_from_u64(base ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15)).next_u64()
-}
-
-/// Offset basis and prime of the 64-bit FNV-1a hash (RFC 9923).
-const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3);
-
-/// A hash of a name, the same on every machine.
-pub(crate) fn hash(name: &str) -> u64 {
-    name.bytes().fold(FNV.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV.1))
 }
 
 /// A source of uniform numbers in [0, 1).

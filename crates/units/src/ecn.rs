@@ -16,6 +16,17 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The codepoint in the two low bits, as in a traffic class (RFC 3168 section 5).
+    #[inline]
+    pub const fn from_bits(bits: u8) -> Ecn {
+        match bits & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
     /// Whether a queue may mark this packet instead of dropping it.
     #[inline]
     pub fn is_capable(self) -> bool {

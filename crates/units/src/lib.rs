@@ -7,6 +7,7 @@
 
 mod bytes;
 mod ecn;
+mod hash;
 pub mod params;
 mod parse;
 mod rate;
@@ -15,6 +16,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use ecn::Ecn;
+pub use hash::hash;
 pub use parse::UnitError;
 pub use rate::Rate;
 pub use time::{Duration, Instant};

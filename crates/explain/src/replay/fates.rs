@@ -1,6 +1,6 @@
 //! The packets of all flows at the bottleneck: their arrival, and their departure or loss.
 
-use sojourn_units::Instant;
+use sojourn_units::{Ecn, Instant};
 
 use super::FIRST_ACE;
 use super::course::{self, Event, What};
@@ -21,7 +21,7 @@ pub(crate) struct Fate {
     /// Bytes on the link.
     pub(crate) size: u64,
     /// ECN field at its arrival.
-    pub(crate) ecn: u8,
+    pub(crate) ecn: Ecn,
     /// Whether it left with CE.
     pub(crate) is_marked: bool,
 }
@@ -79,17 +79,17 @@ fn begin_transmissions(fates: &mut [Fate], path: &Path) {
     }
 }
 
-fn field(ecn: EcnUse) -> u8 {
+fn field(ecn: EcnUse) -> Ecn {
     match ecn {
-        EcnUse::None => 0,
-        EcnUse::Classic => 2,
-        EcnUse::L4s => 1,
+        EcnUse::None => Ecn::NotEct,
+        EcnUse::Classic => Ecn::Ect0,
+        EcnUse::L4s => Ecn::Ect1,
     }
 }
 
 fn fate(at: i64, len: u32) -> Fate {
     let size = u64::from(len);
-    Fate { flow: 0, arrived_at: at, left_at: None, size, ecn: 0, is_marked: false }
+    Fate { flow: 0, arrived_at: at, left_at: None, size, ecn: Ecn::NotEct, is_marked: false }
 }
 
 /// Behind the bottleneck, each packet passes itself, or is missing.

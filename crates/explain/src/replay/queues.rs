@@ -228,7 +228,7 @@ impl<'a> Bottleneck<'a> {
                 place,
                 flow: fate.flow as u64 + 1,
                 size: Bytes(fate.size),
-                ecn: field(fate.ecn),
+                ecn: fate.ecn,
                 enqueued_at: Instant::ZERO,
             };
             let lost = &mut outcome.lost;
@@ -296,15 +296,6 @@ const FEWEST: usize = 2;
 const FULL: f64 = 0.6;
 const NEAR_PACKETS: f64 = 1.5;
 
-fn field(ecn: u8) -> Ecn {
-    match ecn {
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        3 => Ecn::Ce,
-        _ => Ecn::NotEct,
-    }
-}
-
 fn ratio(a: usize, b: usize) -> f64 {
     libm::log((a as f64 + 2.0) / (b as f64 + 2.0)).abs()
 }
@@ -331,6 +322,8 @@ fn unlike(observed: &[usize], candidate: &[usize]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use sojourn_units::Ecn;
+
     use super::{Bottleneck, Turns};
     use crate::replay::fates::Fate;
 
@@ -343,7 +336,7 @@ mod tests {
                 arrived_at,
                 left_at: Some(arrived_at),
                 size: 100,
-                ecn: 0,
+                ecn: Ecn::NotEct,
                 is_marked: false,
             }
         };

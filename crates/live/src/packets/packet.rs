@@ -48,8 +48,14 @@ impl Headers {
         // Only the first fragment has a transport header; none is divided further here.
         let is_fragment = half(packet, 6)? & 0x3fff != 0;
         let protocol = if is_fragment { 0 } else { *packet.get(9)? };
-        Headers { is_ip6: false, transport, protocol, payload: transport, ecn: ecn(packet[1]) }
-            .with_payload(packet)
+        Headers {
+            is_ip6: false,
+            transport,
+            protocol,
+            payload: transport,
+            ecn: Ecn::from_bits(packet[1]),
+        }
+        .with_payload(packet)
     }
 
     fn parse6(packet: &[u8]) -> Option<Headers> {
@@ -58,8 +64,14 @@ impl Headers {
             return None;
         }
         let (transport, protocol) = (IP6_HEADER, *packet.get(6)?);
-        Headers { is_ip6: true, transport, protocol, payload: transport, ecn: ecn(packet[1] >> 4) }
-            .with_payload(packet)
+        Headers {
+            is_ip6: true,
+            transport,
+            protocol,
+            payload: transport,
+            ecn: Ecn::from_bits(packet[1] >> 4),
+        }
+        .with_payload(packet)
     }
 
     fn with_payload(self, packet: &[u8]) -> Option<Headers> {
@@ -148,13 +160,4 @@ pub(crate) fn half(packet: &[u8], at: usize) -> Option<u16> {
 /// The 32 bits at this place.
 pub(crate) fn word(packet: &[u8], at: usize) -> Option<u32> {
     packet.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
-}
-
-fn ecn(bits: u8) -> Ecn {
-    match bits & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
 }

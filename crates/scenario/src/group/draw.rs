@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sojourn_units::{Bytes, Duration, Rate};
+use sojourn_units::{Bytes, Duration, Rate, hash};
 
 use crate::link::ReadFile;
 use crate::source::draws::{normal, uniform};
@@ -67,7 +67,7 @@ impl<'a> Draws<'a> {
     }
 
     fn drawn(&mut self, draw: &Entry, path: &str) -> Result<Node, Fault> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ fnv(path));
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ hash(path));
         let node = &draw.node;
         match draw.key.as_str() {
             "choice" => choice(node, uniform(&mut random)),
@@ -207,10 +207,4 @@ impl Unit {
             Unit::Data => Value::Text(Bytes(whole).to_string()),
         }
     }
-}
-
-/// The 64-bit hash FNV-1a (RFC 9923).
-fn fnv(text: &str) -> u64 {
-    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }

@@ -6,7 +6,6 @@ use sojourn_scenario::{Flow, Scenario};
 use super::{AnyEndpoint, Endpoints};
 use crate::link::packet::{Packet, PacketKind};
 use crate::meter::Metering;
-use crate::seed;
 use crate::tap::Tap;
 
 impl<M: Metering, T: Tap> Endpoints<M, T> {
@@ -54,9 +53,9 @@ fn ends(spec: &Flow) -> [u64; 2] {
     let own = spec.name.split('.').next().unwrap_or_default();
     let [from, to] = spec.hosts();
     let end = |named: Option<&str>, way: &str| match named {
-        Some(name) => seed::hash(name),
+        Some(name) => sojourn_units::hash(name),
         // A flow's name has neither a dot nor a space, and a host's name may have both.
-        None => seed::hash(&format!("{own} . {way}")),
+        None => sojourn_units::hash(&format!("{own} . {way}")),
     };
     [end(from, "from"), end(to, "to")]
 }

@@ -108,12 +108,7 @@ impl Label {
 
     #[inline]
     fn ecn(self) -> Ecn {
-        match self.0 & ECN {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        }
+        Ecn::from_bits(self.0 as u8)
     }
 
     #[inline]

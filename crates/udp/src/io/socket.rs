@@ -238,8 +238,8 @@ impl Socket {
         let (mut ecn, mut at, mut local) = (Ecn::NotEct, None, None);
         for control in message.cmsgs()? {
             match control {
-                ControlMessageOwned::Ipv4Tos(tos) => ecn = field(i32::from(tos)),
-                ControlMessageOwned::Ipv6TClass(class) => ecn = field(class),
+                ControlMessageOwned::Ipv4Tos(tos) => ecn = Ecn::from_bits(tos),
+                ControlMessageOwned::Ipv6TClass(class) => ecn = Ecn::from_bits(class as u8),
                 ControlMessageOwned::ScmTimestampns(stamp) => at = Some(times.instant(&stamp)),
                 ControlMessageOwned::Ipv4PacketInfo(info) => {
                     local = Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into());
@@ -302,15 +302,6 @@ fn source(address: IpAddr) -> (libc::in_pktinfo, libc::in6_pktinfo) {
         libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: spec, ipi_addr: any },
         libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: v6.octets() }, ipi6_ifindex: 0 },
     )
-}
-
-fn field(traffic_class: i32) -> Ecn {
-    match traffic_class & 3 {
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        3 => Ecn::Ce,
-        _ => Ecn::NotEct,
-    }
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
