@@ -6,6 +6,7 @@ use crate::check::{Checker, is_name, name_help};
 use crate::error::At;
 use crate::link::ReadFile;
 use crate::nearest;
+use crate::schema;
 use crate::tree::{Entry, Node, Value};
 
 use super::draw::Draws;
@@ -99,7 +100,7 @@ impl<'a> Members<'a> {
 
     /// The number of members of a group; `None` after a reported problem.
     fn checked(&mut self, entry: &Entry, at: &At) -> Option<u64> {
-        let known = [PARTS[0], PARTS[1], GROUP, "count"];
+        let known: Vec<&str> = schema::GROUP.fields.iter().map(|key| key.name).collect();
         for own in entry.node.entries().iter().filter(|own| !known.contains(&own.key.as_str())) {
             let here = at.below(&own.key, own.key_span);
             let message = format!("{} has no key `{}`", at.table(), own.key);
