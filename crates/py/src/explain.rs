@@ -11,7 +11,8 @@ use crate::errors::{os_error, value_error};
 use crate::interrupt::interruptible;
 
 /// The explanation of the file `path` of any kind. `twin` is the name of the twin's file in commands;
-/// without one, no twin is looked for. `writer` is the command that writes this file, if it does not exist. For a malformed file, the result describes the fault and explains the content before it.
+/// without one, no twin is looked for. `writer` is the command that writes this file, if it does not
+/// exist. For a malformed file, the result describes the fault and explains the content before it.
 #[pyfunction]
 pub(crate) fn explain_file(
     py: Python<'_>,

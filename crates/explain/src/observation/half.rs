@@ -48,7 +48,6 @@ pub struct RttSample {
     pub at: i64,
     /// From the packet to its answer, in ns.
     pub rtt: i64,
-    /// Payload bytes that were on the way when the answer came: that is, delivered after the
     /// Payload bytes that the answer reported for the first time; zero if unknown.
     pub bytes: u32,
 }

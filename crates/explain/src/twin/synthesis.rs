@@ -38,6 +38,7 @@ const TEMPERATURE: f64 = 0.04;
 /// something else than the controller has caused.
 const NOISE: f64 = 5e-3;
 const NOISE_SHARE: f64 = 0.4;
+const QUEUE_NOISE: f64 = 0.03;
 const QUEUE_SHARE: f64 = 0.2;
 /// Hardly a device drops at the head: one in ten, as a logarithm.
 const RARITY: f64 = 2.3;
@@ -75,7 +76,7 @@ impl Ranked {
     /// Odds from distances of replays of queues; `None` if no queue explains the packets.
     pub fn of_queues(trials: &[QueueTrial]) -> Option<Ranked> {
         let least = trials.first()?.distance;
-        let scale = RARE + QUEUE_SHARE * least;
+        let scale = QUEUE_NOISE + QUEUE_SHARE * least;
         let rarity = |name| if name == "head_drop" { RARITY * scale } else { 0.0 };
         let each = trials.iter().map(|one| (one.name, one.distance + rarity(one.name)));
         let ranked = Ranked::with(&each.collect::<Vec<_>>(), UNEXPLAINED, |_| scale);
