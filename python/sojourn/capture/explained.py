@@ -1,24 +1,25 @@
 """An explanation as a picture, and as a run that can be compared with its twin's."""
 
 import dataclasses
-import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
-from sojourn import _core, memory
+from sojourn import memory
+from sojourn.capture import observed
 from sojourn.capture.explanation import Explanation
 from sojourn.errors import UsageError
 from sojourn.picture import Drawing, chart
 from sojourn.picture.chart import Document, Layer, Panel, Row
-from sojourn.record import run_directory
-from sojourn.record.record_types import FlowSummary
-from sojourn.record.summary import FORMAT
+from sojourn.record import legend
 from sojourn.record.table_html import Shown
 from sojourn.run.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # More panels below one another cannot be compared.
 _DRAWN = 4
@@ -26,7 +27,6 @@ _DRAWN = 4
 _COLUMNS = 120
 _OBSERVED, _TWIN = chart.COLOURS[:2]
 _CAPACITY = "#777777"
-_BOUND = "#009e73"
 # The part of the time for which a change of capacity shows its unavoidable delay.
 _SHOWN = 0.08
 
@@ -136,7 +136,7 @@ def _rtts(found: Explanation, place: int) -> Panel:
     )
     bound = list(_bound(found, base))
     if bound:
-        layers.append(Layer("base RTT and unavoidable delay", "line", bound, _BOUND, width=2))
+        layers.append(Layer("base RTT and unavoidable delay", "line", bound, legend.BOUND, width=2))
     title = f"RTT of {flow['name']} (ms)"
     return Panel(title, "s", "ms", layers, height=180, y_scale={"zero": True})
 
@@ -162,10 +162,8 @@ def as_run(found: Explanation, name: str, control: str) -> Run:
     """Return the observed series as a run, whose flows have the names of the twin's."""
     if not found["flows"]:
         raise UsageError(f"{name}: {found['text'][-1] if found['text'] else 'it has no flow'}")
-    unknown = dict.fromkeys(FlowSummary.__annotations__)
     flows = [
         {
-            **unknown,
             "name": flow["twin_name"],
             "control": flow["named_controller"] or flow["controller"]["kind"] or control,
             "goodput_bps": flow["goodput_bps"],
@@ -177,25 +175,11 @@ def as_run(found: Explanation, name: str, control: str) -> Run:
         }
         for flow in found["flows"]
     ]
-    run = {
-        "control": control,
-        "seed": 1,
-        "duration_s": found["duration_s"],
-        "flows": cast(list[FlowSummary], flows),
-        "links": [],
-        "spikes": [],
-    }
-    summary = {
-        "format": FORMAT,
-        "scenario": name,
-        "version": f"Sojourn {_core.__version__}, from {found['source']}",
-        "runs": [run],
-    }
-    series = {"flows": _series(found, control), "links": run_directory.empty_series("links")}
-    return Run(cast(Any, summary), "", name, cast(Any, series), {})
+    frame = _samples(found, control)
+    return observed.run_of(name, found["source"], control, found["duration_s"], flows, frame)
 
 
-def _series(found: Explanation, control: str) -> bytes:
+def _samples(found: Explanation, control: str) -> "pl.DataFrame":
     memory.require_polars()
     import polars as pl
 
@@ -209,7 +193,7 @@ def _series(found: Explanation, control: str) -> bytes:
             rows.append(
                 {
                     "control": control,
-                    "seed": 1,
+                    "seed": observed.SEED,
                     "flow": flow["twin_name"],
                     "t_s": (k + 1) * step,
                     "rtt_s": rtt,
@@ -217,7 +201,4 @@ def _series(found: Explanation, control: str) -> bytes:
                     "delivered_bytes": int(delivered),
                 }
             )
-    frame = pl.DataFrame(rows).with_columns(pl.col("seed", "delivered_bytes").cast(pl.UInt64))
-    file = io.BytesIO()
-    run_directory.complete_series(frame, "flows").write_parquet(file)
-    return file.getvalue()
+    return pl.DataFrame(rows).with_columns(pl.col("seed", "delivered_bytes").cast(pl.UInt64))

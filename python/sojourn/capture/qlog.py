@@ -2,17 +2,18 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 from sojourn import _core, inputs, memory
+from sojourn.capture import observed
 from sojourn.errors import UsageError
-from sojourn.record import run_directory
-from sojourn.record.record_types import FlowSummary
-from sojourn.record.summary import FORMAT, Summary
 from sojourn.run.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -59,39 +60,17 @@ def read(
     ]
     if not found["flows"]:
         raise UsageError(str(faults[-1] or f"{named[len(faults) - 1]}: it has no qlog events"))
-    series = {"flows": _series(samples, control), "links": run_directory.empty_series("links")}
     title = found["title"] or "qlog"
-    run = Run(_summary(found, title, control), "", title, cast(Any, series), {})
+    flows = [{**flow, "control": control} for flow in found["flows"]]
+    frame = _samples(samples, control)
+    run = observed.run_of(title, "qlog", control, found["duration_s"], flows, frame)
     return run, [fault for fault in faults if fault]
 
 
-def _summary(found: Mapping[str, Any], title: str, control: str) -> Summary:
-    unknown = dict.fromkeys(FlowSummary.__annotations__)
-    flows = [{**unknown, **flow, "control": control} for flow in found["flows"]]
-    return {
-        "format": FORMAT,
-        "scenario": title,
-        "version": f"Sojourn {_core.__version__}, from qlog",
-        "runs": [
-            {
-                "control": control,
-                "seed": 1,
-                "duration_s": found["duration_s"],
-                "flows": cast(list[FlowSummary], flows),
-                "links": [],
-                "spikes": [],
-            }
-        ],
-    }
-
-
-def _series(samples: bytes, control: str) -> bytes:
+def _samples(samples: bytes, control: str) -> "pl.DataFrame":
     """Add the columns that a log does not have."""
     memory.require_polars()
     import polars as pl
 
-    own = (pl.lit(control).alias("control"), pl.lit(1, pl.UInt64).alias("seed"))
-    frame = pl.read_parquet(io.BytesIO(samples)).with_columns(*own)
-    file = io.BytesIO()
-    run_directory.complete_series(frame, "flows").write_parquet(file)
-    return file.getvalue()
+    own = (pl.lit(control).alias("control"), pl.lit(observed.SEED, pl.UInt64).alias("seed"))
+    return pl.read_parquet(io.BytesIO(samples)).with_columns(*own)
