@@ -8,6 +8,7 @@ import pytest
 import sojourn
 from sojourn.cli import main
 from sojourn.errors import UsageError
+from support import ROOT
 
 SCENARIO = """
 title = "an upload"
@@ -151,3 +152,16 @@ def test_other_content_is_refused_in_one_line(
         assert kind in line
     with pytest.raises(UsageError, match="run directory"):
         sojourn.explain(file)
+
+
+def test_a_twin_that_was_asked_for_and_not_found_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A short capture shows no capacity.
+    assert main(["explain", str(ROOT / "tests/captures/ipv6.pcapng"), "--out", "own.toml"]) in (
+        0,
+        2,
+    )
+    assert "own.toml is not written: there is no twin" in capsys.readouterr().err
+    assert not Path("own.toml").exists()

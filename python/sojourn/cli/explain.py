@@ -56,6 +56,8 @@ def execute(args: argparse.Namespace) -> int:
     if target is not None and found["twin"] is not None:
         output.write_file(target, found["twin"])
         terminal.say(output.announced("Twin", args.out))
+    elif target is not None:
+        terminal.say(f"{args.out} is not written: there is no twin, for the reasons in `unsure`")
     plots = Plots()
     if args.report is not None and found["flows"]:
         from sojourn.capture.explained import ExplanationFigure
